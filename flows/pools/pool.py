@@ -5,7 +5,6 @@ interpreter.
 """
 
 import importlib
-import os
 from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
@@ -77,7 +76,7 @@ def open_pool(options: RunOptions, out: Place) -> AbstractContextManager[Pool]:
         ConfigError: the extra is not installed, or there is no such cluster.
     """
     if options.runner == "threads":
-        return nullcontext(ThreadPool(options.workers or os.cpu_count() or 1))
+        return nullcontext(ThreadPool(options.n_workers))
     if options.runner == "dask":
         return _needing("tokenmill.flows.pools.dask").dask_pool(options.address, options.workers)
     logs = Path() if is_remote(out) else Path(out)  # jobs write there: a folder all nodes share

@@ -3,13 +3,13 @@
 Nothing here changes a byte of the dataset: a run may be begun one way and finished another.
 """
 
-import os
 import re
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from tokenmill.pipelines.core.config import Bytes, Config, FilePath
+from tokenmill.pipelines.core.machine import cores
 from tokenmill.pipelines.core.places import allowed_address, allowed_directives
 
 Runner = Literal["threads", "dask", "slurm"]
@@ -110,7 +110,7 @@ class RunOptions(Config):
     @property
     def n_workers(self) -> int:
         """As many as are told, else one per processor."""
-        return self.workers or os.cpu_count() or 1
+        return self.workers or cores()
 
     @property
     def works_per_process(self) -> int | None:

@@ -7,7 +7,6 @@ in groups of about GROUP_ROWS documents: what is done shard by shard is done a g
 keys are parted in ranges of about RANGE_ROWS. How many there are follows from the documents alone.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +18,7 @@ import pyarrow as pa
 
 from tokenmill.dedup.arrays import I64, U64
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.machine import cores
 from tokenmill.pipelines.corpus.keys import key_parameters
 from tokenmill.pipelines.corpus.step import Pass, Size, StepT
 from tokenmill.pipelines.runs.folder import INDEX, KEYS, Folder, RunFolder
@@ -214,7 +214,7 @@ class Corpus:
         """
         budget = self.run.options.memory_budget
         # works of the phase that this process may do at the same time
-        at_once = max(min(self.run.options.works_per_process or os.cpu_count() or 1, works), 1)
+        at_once = max(min(self.run.options.works_per_process or cores(), works), 1)
         least = LEAST_BYTES if least is None else least
         left = budget // at_once - n * per_doc
         if left < least:

@@ -68,10 +68,6 @@ def fetched_since(before: int | None) -> int | None:
     return None if before is None or after is None else after - before
 
 
-def host_memory_bytes() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
 def read_ahead_bytes(folder: Path) -> int | None:
     """How far the kernel reads ahead of what is asked for there; None where it does not tell."""
     number = folder.stat().st_dev

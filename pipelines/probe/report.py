@@ -55,12 +55,12 @@ conditions      of MLPerf Storage: name, met, told
 """
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any, Literal, TypeAlias
 
+from tokenmill.pipelines.core.machine import cores
 from tokenmill.pipelines.probe.cache import LEAST_DEVICE_FRAC, RAM_TIMES, Mount, Sight
 from tokenmill.pipelines.probe.checkpoints import CheckpointRates
 from tokenmill.pipelines.probe.demand import LEAST_AU, Demand, Step
@@ -357,7 +357,7 @@ def _limit(depths: Mapping[Depth, Run], processes: int) -> str:
     if full >= AS_FAST * raw:
         return "storage"
     run = depths["full"]
-    if run.cpu_s / run.whole_s >= BUSY * min(processes, os.cpu_count() or 1):
+    if run.cpu_s / run.whole_s >= BUSY * min(processes, cores()):
         return "processor"
     return "memory map" if arrow < AS_FAST * raw else "collation"
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import math
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.machine import cores, memory_bytes
 from tokenmill.pipelines.probe.cache import (
     evict,
-    host_memory_bytes,
     mount_of,
     read_ahead_bytes,
     sight,
@@ -112,7 +111,7 @@ def _files(
 
 
 def _processes(settings: Settings) -> int:
-    return settings.processes or min(8, 2 * (os.cpu_count() or 1))
+    return settings.processes or min(8, 2 * cores())
 
 
 class _Probe:
@@ -145,7 +144,7 @@ class _Probe:
             shards=self._shards,
             mount=mount,
             sight=seen,
-            memory=host_memory_bytes(),
+            memory=memory_bytes(),
             read_ahead=read_ahead_bytes(self._shards.folder),
             order=self.order,
             need=self.need,

@@ -32,6 +32,7 @@ from PIL import Image, ImageFile
 from pydantic import Field
 
 from tokenmill.pipelines.core.data import Data
+from tokenmill.pipelines.core.machine import cores
 from tokenmill.pipelines.core.measured import Ratio
 from tokenmill.pipelines.read.batch import Lost
 from tokenmill.pipelines.read.images.headers import Header, canvas, read_header
@@ -292,7 +293,7 @@ def machine() -> DecodingMachine:
         name = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
     except (OSError, StopIteration):
         pass  # not Linux, or not an x86
-    return DecodingMachine(processor=name, cores=os.cpu_count(), pillow=PIL.__version__)
+    return DecodingMachine(processor=name, cores=cores(), pillow=PIL.__version__)
 
 
 def _decode(blobs: Iterator[bytes | None], formats: dict[str, DecodedFormat], parts: int) -> int:
