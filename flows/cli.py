@@ -4,19 +4,31 @@ Each command's module is imported when it is called, so that `--help` and the co
 that need neither Prefect nor Arrow start at once.
 """
 
+import argparse
+import contextlib
 import importlib
 import os
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tokenmill.flows.arguments import parser
 from tokenmill.flows.exits import BUG, OK, exit_code_of
+
+STOPPING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the console script exits with what this returns."""
     args = parser().parse_args(argv)
+    with _stopped_as_by_the_keyboard() as signals:
+        return _run(args, signals)
+
+
+def _run(args: argparse.Namespace, signals: list[int]) -> int:
+    """signals: those that have come."""
     try:
         command = importlib.import_module(
             f"tokenmill.flows.commands.{args.command.replace('-', '_')}"
@@ -26,8 +38,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except KeyboardInterrupt as e:
         told = str(e) or "the same command continues where this stopped"
-        sys.stderr.write(f"interrupted; {told}\n")
-        return 130
+        signum = signals[0] if signals else signal.SIGINT
+        by = f"stopped by {signal.Signals(signum).name}" if signals else "interrupted"
+        sys.stderr.write(f"{by}; {told}\n")
+        return 128 + signum
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still held
         return OK
@@ -38,6 +52,29 @@ def main(argv: Sequence[str] | None = None) -> int:
             return BUG
         sys.stderr.write(f"tokenmill {args.command}: {e}\n")
         return code
+
+
+@contextlib.contextmanager
+def _stopped_as_by_the_keyboard() -> Iterator[list[int]]:
+    """Have SIGTERM, of a scheduler, and SIGHUP, of a terminal that closes, do as Ctrl-C does.
+
+    Where one is ignored, as under nohup, or handled, it stays so. Yields those that have come.
+    """
+    came: list[int] = []
+
+    def stop(signum: int, _frame: object) -> None:
+        came.append(signum)
+        raise KeyboardInterrupt
+
+    is_main = threading.current_thread() is threading.main_thread()
+    ours = [s for s in STOPPING if is_main and signal.getsignal(s) is signal.SIG_DFL]
+    for signum in ours:
+        signal.signal(signum, stop)
+    try:
+        yield came
+    finally:
+        for signum in ours:
+            signal.signal(signum, signal.SIG_DFL)
 
 
 if __name__ == "__main__":
