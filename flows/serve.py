@@ -5,16 +5,18 @@ concurrency limit of a deployment: the lease of such a limit ends a run when the
 """
 
 import datetime
+from functools import partial
 from typing import Any
 
 from prefect import Flow, serve
 from prefect.automations import AutomationCore
 from prefect.client.orchestration import get_client
-from prefect.deployments.runner import EntrypointType, RunnerDeployment
+from prefect.client.schemas.objects import StateType
+from prefect.deployments.runner import RunnerDeployment
 from prefect.events import EventTrigger
 from prefect.events.actions import ChangeFlowRunState
 from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY
-from prefect.states import StateType
+from prefect.types.entrypoint import EntrypointType
 
 from tokenmill.flows.contamination import contamination_flow
 from tokenmill.flows.measure import measure_flow
@@ -62,12 +64,12 @@ def deployments(
     prepare: dict[str, Any] | None, *, cron: str | None, interval_s: float | None
 ) -> list[RunnerDeployment]:
     """A deployment for each flow; that of prepare-corpus may have a schedule."""
-    common = {"tags": [TAG], "paused": False, "entrypoint_type": EntrypointType.MODULE_PATH}
-    own = {"parameters": prepare, "cron": cron, "interval": interval_s} if prepare else {}
-    return [
-        flow.to_deployment(NAME, **common, **(own if flow is prepare_flow else {}))
-        for flow in FLOWS
-    ]
+    way = EntrypointType.MODULE_PATH
+    of = partial(
+        RunnerDeployment.from_flow, name=NAME, tags=[TAG], paused=False, entrypoint_type=way
+    )
+    own = partial(of, parameters=prepare, cron=cron, interval=interval_s) if prepare else of
+    return [own(flow) if flow is prepare_flow else of(flow) for flow in FLOWS]
 
 
 def crash_zombies() -> None:
