@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
@@ -61,37 +61,37 @@ def check_pool(options: RunOptions) -> None:
     Raises:
         ConfigError: the extra is not installed, or there is no `sbatch` here.
     """
-    if options.runner == "dask":
-        _needing("tokenmill.flows.pools.dask")
-    elif options.runner == "slurm":
-        _needing("tokenmill.flows.pools.slurm").check_sbatch()
-
-
-def open_pool(options: RunOptions, out: Place) -> AbstractContextManager[Pool]:
-    """Workers for the length of a block.
-
-    out: the run directory.
-
-    Raises:
-        ConfigError: the extra is not installed, or there is no such cluster.
-    """
-    if options.runner == "threads":
-        return nullcontext(ThreadPool(options.n_workers))
-    if options.runner == "dask":
-        return _needing("tokenmill.flows.pools.dask").dask_pool(options.address, options.workers)
-    logs = Path() if is_remote(out) else Path(out)  # jobs write there: a folder all nodes share
-    return _needing("tokenmill.flows.pools.slurm").slurm_pool(
-        options.slurm, logs.absolute() / "slurm-logs"
-    )
-
-
-def _needing(module: str) -> Any:
     try:
-        return importlib.import_module(module)
+        if options.runner == "dask":
+            importlib.import_module("tokenmill.flows.pools.dask")
+        elif options.runner == "slurm":
+            from tokenmill.flows.pools.slurm import check_sbatch
+
+            check_sbatch()
     except ModuleNotFoundError as e:
         raise ConfigError(
             f"run.runner needs {e.name}, which is not installed; pip install 'tokenmill[cluster]'"
         ) from e
+
+
+def open_pool(options: RunOptions, out: Place) -> AbstractContextManager[Pool]:
+    """Workers for the length of a block, after `check_pool`.
+
+    out: the run directory.
+
+    Raises:
+        ConfigError: there is no such cluster.
+    """
+    if options.runner == "threads":
+        return nullcontext(ThreadPool(options.n_workers))
+    if options.runner == "dask":
+        from tokenmill.flows.pools.dask import dask_pool
+
+        return dask_pool(options.address, options.workers)
+    from tokenmill.flows.pools.slurm import slurm_pool
+
+    logs = Path() if is_remote(out) else Path(out)  # jobs write there: a folder all nodes share
+    return slurm_pool(options.slurm, logs.absolute() / "slurm-logs")
 
 
 class ThreadPool:

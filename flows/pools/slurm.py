@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import dask
-from dask_jobqueue import SLURMCluster
-from dask_jobqueue.slurm import SLURMJob
+from dask_jobqueue.slurm import SLURMCluster, SLURMJob
 from distributed import Client, Status
 
 from tokenmill.flows.pools.dask import LOOPBACK, DaskPool, await_workers, configured
@@ -62,7 +61,11 @@ def _cluster(options: Slurm, logs: Path, refusals: list[str]) -> SLURMCluster:
     scheduler = {"dashboard_address": f"{LOOPBACK}:0"}  # None opens port 8787 to the world
     if options.interface is not None:
         scheduler["interface"] = options.interface
-    return SLURMCluster(
+
+    class Cluster(SLURMCluster):
+        job_cls = _noting(refusals)
+
+    return Cluster(
         cores=options.cores,
         processes=options.workers,
         memory=f"{options.memory}B",
@@ -77,7 +80,6 @@ def _cluster(options: Slurm, logs: Path, refusals: list[str]) -> SLURMCluster:
         scheduler_options=scheduler,
         # without, a worker's page listens to the whole network
         worker_extra_args=["--dashboard-address", f"{LOOPBACK}:0"],
-        job_cls=_noting(refusals),
     )
 
 
