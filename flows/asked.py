@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from tokenmill.pipelines.measure.job import Measuring
 
 T = TypeVar("T", Recipe, "Check", "Measuring")
+Run = TypeVar("Run", Recipe, "Check")  # says itself who does the work
+Out = TypeVar("Out", bound=Place)  # only a run may lie in an object store
 
 
-class Asked(NamedTuple, Generic[T]):
+class Asked(NamedTuple, Generic[T, Out]):
     """What is to be made of `what`: a run of a recipe, a search for benchmarks, or a prediction.
 
     out: its directory; of a prediction, the file.  report: of a run or search that has finished.
@@ -42,7 +44,7 @@ class Asked(NamedTuple, Generic[T]):
     """
 
     what: T
-    out: Place
+    out: Out
     plan: Plan
     report: Any = None
     job: Any = None
@@ -78,7 +80,7 @@ def read_recipe(
     return make_recipe(given, where="recipe")
 
 
-def ask_run(recipe: Recipe, out: str) -> Asked[Recipe]:
+def ask_run(recipe: Recipe, out: str) -> Asked[Recipe, Place]:
     """Plan a run.
 
     Raises:
@@ -91,7 +93,7 @@ def ask_run(recipe: Recipe, out: str) -> Asked[Recipe]:
     return _asked(recipe, folder, preparing.plan_run(recipe), preparing)
 
 
-def ask_check(check: "Check", out: str) -> "Asked[Check]":
+def ask_check(check: "Check", out: str) -> "Asked[Check, Path]":
     """Plan a search.
 
     Raises:
@@ -103,7 +105,7 @@ def ask_check(check: "Check", out: str) -> "Asked[Check]":
     return _asked(check, folder, searching.plan_check(check), searching)
 
 
-def _asked(what: T, out: Place, plan: Plan, module: ModuleType) -> Asked[T]:
+def _asked(what: Run, out: Out, plan: Plan, module: ModuleType) -> Asked[Run, Out]:
     """module: of the pipeline, which opens its directory, and reads its report there."""
     from tokenmill.flows.pools.pool import check_pool
 
@@ -114,7 +116,7 @@ def _asked(what: T, out: Place, plan: Plan, module: ModuleType) -> Asked[T]:
     return Asked(what, out, plan, report, job)
 
 
-def ask_measuring(measuring: "Measuring", out: str) -> "Asked[Measuring]":
+def ask_measuring(measuring: "Measuring", out: str) -> "Asked[Measuring, Path]":
     """Plan a prediction.
 
     Raises:
@@ -157,10 +159,10 @@ def check_of(
     from tokenmill.pipelines.contamination.items.spec import FORM, parse_benchmark, read_known
 
     if not specs:
-        names = ", ".join(known.name for known in read_known())
+        known = ", ".join(benchmark.name for benchmark in read_known())
         raise ConfigError(
             f"no --benchmark; write --benchmark {FORM}, or the name alone of one that is read"
-            f" from the hub: {names}"
+            f" from the hub: {known}"
         )
     benchmarks = [parse_benchmark(spec) for spec in specs]
     names = [benchmark.name for benchmark in benchmarks]

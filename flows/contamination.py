@@ -58,7 +58,7 @@ def contamination_flow(
         run: who does the work
     """
 
-    def ask() -> Asked[Check]:
+    def ask() -> Asked[Check, Path]:
         matching = {"ngram": ngram, "most_docs": most_docs, "folding": folding}
         options, column = run or RunOptions(), text_column
         check = check_of(

@@ -1,5 +1,6 @@
 """Predict a run before it is made: a Prefect task for each piece of work, and artifacts."""
 
+from pathlib import Path
 from typing import Any
 
 from tokenmill.flows.asked import Asked, ask_measuring, measuring_of, read_recipe, whole
@@ -40,7 +41,7 @@ def measure_flow(
         run: who does the work, in place of the recipe's own section
     """
 
-    def ask() -> Asked[Measuring]:
+    def ask() -> Asked[Measuring, Path]:
         measuring = measuring_of(
             read_recipe(recipe, settings, run),
             probes=probes,
@@ -54,8 +55,8 @@ def measure_flow(
 
     asked = asked_by(ask)
     made, name = asked.what.recipe, asked.what.recipe.name
-    folder, shown = asked.out.parent, f"measure {name}, {whole(asked.out)}"
-    with executing(made.run, folder, name=shown, label=name) as execute:
+    title = f"measure {name}, {whole(asked.out)}"
+    with executing(made.run, asked.out.parent, name=title, label=name) as execute:
         outcome = measure_corpus(asked.what, asked.out, execute, asked.plan)
     lost = unread(outcome)
     told = f"{name}: from {outcome.estimate.corpus.sample}, in {asked.out}"

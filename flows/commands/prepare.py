@@ -9,7 +9,7 @@ from tokenmill.flows.commands.shared import result_of, settings_of
 from tokenmill.flows.exits import OK
 from tokenmill.flows.sheets import plan_within, size_run
 from tokenmill.flows.show import as_json, show
-from tokenmill.pipelines.core.places import is_remote, place
+from tokenmill.pipelines.core.places import Place, is_remote, place
 from tokenmill.pipelines.prepare.recipe import Recipe, find_recipe
 
 if TYPE_CHECKING:
@@ -78,17 +78,16 @@ def estimate_for(recipe: Recipe, args: argparse.Namespace) -> "tuple[Path, Estim
     if args.estimate:
         path = Path(args.estimate)
         return path, load_estimate(path, recipe)
-    beside = (Path(args.recipe).absolute().parent,)
+    beside: tuple[Path, ...] = (Path(args.recipe).absolute().parent,)
     if not is_remote(args.out):
         out = Path(args.out).absolute()
         beside = (out, out.parent, *beside)
     return find_estimate(recipe, beside)
 
 
-def prepared(asked: Asked[Recipe], shown: dict[str, Any], *, quiet: bool) -> "Report":
+def prepared(asked: Asked[Recipe, Place], shown: dict[str, Any], *, quiet: bool) -> "Report":
     """The report of a run, which is made unless it was before; see `result_of`."""
     from tokenmill.pipelines.prepare.report.model import Report
 
-    if asked.report is not None:
-        return asked.report
-    return Report.model_validate(result_of("prepare", asked, shown, quiet=quiet))
+    report: Report | None = asked.report
+    return report or Report.model_validate(result_of("prepare", asked, shown, quiet=quiet))

@@ -54,7 +54,7 @@ def run_settings(args: argparse.Namespace) -> dict[str, Any]:
     return {f"run.{name}": value for name, value in given.items() if value is not None}
 
 
-def result_of(flow: str, asked: Asked[Any], shown: dict[str, Any], *, quiet: bool) -> Any:
+def result_of(flow: str, asked: Asked[Any, Any], shown: dict[str, Any], *, quiet: bool) -> Any:
     """Run a flow against the user's Prefect server, or against one of its own.
 
     flow: as "prepare".  shown: the flow's parameters but `out`, as Prefect's UI has them.

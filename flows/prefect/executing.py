@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -30,6 +29,7 @@ from tokenmill.flows.prefect.flow_run import Ended, Shown, describe
 from tokenmill.flows.progress import Watcher, holding, watcher
 from tokenmill.flows.troubles import ended_as
 from tokenmill.pipelines.core.options import RunOptions
+from tokenmill.pipelines.core.places import Place
 from tokenmill.pipelines.runs.work import Execute, Job, Outcome, Phase, Work, chained
 
 MOST_RUNS = 300  # task runs of a phase, about
@@ -38,7 +38,7 @@ LEAVE_S = 5.0  # for the last state of all phases
 
 
 @contextlib.contextmanager
-def executing(options: RunOptions, out: Path, *, name: str, label: str) -> Iterator[Execute]:
+def executing(options: RunOptions, out: Place, *, name: str, label: str) -> Iterator[Execute]:
     """What executes phases, for the length of the block.
 
     out: the run directory.  name: of the flow run.  label: that it is tagged with.
@@ -53,7 +53,7 @@ def executing(options: RunOptions, out: Path, *, name: str, label: str) -> Itera
 
 
 def reported(
-    asked: Asked[Any],
+    asked: Asked[Any, Any],
     do: Callable[..., Any],
     in_short: Callable[[Any], str],
     artifacts: Callable[[Any, Any], Iterable[Shown]],
@@ -66,12 +66,12 @@ def reported(
     do: makes the report.  in_short: it in one sentence.  name, label: as of `executing`.
     """
     before = asked.report is not None
-    report, shown = asked.report, ()
+    report = asked.report
     if not before:
         with executing(asked.what.run, asked.out, name=name, label=label) as execute:
             report = do(asked.what, asked.out, execute, asked.plan)
-        shown = artifacts(report, asked.out)
     told = ended_as(report, in_short(report), before=before)
+    shown = () if before else artifacts(report, asked.out)
     return Ended(report.to_json(), told, not report.none, shown)
 
 
@@ -195,7 +195,9 @@ class _Phase:
             return
         percent = 100.0 * self.done / self.works if self.works else 100.0
         if self.artifact is None:
-            self.artifact = create_progress_artifact(percent, description=told)
+            made = create_progress_artifact(percent, description=told)
+            assert isinstance(made, UUID)  # and no coroutine: no flow of ours is async
+            self.artifact = made
         else:
             update_progress_artifact(self.artifact, percent, description=told)
         self.shown = told
@@ -241,8 +243,8 @@ class PhaseProgress(Watcher):
         while not closing:
             closing = self._closing.wait(EVERY_S)
             with contextlib.suppress(Exception):  # the next round tries again
-                *ended, last = list(self._phases) or [None]
-                for phase in ended:
+                phases = list(self._phases)
+                for phase in phases[:-1]:
                     phase.show("")
-                if last is not None:
+                for last in phases[-1:]:
                     last.show(self.standing.in_words())

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from prefect import Flow, State, flow, get_run_logger
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
@@ -23,11 +23,12 @@ from prefect.runtime import deployment
 from prefect.states import Completed, Failed
 from pydantic import ValidationError, create_model
 
-from tokenmill.flows.asked import Asked
 from tokenmill.flows.exits import exit_code_of
 from tokenmill.flows.prefect.run_here import Errand, awaited, errand
 from tokenmill.pipelines.core.config import Config, explain
 from tokenmill.pipelines.core.errors import ConfigError, ShardError
+
+T = TypeVar("T")
 
 TAG = "tokenmill"
 MOST_ROWS = 1000  # of a table: a page of the UI
@@ -54,12 +55,12 @@ for _name in ("prefect.flow_runs", "prefect.task_runs"):
 class Shown(NamedTuple):
     """An artifact: a table of rows, or a document in Markdown.
 
-    key: lower-case letters, digits and dashes.  description: Markdown.
+    key: lower-case letters, digits and dashes.  description: Markdown, if there is any.
     """
 
     key: str
     content: Sequence[dict[str, Any]] | str
-    description: str = ""
+    description: str | None = None
 
 
 class Ended(NamedTuple):
@@ -130,7 +131,7 @@ def _state(work: Callable[[], Ended]) -> State[Any]:
     return state
 
 
-def asked_by(ask: Callable[[], Asked[Any]]) -> Asked[Any]:
+def asked_by(ask: Callable[[], T]) -> T:
     """What the flow begins with: made before by the command that runs it, else by `ask`."""
     sent = errand.get()
     return ask() if sent is None else sent.ready
