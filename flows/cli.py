@@ -46,12 +46,12 @@ def _run(args: argparse.Namespace, signals: list[int]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still held
         return OK
     except Exception as e:  # noqa: BLE001 - told, and by an exit code of its own
-        code = exit_code_of(e)
-        if code is None:
+        known = exit_code_of(e)
+        if known is None:
             traceback.print_exc()
             return BUG
         sys.stderr.write(f"tokenmill {args.command}: {e}\n")
-        return code
+        return known
 
 
 @contextlib.contextmanager

@@ -212,7 +212,7 @@ def with_numbers(document: Row) -> str:
     Placeholders are those of images that could be read.
     """
     numbers = [i["number"] for i in document.get("images", ()) if i["stage"] != "read"]
-    pieces = document["text"].split(PLACEHOLDER)
+    pieces: list[str] = document["text"].split(PLACEHOLDER)
     if len(pieces) != len(numbers) + 1:  # a sample has none; text alone is as it was written
         return str(document["text"])
     places = [f"[image {number}]" for number in numbers]

@@ -78,7 +78,8 @@ def artifacts(report: Report, out: Place) -> Iterator[Shown]:
 def ledger_rows(report: Report) -> list[Row]:
     """A row a stage; what came in and was made by cutting is what went out, left or failed."""
     names = ("stage", "docs in", "made by cutting", "removed", "failed", "docs out", "text out")
-    rows = [(row.stage, *row.counts, format_bytes(row.bytes_out)) for row in report.ledger]
+    rows: list[list[str | int]]
+    rows = [[row.stage, *row.counts, format_bytes(row.bytes_out)] for row in report.ledger]
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 

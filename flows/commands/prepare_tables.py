@@ -70,7 +70,8 @@ def _ledger(report: Report) -> Table:
     columns = ["stage", ">docs in", f">made {how}", ">removed", ">failed", ">docs out", ">text out"]
     rows = [[row.stage, *row.counts, format_bytes(row.bytes_out)] for row in report.ledger]
     if not any(row.docs_created for row in report.ledger):
-        for cells in (columns, *rows):
+        del columns[2]
+        for cells in rows:
             del cells[2]
     return table(f"{report.name}: where the documents went", columns, rows)
 

@@ -7,8 +7,8 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.filters.models.quality_model import save_model
 from tokenmill.pipelines.runs.manifest import check_apart
 from tokenmill.pipelines.storage.atomic import write_text
-from tokenmill.pipelines.train.quality.evaluation import blocks, quality_markdown
-from tokenmill.pipelines.train.quality.train import SIDES, Training, check_library, train
+from tokenmill.pipelines.train.quality.evaluation import SIDES, blocks, quality_markdown
+from tokenmill.pipelines.train.quality.train import Training, check_library, train
 
 
 def run(args: argparse.Namespace) -> int:

@@ -67,7 +67,7 @@ def run_here(flow: Flow[Any, Any], ready: Any, **parameters: Any) -> Any:
                 raise
             sent.unheard = sent.unheard or "no answer"
     if sent.unheard is not None:
-        _forget_queued()
+        _forget_queued(EventsWorker)
         watcher.get().tell(
             f"the Prefect server at {address()} is gone ({sent.unheard}): how this run ended is"
             " not noted there; the work itself needs no server"
@@ -121,9 +121,9 @@ def _off_the_terminal() -> Iterator[None]:
             handler.setLevel(level)
 
 
-def _forget_queued() -> None:
+def _forget_queued(worker: type[EventsWorker]) -> None:
     """Drop what is queued for a server that is gone: at exit each event is tried for 7 s."""
-    for service in tuple(EventsWorker._instances.values()):
+    for service in tuple(worker._instances.values()):
         with contextlib.suppress(queue.Empty):
             while True:
                 service._queue.get_nowait()

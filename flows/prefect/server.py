@@ -20,6 +20,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from tokenmill.flows.progress import watcher
 from tokenmill.pipelines.core.errors import ConfigError
@@ -173,7 +174,7 @@ def _free_port() -> int:
         return int(s.getsockname()[1])
 
 
-def _wait(server: subprocess.Popen[bytes], url: str, log) -> None:
+def _wait(server: subprocess.Popen[bytes], url: str, log: IO[str]) -> None:
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline and server.poll() is None:
         try:
