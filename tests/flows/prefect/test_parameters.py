@@ -4,16 +4,22 @@ from typing import Any
 
 import pytest
 
-from tokenmill.flows.prefect.flow_run import checked
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
+
+
+@pytest.fixture
+def checked(server):  # Prefect imported before it would start a server of its own in later tests
+    from tokenmill.flows.prefect.flow_run import checked
+
+    return checked
 
 
 def prepare(recipe: str | dict[str, Any], n: int = 3, run: RunOptions | None = None) -> None:
     """As a flow has them."""
 
 
-def test_what_a_form_sends_becomes_what_the_function_takes():
+def test_what_a_form_sends_becomes_what_the_function_takes(checked):
     assert checked(prepare, {"recipe": "c4"}, "f") == {"recipe": "c4", "n": 3, "run": None}
     made = checked(prepare, {"recipe": {"name": "x"}, "run": {"workers": 2}}, "f")
     assert made["recipe"] == {"name": "x"}
@@ -41,7 +47,7 @@ def test_what_a_form_sends_becomes_what_the_function_takes():
         ),
     ],
 )
-def test_a_mistake_is_one_line_with_the_place_and_the_way_out(values, told):
+def test_a_mistake_is_one_line_with_the_place_and_the_way_out(checked, values, told):
     with pytest.raises(ConfigError) as e:
         checked(prepare, values, "f")
     assert str(e.value).startswith(told)
