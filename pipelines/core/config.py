@@ -24,6 +24,7 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    WithJsonSchema,
     model_validator,
 )
 from pydantic_core import ErrorDetails
@@ -42,8 +43,17 @@ def _bytes(value: Any) -> Any:
     return parse_bytes(value) if isinstance(value, str) else value
 
 
-# a number of bytes, or text such as "256MB" or "4GiB"
-Bytes: TypeAlias = Annotated[int, BeforeValidator(_bytes), Field(gt=0)]
+# a number of bytes, or text such as "256MB" or "4GiB"; its schema is what a form lets through
+_BYTES_SCHEMA: dict[str, Any] = {
+    "anyOf": [
+        {"type": "string", "pattern": r"^\s*[0-9.]+\s*([kKMGTPE]i?)?B\s*$"},
+        {"type": "integer", "exclusiveMinimum": 0},
+    ],
+    "examples": ["3GB", "4GiB"],
+}
+Bytes: TypeAlias = Annotated[
+    int, BeforeValidator(_bytes), Field(gt=0), WithJsonSchema(_BYTES_SCHEMA)
+]
 Count: TypeAlias = Annotated[int, Field(ge=0)]
 Fraction: TypeAlias = Annotated[float, Field(ge=0.0, le=1.0)]
 

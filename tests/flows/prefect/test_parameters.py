@@ -28,6 +28,27 @@ def test_what_a_form_sends_becomes_what_the_function_takes(checked):
 
 
 @pytest.mark.parametrize(
+    "size", ["3GB", "4GiB", "256 MB", "1.5TB", "4096", 4096, "", "3 GBs", "GB", 0, -1, 1.5, None]
+)
+def test_a_form_lets_through_the_sizes_that_a_recipe_may_have(server, size):
+    """By the schema that Prefect's server holds parameters to."""
+    from prefect.utilities.callables import parameter_schema
+    from prefect.utilities.schema_tools.validation import is_valid
+
+    from tokenmill.flows.prepare import prepare_flow
+
+    schema = parameter_schema(prepare_flow.fn).model_dump_for_openapi()
+    for run in ({"memory_budget": size}, {"slurm": {"memory": size}}):
+        try:
+            RunOptions.model_validate(run)
+            taken = True
+        except ValueError:
+            taken = False
+        values = {"recipe": "c4", "out": "/data/run", "run": run}
+        assert is_valid(values, schema) == taken
+
+
+@pytest.mark.parametrize(
     ("values", "told"),
     [
         ({}, "f: recipe: missing; field required"),
