@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from tokenmill.flows.asked import Asked, ask_run, read_recipe
 from tokenmill.flows.commands.shared import result_of, settings_of
 from tokenmill.flows.exits import OK
-from tokenmill.flows.sheets import plan_within, size_run
 from tokenmill.flows.show import as_json, show
 from tokenmill.pipelines.core.places import Place, is_remote, place
 from tokenmill.pipelines.prepare.recipe import Recipe, find_recipe
@@ -23,10 +22,13 @@ def run(args: argparse.Namespace) -> int:
     out = place(args.out)
     recipe = read_recipe(args.recipe, settings)
     if args.plan is not None:
+        from tokenmill.flows.sheets import plan_within
+
         plan_within(args.plan)
     # a mistake is told by then; what works and shows takes longer to import than the recipe
     from tokenmill.flows.commands.prepare_tables import plan_blocks, show_report
     from tokenmill.flows.measure_tables import compared_lines
+    from tokenmill.flows.sheets import size_run
     from tokenmill.flows.troubles import exit_code
     from tokenmill.pipelines.measure.compare import compare
     from tokenmill.pipelines.prepare.dry_run import dry_run
