@@ -1,5 +1,6 @@
-"""The pages that users read: README.md, and those of the rooms."""
+"""The pages that users read: README.md, and those of the rooms; and the commands on them."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,10 +13,78 @@ ROOMS = tuple(
         for page in (ROOT / top).rglob("README.md")
     )
 )
+PAGES = (FIRST, *ROOMS)
+
+# What tests/cluster/test_pages.py runs, by how a line begins: it needs a store, servers or workers
+CLUSTER = {
+    "s3": (
+        "tokenmill prepare recipe.yaml --out s3://bucket/run ",
+        "tokenmill inspect s3://bucket/run",
+        "tokenmill size plan.yaml --corpus s3://bucket/run",
+    ),
+    "dask": (
+        "dask scheduler --host tcp://10.0.0.1:8786 ",
+        "dask worker tcp://10.0.0.1:8786 ",
+        "tokenmill prepare recipe.yaml --out /shared/run --address tcp://10.0.0.1:8786",
+        "tokenmill prepare recipe.yaml --out run --runner dask --workers 64",
+    ),
+    "slurm": ("tokenmill prepare recipe.yaml --out /shared/run", "srun -N 4 "),
+    "serve": (
+        "export PREFECT_API_URL=",
+        "PREFECT_SERVER_API_CSRF_PROTECTION_ENABLED=true ",
+        "TOKENMILL_ROOTS=/data tokenmill serve ",
+        "tokenmill serve recipe.yaml --out run --cron ",
+    ),
+    "pool": ("prefect work-pool ", "prefect --no-prompt deploy --all", "prefect worker start "),
+}
+# What installs, and the tests themselves; tests/e2e/test_wheel.py runs what `make demo` does
+SET_UP = ("make demo ", "make test ", "pip install ")
 
 
-def blocks(kind: str, pages: tuple[Path, ...] = (FIRST, *ROOMS)) -> Iterator[str]:
+def fenced(page: Path) -> Iterator[tuple[str | None, str]]:
+    """The parts of a page in order: (kind, block) of what is fenced, (None, prose) between."""
+    for i, part in enumerate(page.read_text().split("```")):
+        kind, _, text = part.partition("\n")
+        yield (kind, text) if i % 2 else (None, part)
+
+
+def blocks(kind: str, pages: tuple[Path, ...] = PAGES) -> Iterator[str]:
     """What stands between ```kind and ``` in some pages, all of them unless told."""
-    for page in pages:
-        for block in page.read_text().split(f"```{kind}\n")[1:]:
-            yield block.split("```")[0]
+    return (text for page in pages for found, text in fenced(page) if found == kind)
+
+
+def command_lines(page: Path) -> Iterator[str]:
+    """Every command on a page, as it stands there but in one line, in order.
+
+    All that is fenced and of no language is commands; of a block that begins with `$ ` only what
+    does, for the rest is what they print. `tokenmill COMMAND ARGUMENTS` in running text and in
+    comments is a command too; without arguments it only names one.
+    """
+    for kind, text in fenced(page):
+        if kind == "":
+            shown = text.startswith("$ ")
+            for line in text.replace("\\\n", " ").splitlines():
+                if line.startswith("$ ") or (line.strip() and not shown):
+                    yield line.removeprefix("$ ")
+        if not kind:
+            for told in re.findall(r"`(tokenmill [a-z-]+\s[^`]+)`", text):
+                yield " ".join(told.split())
+
+
+def of_a_cluster(what: str) -> list[str]:
+    """The lines of all pages that a row of CLUSTER names, those of a longer beginning left out.
+
+    Raises:
+        LookupError: no page has a line that begins so.
+    """
+    lines = [line for page in PAGES for line in command_lines(page) if named(line) == what]
+    for begin in CLUSTER[what]:
+        if not any(line.startswith(begin) for line in lines):
+            raise LookupError(f"no page has a line that begins {begin!r}")
+    return lines
+
+
+def named(line: str) -> str | None:
+    """The row of CLUSTER that runs a line; None where none does."""
+    begun = {b: what for what, rows in CLUSTER.items() for b in rows if line.startswith(b)}
+    return begun[max(begun, key=len)] if begun else None
