@@ -17,7 +17,7 @@ import pytest
 
 from tests.cluster import runs
 from tests.cluster.prefect_server import START_S, PrefectServer
-from tests.cluster.processes import ROOT, Program, answers, environment, eventually, free_port
+from tests.cluster.processes import ROOT, Program, answers, environment, free_port
 from tests.e2e.paged import write_pages_folder
 from tests.pages import blocks, of_a_cluster
 
@@ -132,13 +132,10 @@ class ServerOfPage(PrefectServer):
         places = {"127.0.0.1:4200": f"127.0.0.1:{self.port}", "/data": str(self.folder)}
         home = {"PREFECT_HOME": str(self.home), "PREFECT_CLI_COLORS": "false"}
         self.reader = Reader(self.folder, home, places)
-        export, start = (line for line in of_a_cluster("serve") if "serve " not in line)
+        start, export = (line for line in of_a_cluster("serve") if "serve " not in line)
+        self.program = self.reader.start(start, "--port", str(self.port))
+        self.program.wait_until(self.healthy, within_s=START_S)
         self.reader.run(export)
-        self.reader.run(start, "--port", str(self.port))
-        eventually("a server", self.healthy, within_s=START_S)
-
-    def stop(self):
-        self.reader.run("prefect server stop")
 
     def found(self, path):
         """What the API has there; None where that is nothing."""
@@ -157,10 +154,14 @@ def page_server(tmp_path_factory):
     server.stop()
 
 
-@pytest.mark.parametrize("number", [0, 1, 2])
-def test_serve(page_server, number):
-    """It has registered once the server knows its flows, and this one with its own parameters."""
-    line = [line for line in of_a_cluster("serve") if "serve " in line][number]
+def test_serve(page_server):
+    for line in of_a_cluster("serve"):
+        if "serve " in line:
+            served(page_server, line)
+
+
+def served(page_server, line):
+    """Start it, and end it once the server knows its flows, with the recipe that it names."""
     words, _ = page_server.reader.split(line)
     recipe = next((word for word in words if word.endswith("recipe.yaml")), None)
 
