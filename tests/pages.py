@@ -39,6 +39,7 @@ CLUSTER = {
 }
 # What installs, and the tests themselves; tests/e2e/test_wheel.py runs what `make demo` does
 SET_UP = ("make demo ", "make test ", "pip install ")
+SHELLS = ("", "sh", "bash", "shell", "console")  # kinds of blocks that are commands
 
 
 def fenced(page: Path) -> Iterator[tuple[str | None, str]]:
@@ -56,12 +57,12 @@ def blocks(kind: str, pages: tuple[Path, ...] = PAGES) -> Iterator[str]:
 def command_lines(page: Path) -> Iterator[str]:
     """Every command on a page, as it stands there but in one line, in order.
 
-    All that is fenced and of no language is commands; of a block that begins with `$ ` only what
+    All that is fenced and of no language but a shell's is commands; of a block that begins with `$ ` only what
     does, for the rest is what they print. `tokenmill COMMAND ARGUMENTS` in running text and in
     comments is a command too; without arguments it only names one.
     """
     for kind, text in fenced(page):
-        if kind == "":
+        if kind in SHELLS:
             shown = text.startswith("$ ")
             for line in text.replace("\\\n", " ").splitlines():
                 if line.startswith("$ ") or (line.strip() and not shown):
