@@ -38,7 +38,7 @@ CLUSTER = {
     "pool": ("prefect work-pool ", "prefect --no-prompt deploy --all", "prefect worker start "),
 }
 # What installs, and the tests themselves; tests/e2e/test_wheel.py runs what `make demo` does
-SET_UP = ("make demo ", "make test ", "pip install ")
+SET_UP = ("make demo", "make test", "pip install ")
 SHELLS = ("", "sh", "bash", "shell", "console")  # kinds of blocks that are commands
 
 
@@ -57,17 +57,17 @@ def blocks(kind: str, pages: tuple[Path, ...] = PAGES) -> Iterator[str]:
 def command_lines(page: Path) -> Iterator[str]:
     """Every command on a page, as it stands there but in one line, in order.
 
-    All that is fenced and of no language but a shell's is commands; of a block that begins with `$ ` only what
-    does, for the rest is what they print. `tokenmill COMMAND ARGUMENTS` in running text and in
-    comments is a command too; without arguments it only names one.
+    What is fenced is commands if no language is named, or a shell's; of a block that begins with
+    `$ ` only what does, for the rest is what they print. `tokenmill COMMAND ARGUMENTS` in running
+    text and in comments is a command too; without arguments it only names one.
     """
     for kind, text in fenced(page):
         if kind in SHELLS:
             shown = text.startswith("$ ")
             for line in text.replace("\\\n", " ").splitlines():
-                if line.startswith("$ ") or (line.strip() and not shown):
+                if line.startswith("$ ") or (not shown and line.strip() and line[0] != "#"):
                     yield line.removeprefix("$ ")
-        if not kind:
+        if kind is None or kind in SHELLS:
             for told in re.findall(r"`(tokenmill [a-z-]+\s[^`]+)`", text):
                 yield " ".join(told.split())
 
