@@ -69,11 +69,9 @@ def test_the_commands_of_the_first_page(told):
     beside = told["tokenmill inspect run --doc 4294967301"]
     assert re.search(r"removed: b-5\s+kept: +a-0\s", beside)
     assert "[-this-]{+the+}" in beside
-    assert "predicted and actual" in told["tokenmill prepare recipe.yaml --out run"]
-    assert (
-        "read bandwidth, one node"
-        in told["tokenmill prepare recipe.yaml --out run --plan plan.yaml"]
-    )
+    prepare = "tokenmill prepare recipe.yaml --out run"
+    assert "predicted and actual" in told[prepare]
+    assert "read bandwidth, one node" in told[f"{prepare} --plan plan.yaml"]
 
 
 @pytest.mark.parametrize(
