@@ -7,6 +7,7 @@ import re
 import shlex
 from pathlib import Path
 
+import datasets
 import pytest
 
 from tests.e2e.paged import write_pages_folder
@@ -56,6 +57,7 @@ def ran(line, words, capsys):
 def told(request, server, tmp_path, monkeypatch, capsys):
     """What each command of a page printed, by command, in a folder that has what they name."""
     write_pages_folder(tmp_path, request.param)
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     given = commands(request.param)
     if request.param != FIRST and any(words[2:3] == ["run"] for words in given.values()):
