@@ -13,10 +13,10 @@ import yaml
 from tokenmill.sizing.document.markdown import markdown
 from tokenmill.sizing.document.section import NONE, Section, Table, table
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.plan.load import parse_yaml
 from tokenmill.sizing.report.tiers import SHORT
 from tokenmill.sizing.requirements import headline, size
 from tokenmill.sizing.sheet import Sheet
+from tokenmill.sizing.strict import parse_yaml
 from tokenmill.sizing.units import format_quantity
 from tokenmill.sizing.verdict import Verdict, deciding, judge, times, to_buy, told_to_buy
 

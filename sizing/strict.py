@@ -3,6 +3,7 @@
 YAML says each thing once, of plans, and of recipes, which need nothing else of a plan.
 """
 
+import math
 from collections.abc import Hashable
 from typing import Any, ClassVar
 
@@ -10,6 +11,10 @@ import yaml
 from pydantic import BaseModel, ConfigDict
 
 from tokenmill.sizing.errors import PlanError
+
+MOST_DEEP = 50  # levels; a recipe has about ten
+MOST_DIGITS = 400  # of a whole number; more is no figure of anything
+MOST_VALUES = 1_000_000
 
 
 class Strict(BaseModel):
@@ -20,10 +25,23 @@ class Strict(BaseModel):
     )
 
 
-class StrictLoader(yaml.SafeLoader):
-    """Refuses a key that stands twice, of which YAML would silently take the last."""
+class _StrictLoader(yaml.SafeLoader):
+    """Makes plain data only; refuses what a recipe or plan has no use for, and which only harms."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self._depth == MOST_DEEP:
+            raise PlanError(f"line {self.line + 1}: nested more than {MOST_DEEP} deep")
+        self._depth += 1
+        node: yaml.Node | None = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """YAML would silently take the last of a key that stands twice."""
         seen: set[Hashable] = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
@@ -33,3 +51,42 @@ class StrictLoader(yaml.SafeLoader):
             if isinstance(key, Hashable):  # what is not, the loader itself refuses
                 seen.add(key)
         return super().construct_mapping(node, deep)
+
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        if len(node.value) > MOST_DIGITS:
+            line = node.start_mark.line + 1
+            raise PlanError(f"line {line}: a number of {len(node.value):,} digits")
+        return super().construct_yaml_int(node)
+
+
+_StrictLoader.add_constructor("tag:yaml.org,2002:int", _StrictLoader.construct_yaml_int)
+
+
+def parse_yaml(text: str) -> Any:
+    """Plain data from YAML, each value of which stands there itself.
+
+    Raises:
+        yaml.YAMLError: it is not YAML.
+        PlanError: a key stands twice; or nesting, a number or what aliases repeat has no end.
+    """
+    loader = _StrictLoader(text)
+    try:
+        node = loader.get_single_node()
+        if node is not None and _values(node, {}) > MOST_VALUES:
+            raise PlanError(f"over {MOST_VALUES:,} values, as aliases (*name) repeat them")
+        return None if node is None else loader.construct_document(node)
+    finally:
+        loader.dispose()
+
+
+def _values(node: yaml.Node, known: dict[int, float]) -> float:
+    """Values below a node, those of an alias as often as it stands there."""
+    if isinstance(node, yaml.ScalarNode):
+        return 1
+    if id(node) not in known:
+        known[id(node)] = math.inf  # while it is counted: one that holds itself has no end
+        parts = node.value
+        if isinstance(node, yaml.MappingNode):
+            parts = [part for pair in parts for part in pair]
+        known[id(node)] = 1 + sum(_values(part, known) for part in parts)
+    return known[id(node)]

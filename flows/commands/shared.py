@@ -8,6 +8,8 @@ import yaml
 
 from tokenmill.flows.asked import Asked, whole
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.strict import parse_yaml
 
 
 def settings_of(args: argparse.Namespace) -> dict[str, Any]:
@@ -32,9 +34,11 @@ def setting(text: str) -> tuple[str, Any]:
     if not equals or not key:
         raise ConfigError(f"--set {text!r}: write KEY=VALUE, as output.seq_len=2048")
     try:
-        return key, yaml.safe_load(value)
+        return key, parse_yaml(value)
     except yaml.YAMLError as e:
         raise ConfigError(f"--set {text!r}: the value is not YAML") from e
+    except PlanError as e:
+        raise ConfigError(f"--set {key}: {e}") from e
 
 
 def run_settings(args: argparse.Namespace) -> dict[str, Any]:

@@ -37,7 +37,7 @@ from tokenmill.pipelines.core.step import STEPS, Step
 from tokenmill.pipelines.read.options import Html, Images, Limits
 from tokenmill.pipelines.tokens.options import Mix, Output, Tokenizer
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.strict import StrictLoader
+from tokenmill.sizing.strict import parse_yaml
 
 
 def _step(value: Any) -> Step:
@@ -264,8 +264,7 @@ def load_recipe(path: Path, settings: Mapping[str, Any] | None = None) -> Recipe
         ConfigError: the file cannot be read, is not YAML, or says something unknown or impossible.
     """
     try:
-        # a SafeLoader: makes plain data only
-        data = yaml.load(path.read_text(encoding="utf-8"), Loader=StrictLoader)
+        data = parse_yaml(path.read_text(encoding="utf-8"))
     except OSError as e:
         raise ConfigError(f"{path}: cannot read the recipe ({e.strerror})") from e
     except (yaml.YAMLError, UnicodeDecodeError) as e:

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from tokenmill.sizing.errors import PlanError, explain
 from tokenmill.sizing.plan.plan import Plan
-from tokenmill.sizing.strict import StrictLoader
+from tokenmill.sizing.strict import parse_yaml
 from tokenmill.sizing.tables.row import OF_THE_PLAN, Row
 from tokenmill.sizing.tables.shipped import ACCELERATORS, TIERS
 
@@ -61,16 +61,6 @@ def parse_plan(text: str, *, where: str, changes: Mapping[str, Any] | None = Non
         return Plan.model_validate(data)
     except ValidationError as e:
         raise PlanError(f"{where}: {explain(e, Plan)}") from e
-
-
-def parse_yaml(text: str) -> Any:
-    """Plain data from YAML; a key that stands twice is refused.
-
-    Raises:
-        yaml.YAMLError: it is not YAML.
-        PlanError: a key stands twice.
-    """
-    return yaml.load(text, Loader=StrictLoader)  # a SafeLoader: makes plain data only
 
 
 def changed(data: Mapping[str, Any], key: str, value: Any) -> dict[str, Any]:
