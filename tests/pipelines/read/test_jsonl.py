@@ -10,11 +10,12 @@ from itertools import accumulate
 
 import pytest
 import zstandard
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.pipelines.read.corpus import as_jsonl, in_parts, read_all, read_plan
 from tokenmill.pipelines.read.batch import FILE_CAUSES
+from tokenmill.pipelines.read.jsonl import LostLine, read_lines
 from tokenmill.pipelines.read.options import Limits
 
 GOOD = b'{"text": "good"}\n'
@@ -228,6 +229,26 @@ def test_a_line_over_the_limit_fails_alone(tmp_path, shard_bytes):
     assert got.reasons == ["too_large", "too_large"]
     assert [f["text_bytes"] for f in got.failures] == [len(long) - 1] * 2
     assert [f["id"] for f in got.failures] == [f"d.jsonl#{17}", f"d.jsonl#{34 + len(long)}"]
+
+
+@given(st.lists(st.integers(0, 12), max_size=9), st.integers(1, 30), st.booleans())
+@example([6, 7, 8, 9], 3, True)
+@example([1, 8, 7, 6], 30, True)
+@example([1, 7], 30, True)
+def test_lines_come_whole_up_to_the_limit_whatever_blocks_they_lie_in(lengths, size, ended):
+    data = b"".join(bytes([97 + i]) * n + b"\n" for i, n in enumerate(lengths))
+    data = data if ended else data[:-1]
+    blocks = (data[at : at + size] for at in range(0, len(data), size))
+    got = []
+    for item in read_lines(blocks, start=0, stop=None, max_bytes=7):
+        if isinstance(item, LostLine):
+            got.append((item.offset, item.cause, item.bytes))
+        else:
+            got += zip(item.offsets, item.lines, strict=True)
+    lines = data.split(b"\n")
+    starts = accumulate((len(line) + 1 for line in lines), initial=0)
+    expected = list(zip(starts, lines, strict=False))[: None if lines[-1] else -1]
+    assert got == [(at, x) if len(x) <= 7 else (at, "too_large", len(x)) for at, x in expected]
 
 
 MEMORY = """
