@@ -1,6 +1,6 @@
 """Edges are the candidate pairs whose signatures agree; what they connect is always the same."""
 
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 import pytest
@@ -71,6 +71,31 @@ def test_they_connect_what_all_verified_candidates_connect(share, rows_at_once, 
     assert set(map(tuple, edges.tolist())) <= set(map(tuple, pairs.tolist()))
     n = len(keys)
     assert np.array_equal(clusters(n, edges.reshape(-1, 2)), clusters(n, pairs))
+
+
+@pytest.mark.parametrize("most", [15, 16, 30, 59, 60, 61])
+def test_pieces_of_a_large_bucket_have_its_candidate_pairs(most):
+    n_first, n_previous = SMALL["FIRST_ROWS"], SMALL["PREVIOUS_ROWS"]
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in SMALL.items():
+            patch.setattr(verify, name, value)
+        same = Buckets(np.arange(70, dtype=np.uint32), np.array([5, 65, 70]))
+        pieces = [
+            piece.members[start:end].tolist()
+            for piece in cut_large(same, most)
+            for start, end in pairwise([0, *piece.ends])
+        ]
+    found = {pair for rows in pieces for pair in compared(rows, n_first, n_previous)}
+    whole = [range(5), range(5, 65), range(65, 70)]
+    assert found == {pair for rows in whole for pair in compared(rows, n_first, n_previous)}
+
+
+def compared(rows, n_first, n_previous):
+    """The pairs of a bucket that are looked at."""
+    for j, row in enumerate(rows):
+        for i in range(j):
+            if len(rows) <= SMALL["MAX_BUCKET"] or i < n_first or i >= j - n_previous:
+                yield rows[i], row
 
 
 def test_equal_rows_are_one_edge_each():
