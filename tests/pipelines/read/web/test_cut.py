@@ -62,6 +62,19 @@ def test_every_piece_begins_with_a_record_and_none_is_lost(tmp_path, packing):
     assert [d["id"] for d in parts.documents] == [d["id"] for d in whole.documents]
 
 
+@pytest.mark.parametrize("length", [200, 201])
+def test_a_plain_archive_is_cut_at_the_first_records_from_equal_places_on(tmp_path, length):
+    made = [record("metadata", b"x" * length) for _ in range(24)]
+    path = tmp_path / "crawl.warc"
+    path.write_bytes(archive(made, None))
+    whole, starts = path.stat().st_size, begins(made, None)
+    for n in (1, 2, 3, 5, 8, 24, 30):
+        found = pieces(path, whole // n)
+        n = whole // (whole // n)
+        wanted = {min((b for b in starts if b * n >= i * whole), default=0) for i in range(n)}
+        assert [p.start for p in found] == sorted(wanted)
+
+
 def test_an_archive_inside_of_a_record_is_no_place_to_cut(tmp_path):
     picture = http(noise(2000), type="image/png")
     inner = archive(response(i, picture) for i in range(90))
