@@ -153,6 +153,24 @@ def test_a_download_that_breaks_off_goes_on_where_it_was(s3, store, tmp_path):
     assert "bytes=524288-" in sent
 
 
+def test_an_object_that_changes_while_it_is_read_is_not_put_together(s3, store, tmp_path):
+    uploaded(store, tmp_path, "file", os.urandom(1 << 20))
+    s3.proxy.rates = {"truncate": 1.0}
+
+    def change(params, **_):
+        if "Range" in params["headers"]:
+            s3.proxy.forget()
+            uploaded(store, tmp_path, "file", os.urandom(1 << 20))
+
+    events = store._client.meta.events
+    events.register("before-call.s3.GetObject", change)
+    try:
+        with pytest.raises(OutageError, match="/file: changed while it was read"):
+            store.fetch("file", tmp_path / "back")
+    finally:
+        events.unregister("before-call.s3.GetObject", change)
+
+
 def test_bytes_that_are_not_those_written_are_refused(s3, store, tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"damaged")
