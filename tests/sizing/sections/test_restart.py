@@ -29,7 +29,12 @@ def test_a_replica_a_node_unless_stated():
 
 @pytest.mark.parametrize(
     ("recipe", "weights", "rest"),
-    [("recipe: fp32+adam", 4, 8), ("recipe: weights", 2, 0), ("bytes_per_param: 6", 2, 4)],
+    [
+        ("recipe: fp32+adam", 4, 8),
+        ("recipe: weights", 2, 0),
+        ("bytes_per_param: 6", 2, 4),
+        ("bytes_per_param: 1", 1, 0),
+    ],
 )
 def test_replicas_need_the_weights_of_the_recipe(recipe, weights, rest):
     made = sheet(f"checkpoints: {{{recipe}}}")
