@@ -270,6 +270,17 @@ def test_a_restart_reads_like_training():
 
 
 @pytest.mark.parametrize(
+    ("offered", "outcome"),
+    [("3 GB/s", "enough"), ("2_999_999_999 B/s", "short"), ("3_000_000_001 B/s", "enough")],
+)
+def test_what_is_needed_to_the_byte_is_enough(offered, outcome):
+    made = sheet(own(total_read_bytes_per_s=offered))
+    made.add("restart read bandwidth", read_bytes_per_s, **reading(made))
+    got = {v.requirement: v for v in judge(made)}["restart read bandwidth"]
+    assert got.outcome == outcome
+
+
+@pytest.mark.parametrize(
     ("redundancy", "drives"), [("8+2", 234), ("3 replicas", 560), ("none", 187)]
 )
 def test_drives_write_parity_and_copies_too(redundancy, drives):
