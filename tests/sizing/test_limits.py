@@ -91,7 +91,12 @@ def test_whole_steps_are_bought_and_told_of():
     assert (counts.value, both.value) == (2, 3 * step)
 
 
-def test_the_most_itself_is_one_instance():
-    made = sheet()
-    sold = tier(most_bytes=int(made[CAPACITY].value) + 1, several=True)
-    assert instances(made, sold, made[CAPACITY]) is None
+@pytest.mark.parametrize(("more", "count"), [(1, None), (0, None), (-1, 2)])
+def test_the_most_itself_is_one_instance_and_is_sold(more, count):
+    wanted = on_drives(sheet("corpus: {tokens: 1T}"))
+    most = int(wanted.value)
+    assert most == wanted.value
+    several, one = (tier(most_bytes=most + more, several=s) for s in (True, False))
+    made = instances(sheet(), several, wanted)
+    assert (made and made.value) == count
+    assert is_sold(one, wanted) is (count is None)
