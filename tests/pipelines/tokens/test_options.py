@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.tokens.mix.weights import weights
-from tokenmill.pipelines.tokens.options import Mix
+from tokenmill.pipelines.tokens.options import MOST_COPIES, Mix
 
 TWO = [{"path": "crawl.jsonl"}, {"path": "books.jsonl"}]
 SHUFFLED = {"shuffle": True}
@@ -115,6 +115,14 @@ def test_a_source_of_which_nothing_is_left_leaves_its_share_to_the_others():
     mix = Mix(shares={"a": 0.5, "b": 0.25, "c": 0.25}, tokens=100)
     assert weights(mix, {"a": 0, "b": 100, "c": 25}) == {"a": 1.0, "b": 0.5, "c": 2.0}
     assert weights(mix, {"a": 0, "b": 0, "c": 0}) == {"a": 1.0, "b": 1.0, "c": 1.0}
+
+
+@pytest.mark.parametrize("epochs", [1, 4])
+def test_a_document_may_stand_in_all_epochs_as_often_as_the_limit_says(epochs):
+    most = MOST_COPIES / epochs
+    assert weights(Mix(shares={"a": 1}, tokens=10 * most), {"a": 10}, epochs=epochs) == {"a": most}
+    with pytest.raises(ConfigError, match="'a' has 10 tokens, and would be repeated 1,000,00"):
+        weights(Mix(shares={"a": 1}, tokens=10 * (most + 1)), {"a": 10}, epochs=epochs)
 
 
 def test_a_source_too_small_for_its_share_is_named():
