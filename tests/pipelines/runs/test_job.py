@@ -1,4 +1,10 @@
-from tokenmill.pipelines.runs.work import Work, chained
+import errno
+
+import pytest
+
+from tokenmill.pipelines.core.errors import ConfigError, LedgerError, ShardError
+from tokenmill.pipelines.runs.manifest import held
+from tokenmill.pipelines.runs.work import Job, Work, attempt, chained
 
 
 def works(chains):
@@ -25,3 +31,40 @@ def test_no_work_is_lost():
     for n in range(8):
         made = chained(works("abbbbbbccc"), n)
         assert [k for chain in keys(made) for k in chain] == [str(i) for i in range(10)]
+
+
+def failing(job, kind, *said):
+    raise kind(*said)
+
+
+def attempted(out, kind, *said):
+    work = Work(step="s", key="0", inputs="", call=failing, args=(kind, *said))
+    return attempt(Job(out=out, identity="test"), work)
+
+
+@pytest.mark.parametrize("code", ["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM"])
+def test_what_a_disk_refuses_to_all_ends_the_run_in_one_line(tmp_path, code):
+    said = (OSError, getattr(errno, code), "no")
+    wanted = rf"{tmp_path}: cannot write there \(no\); free space or choose another --out"
+    with pytest.raises(ConfigError, match=wanted):
+        attempted(tmp_path, *said)
+    with pytest.raises(ConfigError, match=wanted), held(tmp_path):
+        failing(None, *said)
+
+
+@pytest.mark.parametrize("kind", [ConfigError, LedgerError])
+def test_what_is_wrong_for_all_ends_the_run(tmp_path, kind):
+    with pytest.raises(kind, match="told"):
+        attempted(tmp_path, kind, "told")
+
+
+@pytest.mark.parametrize("said", [(ShardError, "told"), (KeyError,)])
+def test_what_one_shard_meets_is_its_outcome(tmp_path, said):
+    outcome = attempted(tmp_path, *said)
+    assert isinstance(outcome.error, said[0])
+    assert outcome.receipt is None
+
+
+def test_another_error_of_the_disk_is_told_with_the_way_on(tmp_path):
+    with pytest.raises(ConfigError, match="gone; the same command continues"), held(tmp_path):
+        failing(None, OSError, errno.ENOENT, "gone")
