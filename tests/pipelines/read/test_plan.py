@@ -97,9 +97,9 @@ def test_a_bad_file_does_not_stop_the_others(tmp_path):
     (tmp_path / "LICENSE").write_bytes(b"free")
     got = read_all(tmp_path)
     assert got.texts == ["some text"] * 2
-    assert [(os.path.basename(f.path), f.cause, f.docs) for f in got.plan.failed] == [
-        ("b.jsonl", "invalid_json", None),
-        ("c.parquet", "damaged_parquet", None),
+    assert [(os.path.basename(f.path), f.cause, f.bytes, f.docs) for f in got.plan.failed] == [
+        ("b.jsonl", "invalid_json", 8, None),
+        ("c.parquet", "damaged_parquet", 4, None),
     ]
     assert got.plan.skipped == (f"{tmp_path}/LICENSE",)
     assert len(got.plan.files) == 5
