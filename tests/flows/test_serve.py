@@ -71,6 +71,27 @@ def test_each_flow_is_a_deployment_with_its_schema(server):
         assert all(told), (d.flow_name, dict(zip(schema.properties, told, strict=True)))
 
 
+def test_every_option_reaches_what_is_served(server, tmp_path, monkeypatch, capsys):
+    import tokenmill.flows.serve as module
+
+    served = []
+    monkeypatch.setattr(module, "serve", lambda *made, **how: served.append((made, how)))
+    words = ["serve", str(write_corpus(tmp_path)), "--out", str(tmp_path / "run")]
+    assert main([*words, "--cron", "0 3 * * *", "--limit", "3", "--json"]) == 0
+    assert main([*words, "--interval", "90"]) == 0
+    assert main(["serve"]) == 0
+    at, every, never = [made[0].schedules for made, _ in served]
+    assert (at[0].schedule.cron, every[0].schedule.interval.seconds) == ("0 3 * * *", 90)
+    assert (len(at), len(every), len(never)) == (1, 1, 0)
+    out = str(tmp_path / "run")
+    assert [made[0].parameters.get("out") for made, _ in served] == [out, out, None]
+    assert [how for _, how in served] == [
+        {"limit": 3, "print_starting_message": False},
+        {"limit": 1, "print_starting_message": True},
+        {"limit": 1, "print_starting_message": True},
+    ]
+
+
 def test_zombies_are_looked_for_once(server):
     from prefect.client.orchestration import get_client
 
