@@ -12,6 +12,13 @@ from datasets import load_from_disk
 from tests.e2e.corpus import write_corpus
 from tokenmill.flows.arguments import parser
 from tokenmill.flows.cli import main
+from tokenmill.flows.exits import exit_code_of
+from tokenmill.flows.troubles import MOST_FAILURES, bounded, ended_as, exit_code, failures
+from tokenmill.pipelines.core.errors import ConfigError, InputError, LedgerError, ShardError
+from tokenmill.pipelines.runs.finished import DamagedShard, Failures, UnreadInput
+from tokenmill.pipelines.runs.work import FailedShard
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.units import UnitError
 
 ROOT = Path(__file__).parent.parent.parent
 COMMANDS = sorted(next(a for a in parser()._actions if a.dest == "command").choices)
@@ -106,6 +113,65 @@ def test_a_damaged_input_is_exit_code_3_and_named(recipe, tmp_path, capsys, serv
     assert main(["prepare", str(path), "--out", str(tmp_path / "run")]) == 3
     assert "cut.parquet" in capsys.readouterr().out
     assert len(load_from_disk(str(tmp_path / "run" / "dataset"))) > 0
+
+
+FAILED = {
+    "failed_inputs": UnreadInput(path="a", cause="not_found", message="a: gone", bytes=1),
+    "failed_shards": FailedShard(step="pass-0", key="00001", error="told"),
+    "damaged_shards": DamagedShard(key="00002", message="ends early"),
+}
+
+
+def failed(*kinds):
+    return Failures(**{k: [FAILED[k]] if k in kinds else [] for k in Failures.model_fields})
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("failed_inputs", "1 input failed (failed input: a: gone)"),
+        ("failed_shards", "1 shard failed (failed shard 00001 (pass-0): told)"),
+        ("damaged_shards", "1 shard damaged (damaged shard 00002: ends early)"),
+    ],
+)
+def test_whatever_failed_alone_is_exit_code_3_and_told(kind, told):
+    assert exit_code(failed(kind)) == 3
+    assert ended_as(failed(kind), "9 documents") == f"{told}; the rest is complete: 9 documents"
+
+
+def test_all_that_failed_is_counted_and_no_more_is_listed_than_is_read():
+    assert set(FAILED) == set(Failures.model_fields)
+    assert (exit_code(failed()), failures(failed())) == (0, [])
+    assert ended_as(failed(), "9 documents") == "9 documents"
+    every = failures(failed(*FAILED))
+    assert every == [line for kind in FAILED for line in failures(failed(kind))]
+    for n in (MOST_FAILURES - 1, MOST_FAILURES):
+        assert bounded(["x"] * n, "report.json") == ["x"] * n
+    more = bounded(["x"] * (MOST_FAILURES + 1), "report.json")
+    assert more == ["x"] * MOST_FAILURES + ["… and 1 more, see report.json"]
+
+
+class OurError(ConfigError):
+    """One of a subclass, as a contributed step may raise."""
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (ConfigError("x"), 2),
+        (OurError("x"), 2),
+        (InputError("x", cause="not_found"), 2),
+        (PlanError("x"), 2),
+        (UnitError("x"), 2),
+        (ShardError("x"), 3),
+        (LedgerError("x"), 3),
+        (ValueError("x"), None),
+        (OSError("x"), None),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_each_error_has_its_exit_code(error, code):
+    assert exit_code_of(error) == code
 
 
 def test_set_overrides_the_recipe(recipe, tmp_path, server):
