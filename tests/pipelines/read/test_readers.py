@@ -1,6 +1,8 @@
 """Laws of all readers: every document once, in order, whatever the shards."""
 
 import datasets
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from tests.pipelines.read.corpus import (
     write_saved,
     write_texts,
 )
+from tokenmill.pipelines.read.batch import Failure, make_batch
 
 documents = st.lists(
     st.one_of(
@@ -64,6 +67,30 @@ def test_ids_do_not_depend_on_the_shards(tmp_path, write):
     assert len(whole.plan.shards) == 1
     if write.__name__ != "write_dictionaries":
         assert len(cut.plan.shards) > 4
+
+
+OF_A_FILE = [
+    *("truncated_gzip", "damaged_gzip", "truncated_zstd", "damaged_zstd", "window_too_large"),
+    *("truncated_lz4", "damaged_lz4", "truncated_warc", "damaged_warc"),
+    *("truncated_arrow", "damaged_arrow", "damaged_parquet"),
+    *("truncated_tar", "damaged_tar", "unended_tar", "not_found", "permission_denied"),
+]
+OF_A_DOCUMENT = [
+    "invalid_json",
+    "too_large",
+    "damaged_record",
+    "damaged_coding",
+    "truncated_coding",
+]
+
+
+def test_what_ends_a_file_is_damage_of_its_shard_and_what_is_one_document_s_is_not():
+    causes = [*OF_A_DOCUMENT, *OF_A_FILE]
+    failures = [Failure(row, str(row), cause, f"at {row}") for row, cause in enumerate(causes)]
+    none = pa.array([], "str")
+    batch = make_batch(0, np.empty(0, int), ids=none, urls=None, texts=none, failures=failures)
+    told = [f"{cause}: at {row}" for row, cause in enumerate(causes) if cause in OF_A_FILE]
+    assert batch.damage == told
 
 
 def test_many_documents_come_in_several_batches(tmp_path):
