@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from tests.strategies import document_batch
+from tokenmill.dedup.overlap.find import Hits
 from tokenmill.pipelines.contamination.analysis import Analysis
-from tokenmill.pipelines.contamination.found import search
+from tokenmill.pipelines.contamination.found import CONTEXT_BYTES, collect, search
 from tokenmill.pipelines.contamination.index import ITEMS, NGRAMS, BenchmarkIndex, Matching
 from tokenmill.pipelines.contamination.items.spec import Benchmark
 from tokenmill.pipelines.core.errors import ConfigError, ShardError
@@ -51,6 +52,42 @@ def test_an_item_in_disguise_is_found_where_it_stands_in_the_document(matching):
     assert [r["foldings"] for r in rows] == [0b1001, 0, 0b100]  # entities + invisible; compat
     assert analysis.foldings().tolist() == [0, 0, 0b100]
     assert [c.foldings for c in analysis.counts()] == [{}, {"compat": 1}]
+
+
+def passages(text, places):
+    """What is kept of a text around hits: [(first byte, text)]; a loop over bytes."""
+    data, made = text.encode(), []
+    for start, end in sorted(places):
+        begin, stop = max(start - CONTEXT_BYTES, 0), min(end + CONTEXT_BYTES, len(data))
+        while begin < len(data) and data[begin] & 0xC0 == 0x80:
+            begin += 1
+        while stop < len(data) and data[stop] & 0xC0 == 0x80:
+            stop += 1
+        if made and begin < made[-1][1]:
+            made[-1][1] = max(made[-1][1], stop)
+        else:
+            made.append([begin, stop])
+    return [(begin, data[begin:stop].decode()) for begin, stop in made]
+
+
+@pytest.mark.parametrize("char", ["é", "東", "🙂"])
+@pytest.mark.parametrize("begin", range(4))
+def test_passages_are_cut_at_characters_however_many_bytes_these_have(char, begin):
+    n = len(char.encode())
+    texts = [char * 700 + "bbbb" + char * 700 + ".", "x", char * 3]
+    at = [(n * 700 + begin, n * 700 + end) for end in range(begin + 1, 5)]
+    last = len(texts[0].encode()) - 1
+    at = [(0, n), (n, 2 * n), (300 * n, 305 * n), *at, (last - 3 * n, last - n)]
+    places = [(0, place) for place in at] + [(2, (n, 2 * n))]
+    docs = np.array([doc for doc, _ in places])
+    starts, ends = (np.array(column) for column in zip(*(p for _, p in places), strict=True))
+    none = np.zeros(len(docs), np.int64)
+    hits = Hits(3, docs, none, none, none, starts, ends)
+    found = collect(document_batch(texts), hits, none.astype(np.uint8), "web").to_pylist()
+    assert [row["id"] for row in found] == ["0", "2"]
+    for row, text, of in zip(found, texts[::2], (at, [(n, 2 * n)]), strict=True):
+        kept = list(zip(row["passage_starts"], row["passages"], strict=True))
+        assert kept == passages(text, of)
 
 
 def test_a_folding_that_is_switched_off_sees_nothing(matching):
