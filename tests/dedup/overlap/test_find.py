@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from tests.reference import overlap as reference
 from tests.strategies import text_columns
-from tokenmill.dedup.kernels.overlap import CHUNK
+from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.kernels.overlap import CHUNK, merge_spans
 from tokenmill.dedup.overlap import find as overlap
 from tokenmill.dedup.overlap.find import find, overlaps
 from tokenmill.dedup.overlap.index import NgramIndex
@@ -69,6 +70,28 @@ def test_spans_equal_the_reference(corpus):
     index = index_of(texts, ids, ngram)
     spans = reference.overlaps(docs.to_pylist(), texts, ids, ngram)
     assert spans_of(scan(docs, index)) == spans
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 9), st.integers(1, 4)),
+        max_size=12,
+    )
+)
+def test_hits_of_a_document_and_item_are_joined_where_they_share_a_place(drawn):
+    hits = sorted((doc, item, start, start + n) for doc, item, start, n in drawn)
+    joined = []
+    for doc, item, start, end in hits:
+        alike = [
+            s for s in joined if s[:2] == [doc, item] and {*range(*s[2:4])} & {*range(start, end)}
+        ]
+        joined = [s for s in joined if s not in alike]
+        ranges = [(start, end), *((s[2], s[3]) for s in alike)]
+        n = 1 + sum(s[4] for s in alike)
+        joined.append([doc, item, min(a for a, _ in ranges), max(b for _, b in ranges), n])
+    spans = np.empty((len(hits), 5), np.int64)
+    n = merge_spans(read_only(np.array(hits, np.int64).reshape(-1, 4)), spans)
+    assert spans[:n].tolist() == sorted(joined)
 
 
 def passages(seed):
