@@ -4,14 +4,21 @@ import tempfile
 from itertools import product
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.pipelines.corpus.spans_corpora import corpora, find, found_in, job_of, left, taken
 from tests.reference import spans as reference
-from tokenmill.pipelines.core.schema import doc_ids
+from tests.strategies import document_batch, text_columns
+from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.text.words import lines
+from tokenmill.pipelines.core.schema import PLACEHOLDER, doc_ids
 from tokenmill.pipelines.corpus.spans import size
+from tokenmill.pipelines.corpus.spans.apply import _have_images, without_spans
+from tokenmill.pipelines.corpus.spans.runs import FOUND
+from tokenmill.pipelines.corpus.spans.settings import SpanSettings
 
 STEPS = [
     {"ngram": 3},
@@ -102,6 +109,35 @@ def test_groups_ranges_and_memory_change_no_finding(tmp_path, monkeypatch):
         made[number] = [file.read_bytes() for file in files]
         assert len(files) == len(shards)
     assert all(files == made[0] for files in made.values())
+
+
+def test_a_removed_document_names_the_one_it_shares_its_longest_run_with():
+    documents = document_batch(["a b c d e f g h"] * 4)
+    runs = [  # document, word, n-grams, of which document
+        *((0, 0, 1, 90), (0, 3, 3, 91), (0, 6, 1, 92)),
+        *((1, 0, 2, 93), (1, 4, 2, 94)),
+        *((2, 0, 4, 2), (2, 6, 1, 95)),
+    ]
+    columns = [*zip(*((*run, 0) for run in runs), strict=True)]
+    found = pa.record_batch(
+        [pa.array(c, f.type) for c, f in zip(columns, FOUND, strict=True)], schema=FOUND
+    )
+    removed = without_spans(SpanSettings(ngram=2, least_chars=99), documents, found).result.removed
+    named = dict(
+        zip(removed["doc_id"].to_pylist(), removed["duplicate_of"].to_pylist(), strict=True)
+    )
+    assert named == {0: 91, 1: 93, 2: None}  # the first of equal ones; none of its own
+
+
+placed = st.lists(st.sampled_from(["a", "\n", PLACEHOLDER, "\ufffd", "東"]), max_size=8).map(
+    "".join
+)
+
+
+@given(text_columns(placed))
+def test_lines_with_the_place_of_an_image_are_told_wherever_it_stands(column):
+    expected = [PLACEHOLDER in line for text in column.to_pylist() for line in text.split("\n")]
+    assert _have_images(lines(text_buffers(column))).tolist() == expected
 
 
 STORY = "It was a dark and stormy night; the rain fell in torrents."
