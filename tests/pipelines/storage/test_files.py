@@ -1,5 +1,6 @@
 """Rows of very many sidecars: the ones asked for, whatever is open, and few of them open."""
 
+import errno
 import mmap
 
 import numpy as np
@@ -18,8 +19,11 @@ from tokenmill.pipelines.storage.files import (
     corpus_rows,
     counted_rows,
     open_batch,
+    values,
+    whole_file,
     with_parameters,
 )
+from tokenmill.pipelines.storage.inputs import OutageError, outage
 
 SCHEMA = with_parameters(
     pa.schema([("id", pa.int64()), ("pair", pa.list_(pa.int64(), 2))]), {"a": 1}
@@ -81,6 +85,28 @@ def test_of_a_hundred_thousand_shards_only_those_asked_for_are_opened_and_few_he
     assert len(opened) == len(set((wanted // 3).tolist()))
 
 
+def test_the_file_that_was_used_longest_ago_is_let_go():
+    def opening(number):
+        return Opened([pa.record_batch({"id": [number]})], np.array([0, 1]), mmap.mmap(-1, 1))
+
+    rows = Rows(np.arange(6), opening)
+    rows._most = 2
+    held = []
+    for wanted in (0, 1, 0, 2, 3, 2, 4):
+        rows.shard(wanted)
+        held.append(sorted(rows._open))
+    assert held == [[0], [0, 1], [0, 1], [0, 2], [2, 3], [2, 3], [2, 4]]
+
+
+def test_rows_may_be_numbered_from_any_on(tmp_path):
+    for name in "ab":
+        write(tmp_path / name, np.arange(5), 2)
+    rows = corpus_rows(lambda n: tmp_path / "ab"[n], [5, 5], {"a": 1}, first=100)
+    assert (rows.n, rows.starts.tolist()) == (10, [100, 105, 110])
+    assert rows.take("id", np.array([100, 103, 106, 109])).tolist() == [0, 3, 1, 4]
+    assert [b.start for b in rows.walk()] == [100, 102, 104, 105, 107, 109]
+
+
 def test_a_sidecar_of_other_parameters_or_another_number_of_rows_is_refused(tmp_path):
     write(tmp_path / "file", np.arange(5), 2)
     with pytest.raises(ShardError) as e:
@@ -88,10 +114,35 @@ def test_a_sidecar_of_other_parameters_or_another_number_of_rows_is_refused(tmp_
     assert str(e.value) == (
         f"{tmp_path / 'file'}: made with {{'a': 1}}, this run needs {{'a': 2}}; delete it and rerun"
     )
-    rows = corpus_rows(lambda _: tmp_path / "file", [4], {})
-    with pytest.raises(ShardError) as e:
-        rows.take("id", np.arange(1))
-    assert str(e.value) == (f"{tmp_path / 'file'}: has 5 rows, its shard 4; delete it and rerun")
+    for n in (4, 6):
+        rows = corpus_rows(lambda _: tmp_path / "file", [n], {})
+        with pytest.raises(ShardError) as e:
+            rows.take("id", np.arange(1))
+        told = f"{tmp_path / 'file'}: has 5 rows, its shard {n}; delete it and rerun"
+        assert str(e.value) == told
+
+
+def test_values_of_a_part_of_a_batch_are_of_its_rows(tmp_path):
+    write(tmp_path / "file", np.arange(5), 5)
+    part = open_batch(tmp_path / "file", 0).slice(1, 3)
+    assert values(part, "id").tolist() == [1, 2, 3]
+    assert values(part, "pair").tolist() == [[1, -1], [2, -2], [3, -3]]
+
+
+@pytest.mark.parametrize(
+    ("met", "told"),
+    [
+        (ValueError("no footer"), ShardError),
+        (OSError("no footer"), ShardError),
+        (OSError(errno.EIO, "Input/output error"), OSError),
+        (outage("s3://b/k", "timeout"), OutageError),
+    ],
+    ids=["ValueError", "OSError", "EIO", "outage"],
+)
+def test_a_file_is_blamed_for_what_it_holds_and_never_for_an_outage(tmp_path, met, told):
+    with pytest.raises(told) as e, whole_file(tmp_path / "file"):
+        raise met
+    assert isinstance(e.value, ShardError) is (told is ShardError)
 
 
 def test_one_batch_is_read_alone_and_one_that_is_not_there_is_told(tmp_path):
