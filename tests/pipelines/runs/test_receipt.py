@@ -16,6 +16,8 @@ from tokenmill.pipelines.runs.receipt import (
 )
 from tokenmill.pipelines.runs.work import Done, Job, Work, do
 
+FIELDS = ("step", "key", "files", "stats", "facts")  # of a receipt that tell its output
+
 
 @pytest.fixture
 def made(tmp_path):
@@ -62,12 +64,24 @@ def test_a_damaged_receipt_proves_nothing(made, text):
     assert valid_receipt(out, WorkId(step="pass-0", key="0", inputs="abc")) is None
 
 
-def test_the_digest_tells_output_apart_but_not_time(made):
+@pytest.mark.parametrize(
+    ("field", "value", "tells"),
+    [
+        ("step", "pass-1", True),
+        ("key", "1", True),
+        ("files", [["10-filtered/part-0.arrow", 9, "0" * 32]], True),
+        ("stats", [["read", StageStats(docs_in=2, docs_out=2).to_json()]], True),
+        ("facts", {"source": "books"}, True),
+        ("inputs", "other", False),
+        ("seconds", [9.0, 9.0], False),
+    ],
+)
+def test_the_digest_tells_output_apart_but_not_time_nor_input(made, field, value, tells):
     receipt = made[2]
-    same = Receipt.from_json({**receipt.to_json(), "seconds": [9.0, 9.0]})
-    other = Receipt.from_json({**receipt.to_json(), "facts": {"source": "books"}})
-    assert same.digest == receipt.digest
-    assert other.digest != receipt.digest
+    assert set(receipt.to_json()) == {*FIELDS, "inputs", "seconds"}
+    other = Receipt.from_json({**receipt.to_json(), field: value})
+    assert other != receipt
+    assert (other.digest != receipt.digest) is tells
 
 
 @dataclass(frozen=True, kw_only=True)
