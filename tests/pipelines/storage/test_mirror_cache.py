@@ -7,6 +7,7 @@ import time
 import pytest
 
 from tokenmill.pipelines.storage import mirror
+from tokenmill.pipelines.storage.atomic import PARTIAL
 from tokenmill.pipelines.storage.mirror import Cache
 
 
@@ -33,6 +34,32 @@ def test_a_file_that_is_mapped_may_go(tmp_path, monkeypatch):
     with cache.adding(tmp_path / "a") as partial:
         partial.write_bytes(b"12345678")
     assert not (tmp_path / "a").exists()
+
+
+def test_a_file_that_was_just_asked_for_stays_and_one_used_long_ago_goes(tmp_path):
+    cache = Cache(tmp_path, most_bytes=8)
+    for name in "abc":
+        with cache.adding(tmp_path / name) as partial:
+            partial.write_bytes(bytes(100))
+        assert (tmp_path / name).exists()
+        os.utime(tmp_path / name, (0, 0))
+    assert [path.name for path in tmp_path.iterdir()] == ["c"]
+    assert cache.touch(tmp_path / "c")
+    with cache.adding(tmp_path / "d") as partial:
+        partial.write_bytes(bytes(100))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "d"]
+
+
+def test_what_a_work_wrote_may_go_once_the_store_has_it_and_what_is_being_written_not(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(mirror, "GRACE_S", 0.0)
+    cache, writing = Cache(tmp_path, most_bytes=8), tmp_path / f"c{PARTIAL}{'0' * 32}"
+    for path in (tmp_path / "a", tmp_path / "b", writing):
+        path.write_bytes(bytes(100))
+    writing.chmod(0o400)  # as it is in the moment before it has its name
+    cache.published(tmp_path / "a", 100)
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "b", writing]
 
 
 def test_a_file_is_fetched_once_by_threads_that_want_it_at_once(tmp_path):
