@@ -1,10 +1,12 @@
+import gzip
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pytest
 
 from tokenmill.pipelines.core.ledger import StageStats
-from tokenmill.pipelines.runs.packs import find_receipts
+from tokenmill.pipelines.runs.packs import find_receipts, pack_receipts, receipts_of
 from tokenmill.pipelines.runs.receipt import (
     Receipt,
     WorkFacts,
@@ -12,6 +14,7 @@ from tokenmill.pipelines.runs.receipt import (
     file_entry,
     receipt_path,
     save_receipt,
+    step_folder,
     valid_receipt,
 )
 from tokenmill.pipelines.runs.work import Done, Job, Work, do
@@ -62,6 +65,47 @@ def test_a_damaged_receipt_proves_nothing(made, text):
     out = made[0]
     receipt_path(out, "pass-0", "0").write_text(text)
     assert valid_receipt(out, WorkId(step="pass-0", key="0", inputs="abc")) is None
+
+
+def test_a_pack_tells_of_no_work_whose_file_went_and_that_failed_then(tmp_path):
+    works = [WorkId(step="s", key=key, inputs="abc") for key in ("0", "1")]
+    for work in works:
+        (path := tmp_path / work.key).write_bytes(b"x")
+        files = (file_entry(tmp_path, path),)
+        save_receipt(tmp_path, Receipt(step="s", key=work.key, inputs="abc", files=files))
+    for keys in (["0", "1"], ["0"]):
+        found = find_receipts(tmp_path, works)
+        assert list(found.receipts) == keys
+        pack_receipts(tmp_path, works, found.receipts, found)
+        assert [receipt.key for receipt in receipts_of(tmp_path, "s")] == keys
+        (tmp_path / "1").unlink(missing_ok=True)
+
+
+GOOD = gzip.compress(b"{}")
+HARMS = {
+    "a header cut": GOOD[:5],
+    "an end cut": GOOD[:-9],
+    "another checksum": GOOD[:-8] + bytes(8),
+    "no deflate": GOOD[:10] + b"\xff" * 20,
+    "no gzip": b"{}",
+    "no JSON": gzip.compress(b"{"),
+    "no UTF-8": gzip.compress(b'"\xff"'),
+    "keys missing": GOOD,
+    "no object": gzip.compress(b"[]"),
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_a_damaged_pack_proves_nothing_whatever_its_damage(made, harm):
+    out, _, receipt = made
+    work = WorkId(step="pass-0", key="0", inputs="abc")
+    receipt_path(out, "pass-0", "0").unlink()
+    pack = step_folder(out, "pass-0") / "00000-of-old.jsonl.gz"
+    pack.write_bytes(gzip.compress(json.dumps(receipt.to_json()).encode()))
+    assert find_receipts(out, [work]).receipts == {"0": receipt}
+    pack.write_bytes(HARMS[harm])
+    assert find_receipts(out, [work]).receipts == {}
 
 
 @pytest.mark.parametrize(
