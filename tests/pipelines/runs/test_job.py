@@ -1,10 +1,24 @@
 import errno
+from contextlib import nullcontext
 
 import pytest
 
+from tests.running import one_by_one
 from tokenmill.pipelines.core.errors import ConfigError, LedgerError, ShardError
+from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.runs.manifest import held
-from tokenmill.pipelines.runs.work import Job, Work, attempt, chained
+from tokenmill.pipelines.runs.receipt import receipt_path
+from tokenmill.pipelines.runs.work import (
+    Done,
+    Finished,
+    Job,
+    Phase,
+    Work,
+    attempt,
+    chained,
+    do_phase,
+    drive,
+)
 
 
 def works(chains):
@@ -68,3 +82,43 @@ def test_what_one_shard_meets_is_its_outcome(tmp_path, said):
 def test_another_error_of_the_disk_is_told_with_the_way_on(tmp_path):
     with pytest.raises(ConfigError, match="gone; the same command continues"), held(tmp_path):
         failing(None, OSError, errno.ENOENT, "gone")
+
+
+def counting(job, stats):
+    return Done(stats=[("read", StageStats(docs_in=2, docs_out=2)), ("rule", stats)])
+
+
+@pytest.mark.parametrize(
+    ("stats", "is_wrong"),
+    [
+        (StageStats(docs_in=2, docs_out=1, removed={"short": 1}), False),
+        (StageStats(docs_in=2, docs_out=1), True),
+        (StageStats(docs_in=2, docs_out=2, bytes_in=5, bytes_out=4), True),
+    ],
+)
+def test_an_account_that_does_not_add_up_ends_the_run_and_leaves_no_receipt(
+    tmp_path, stats, is_wrong
+):
+    work = Work(step="s", key="0", inputs="", call=counting, args=(stats,))
+    with pytest.raises(LedgerError, match="^s 0, rule: ") if is_wrong else nullcontext():
+        attempt(Job(out=tmp_path, identity="test"), work)
+    assert receipt_path(tmp_path, "s", "0").exists() is not is_wrong
+
+
+def telling(job, key):
+    if key == "1":
+        raise ShardError("told")
+    return Done()
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_work_that_fails_is_listed_or_ends_a_run_that_needs_it(tmp_path, whole):
+    made = tuple(Work(step="s", key=k, inputs="", call=telling, args=(k,)) for k in "012")
+    finished = Finished()
+    running = do_phase(Phase(name="s", works=made, whole=whole), finished)
+    with pytest.raises(ShardError, match="told") if whole else nullcontext():
+        receipts = drive(Job(out=tmp_path, identity="test"), running, one_by_one)
+        assert list(receipts) == ["0", "2"]
+        assert [r.key for r in finished.receipts] == ["0", "2"]
+        (failure,) = finished.failures
+        assert (failure.step, failure.key, "told" in failure.error) == ("s", "1", True)
