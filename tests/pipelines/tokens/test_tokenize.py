@@ -1,4 +1,5 @@
 import json
+import os
 from itertools import pairwise
 
 import numpy as np
@@ -89,6 +90,20 @@ def test_uint16_only_where_the_largest_id_fits(tokenizer_path, tmp_path, largest
     assert engine.dtype == np.dtype(expected)
     (ids,) = per_document(engine.encode(pa.array(["<|far|>"])))
     assert ids == [largest, engine.eos_id]
+
+
+def test_a_file_is_loaded_once_and_anew_when_it_changed_though_not_in_size(
+    tokenizer_path, tmp_path
+):
+    path, data = tmp_path / "tokenizer.json", tokenizer_path.read_bytes()
+    path.write_bytes(data)
+    config = Tokenizer(path=str(path))
+    assert load_engine(config) is load_engine(config)
+    path.write_bytes(data.replace(END.encode(), END.upper().encode()))
+    os.utime(path, ns=(0, 0))
+    assert path.stat().st_size == len(data)
+    with pytest.raises(ConfigError, match=r"has no token <\|endoftext\|>"):
+        load_engine(config)
 
 
 def test_a_vocabulary_too_large_for_the_asked_width_is_refused(tokenizer_path, tmp_path):
