@@ -73,6 +73,30 @@ def test_sequences_are_the_stream_cut_at_even_lengths(tmp_path_factory, corpus, 
         assert docs[doc][offset] == sequence[0]
 
 
+def greedily(sizes, most, rows):
+    """Documents batch by batch: as many as fit, one at least."""
+    batches = []
+    for doc, size in enumerate(sizes):
+        last = batches[-1] if batches else []
+        if last and len(last) < rows and sum(sizes[i] for i in last) + size <= most:
+            last.append(doc)
+        else:
+            batches.append([doc])
+    return batches
+
+
+@given(corpora, st.integers(1, 12), st.integers(1, 4))
+def test_batches_hold_as_many_documents_as_fit_and_no_more(tmp_path_factory, corpus, most, rows):
+    shards, docs = write(tmp_path_factory.mktemp("s"), corpus)
+    sizes = [len(doc) for doc in docs]
+    span = token_span(*shards, 0, sum(sizes))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(token_span_module, "BATCH_TOKENS", most)
+        patch.setattr(token_span_module, "MOST_ROWS", rows)
+        made = [columns[1].to_pylist() for columns in span.documents()]
+    assert made == greedily(sizes, most, rows)
+
+
 sized = st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), max_size=6), max_size=4)
 
 

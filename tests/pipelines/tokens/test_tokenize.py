@@ -92,6 +92,15 @@ def test_uint16_only_where_the_largest_id_fits(tokenizer_path, tmp_path, largest
     assert ids == [largest, engine.eos_id]
 
 
+def test_documents_are_counted_by_the_engine_that_encoded_some(tokenizer_path):
+    engine = load_engine(Tokenizer(path=str(tokenizer_path)))
+    fast, slow = engine.name, engine.reference.name
+    for n_slow, counted in ((0, {fast: 3}), (1, {fast: 2, slow: 1}), (3, {slow: 3})):
+        assert engine.counted(np.arange(3) < n_slow) == counted
+    alone = load_engine(Tokenizer(path=str(tokenizer_path), engine="reference"))
+    assert alone.counted(np.ones(3, np.bool_)) == {slow: 3}
+
+
 def test_a_file_is_loaded_once_and_anew_when_it_changed_though_not_in_size(
     tokenizer_path, tmp_path
 ):
