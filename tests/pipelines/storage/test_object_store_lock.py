@@ -1,8 +1,11 @@
 """One run at a time below a prefix, whatever happens to the others and to the answers."""
 
+import json
+import os
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 
 import pytest
 
@@ -79,6 +82,66 @@ def test_a_lock_of_a_process_here_that_is_dead_is_taken_at_once(store):
     assert store.get(".lock") is not None
     with held_lock(store):
         pass
+
+
+HERE = object_store_lock._place()
+NOBODY = 2**22 + 1  # above the largest pid that Linux gives
+
+
+@pytest.mark.parametrize(
+    ("place", "pid", "is_taken"),
+    [
+        (HERE, NOBODY, True),
+        (HERE, os.getpid(), False),
+        (HERE, os.getppid(), False),
+        (HERE, None, False),
+        ("another boot", NOBODY, False),
+        (None, NOBODY, False),
+    ],
+    ids=["dead", "this process", "alive", "no pid", "elsewhere", "somewhere"],
+)
+def test_only_the_lock_of_a_process_that_is_known_to_be_dead_is_taken(store, place, pid, is_taken):
+    store.put(".lock", json.dumps({"owner": "x", "place": place, "pid": pid}).encode())
+    refused = pytest.raises(ConfigError, match="at work")
+    with nullcontext() if is_taken else refused, held_lock(store):
+        pass
+    store.forget(".lock")
+
+
+def test_of_two_that_find_a_dead_lock_the_first_has_it(store):
+    store.put(".lock", json.dumps({"owner": "x", "place": HERE, "pid": NOBODY}).encode())
+
+    def another_is_faster(params, **_):
+        if "If-Match" in params["headers"]:
+            store.put(".lock", b'{"owner": "y", "host": "elsewhere"}')
+
+    events = store._client.meta.events
+    events.register("before-call.s3.PutObject", another_is_faster)
+    try:
+        with pytest.raises(ConfigError, match="another run is at work in it, on elsewhere"):
+            Lock(store).take()
+    finally:
+        events.unregister("before-call.s3.PutObject", another_is_faster)
+    assert store.get(".lock").data == b'{"owner": "y", "host": "elsewhere"}'
+    store.forget(".lock")
+
+
+def test_a_renewal_that_fails_is_tried_again(s3, store, monkeypatch):
+    monkeypatch.setattr(object_store_lock, "RENEW_S", 0.05)
+    monkeypatch.setattr(object_store_lock, "AGAIN_S", 0.05)
+
+    def wait_for(reached):
+        end = time.monotonic() + 20
+        while not reached():
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+    with held_lock(store) as lock:
+        s3.proxy.rates, s3.proxy.only = {"reset": 1.0}, frozenset({"PUT"})
+        wait_for(lambda: s3.proxy.faults["reset"] > 0)
+        s3.proxy.forget()
+        wait_for(lambda: s3.proxy.requests["PUT"] > 2)
+        assert not lock.lost.is_set()
 
 
 def test_a_lock_that_was_taken_away_is_lost(store, quick):
