@@ -1,5 +1,7 @@
 """Laws of all readers: every document once, in order, whatever the shards."""
 
+from collections import Counter
+
 import datasets
 import numpy as np
 import pyarrow as pa
@@ -15,7 +17,16 @@ from tests.pipelines.read.corpus import (
     write_saved,
     write_texts,
 )
-from tokenmill.pipelines.read.batch import Failure, make_batch
+from tokenmill.pipelines.read import batch as reading
+from tokenmill.pipelines.read.batch import (
+    Failure,
+    SourceDocument,
+    SourceImage,
+    batch_of,
+    gathered,
+    make_batch,
+    read_stats,
+)
 
 documents = st.lists(
     st.one_of(
@@ -91,6 +102,74 @@ def test_what_ends_a_file_is_damage_of_its_shard_and_what_is_one_document_s_is_n
     batch = make_batch(0, np.empty(0, int), ids=none, urls=None, texts=none, failures=failures)
     told = [f"{cause}: at {row}" for row, cause in enumerate(causes) if cause in OF_A_FILE]
     assert batch.damage == told
+
+
+MOST = {"BATCH_DOCS": 4, "BATCH_BYTES": 20, "BATCH_IMAGE_BYTES": 10, "BATCH_SPAN": 30}
+
+
+def greedily(documents):
+    """Documents batch by batch, as many as the limits allow and one at least; a slow twin."""
+    batches = []
+    for text, image, span in documents:
+        held = batches[-1] if batches else []
+        texts, images, spans = (sum(d[i] for d in held) for i in range(3))
+        is_full = len(held) == MOST["BATCH_DOCS"] or texts >= MOST["BATCH_BYTES"]
+        too_much = images + image > MOST["BATCH_IMAGE_BYTES"] or spans + span > MOST["BATCH_SPAN"]
+        if not held or is_full or too_much:
+            batches.append([])
+        batches[-1].append((text, image, span))
+    return batches
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([0, 1, 5, 19, 20, 21]),
+            st.sampled_from([0, 1, 4, 5, 10, 11]),
+            st.sampled_from([0, 1, 15, 30, 31]),
+        ),
+        max_size=12,
+    )
+)
+@example([(1, 0, 0)] * 9)
+@example([(5, 0, 0)] * 5)
+@example([(0, 5, 0), (0, 5, 0), (0, 1, 0)])
+@example([(0, 0, 15), (0, 0, 15), (0, 0, 1)])
+def test_documents_are_gathered_up_to_each_limit_and_what_is_noted_is_told_once(sizes):
+    noted, held = Counter(), []
+
+    def documents():
+        for row, (text, image, span) in enumerate(sizes):
+            noted["read"] += 1
+            images = [SourceImage("p", "p", data=bytes(image))]
+            yield SourceDocument(row, str(row), "x" * text, images=images, span=span)
+        noted["end"] += 1
+
+    def make(some):
+        held.append([sizes[d.row] for d in some])
+        return batch_of(0, some)._replace(notes={"made": len(some)})
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name, most in MOST.items():
+            patch.setattr(reading, name, most)
+        made = list(gathered(documents(), make, noted))
+    assert [batch for batch in held if batch] == greedily(sizes)
+    told = sum((Counter(batch.notes) for batch in made), Counter())
+    assert told == +Counter(read=len(sizes), made=len(sizes), end=1)
+
+
+def test_what_was_read_and_what_was_lost_are_accounted_for():
+    failures = [Failure(row, str(row), cause, "", n) for row, cause, n in LOST]
+    texts = pa.array(["abc", "é"], pa.large_string())
+    ids = pa.array(["a", "b"])
+    batch = make_batch(0, np.array([3, 4]), ids=ids, urls=None, texts=texts, failures=failures)
+    stats = read_stats(batch).check("read")
+    assert (stats.docs_in, stats.docs_out) == (5, 2)
+    assert stats.failed == {"invalid_json": 1, "too_large": 2}
+    assert (stats.bytes_in, stats.bytes_out, stats.bytes_removed) == (17, 5, 12)
+
+
+LOST = [(0, "too_large", 7), (1, "invalid_json", 0), (2, "too_large", 5)]
 
 
 def test_many_documents_come_in_several_batches(tmp_path):
