@@ -355,3 +355,36 @@ def test_a_full_scratch_is_told_as_one(out, tmp_path):
 
 def test_a_place_here_is_a_path():
     assert place("a/run") == Path("a/run")
+
+
+def three_files(job):
+    paths = [job.out / "made" / str(i) for i in range(3)]
+    for path in paths:
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(path.name.encode())
+    return Done(files=paths)
+
+
+def test_the_receipt_of_a_work_is_put_behind_all_its_files_and_not_without_them(s3, out):
+    work, put, refused = Work(step="s", key="0", inputs="", call=three_files), [], set()
+
+    def told(params, **_):
+        put.append(params["Key"].partition("/")[2])
+        if put[-1] in refused:
+            raise KeyError(put[-1])
+
+    with mirror.mirrored(out) as folder:
+        job = Job(out=folder, identity="test")
+        events = mirror.of(folder).store._client.meta.events
+        events.register("provide-client-params.s3.PutObject", told)
+        try:
+            refused.add("made/1")
+            assert isinstance(attempt(job, work).error, KeyError)
+            assert set(put) <= {"made/0", "made/1", "made/2"}
+            put.clear()
+            refused.clear()
+            assert attempt(job, work).fresh
+        finally:
+            events.unregister("provide-client-params.s3.PutObject", told)
+    assert sorted(put[:3]) == ["made/0", "made/1", "made/2"]
+    assert put[3:] == ["receipts/s/0.json"]
