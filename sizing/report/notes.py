@@ -3,12 +3,12 @@
 from collections import defaultdict
 
 from tokenmill.sizing.sections.checkpoints import BEST, JOB_RATE, OFFERED, YOUNG
-from tokenmill.sizing.sections.stages import STORED
+from tokenmill.sizing.sections.stages import SCRATCH, STORED
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.units import format_quantity
 
 MOST_PARTS = 4
-SCRATCH = ("text", "digests, signatures and band keys", "token shards")
+ASSUMED = ("text", "digests, signatures and band keys", "token shards")  # scratch, not measured
 
 
 def notes(sheet: Sheet) -> list[str]:
@@ -22,7 +22,7 @@ def _capacity(sheet: Sheet) -> str:
     for row in sheet:
         if row.name.startswith(STORED):
             stage = row.name.removeprefix(STORED).partition(", ")[0]
-            is_scratch = any(part.startswith(stage) for part in SCRATCH) or stage[:1].isdigit()
+            is_scratch = stage == SCRATCH or any(part.startswith(stage) for part in ASSUMED)
             amounts["scratch of preparing" if is_scratch else stage] += row.value
     total = sum(amounts.values())
     largest = sorted(amounts.items(), key=lambda part: -part[1])[:MOST_PARTS]

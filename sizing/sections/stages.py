@@ -13,6 +13,7 @@ from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
 TITLE = "Stored, by stage"
 STORED = "stored: "  # how the name of a part of the capacity begins
 ONE_VERSION = "dataset, one version"
+SCRATCH = "scratch"  # how that of what a run deletes at its end goes on
 
 # how a run names the folders that it deletes at its end: the first digit tells later passes
 _INTERMEDIATE = re.compile(r"(\d)(\d-(.*))")
@@ -93,14 +94,16 @@ def folder_in_words(stage: str) -> str:
     """What lies in a folder of a run.
 
     >>> folder_in_words("20-filtered"), folder_in_words("18-unit-keys"), folder_in_words("logs")
-    ('filtered documents, pass 2', 'unit keys', 'logs of the run')
+    ('scratch, filtered documents, pass 2', 'scratch, unit keys', 'logs of the run')
     """
     if stage in _OURS:
         return f"{stage} of the run"
     found = _INTERMEDIATE.fullmatch(stage)
-    digit, key, name = ("", stage, stage) if found is None else found.groups()
-    words = _FOLDERS.get(key, name.replace("-", " "))
-    return f"{words}, pass {digit}" if digit and digit in "2345678" else words
+    if found is None:
+        return _FOLDERS.get(stage, stage.replace("-", " "))
+    digit, key, name = found.groups()
+    words = f"{SCRATCH}, {_FOLDERS.get(key, name.replace('-', ' '))}"
+    return f"{words}, pass {digit}" if digit in "2345678" else words
 
 
 def _stage(

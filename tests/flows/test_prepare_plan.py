@@ -10,6 +10,7 @@ from tokenmill.sizing.report.data import sheet_json
 from tokenmill.sizing.requirements import size
 
 SMALL, LARGE = "gpt2-124m-8-h100", "llama-8b-1024-h100"
+NAMED = ("scratch, filtered documents", "scratch, token shards", "dataset")
 FILES = {"requirements.md", "requirements.html", "requirements.json"}
 
 
@@ -62,7 +63,7 @@ def test_stages_have_names_that_a_reader_knows(finished):
         for row in s["rows"]
         if row["name"].startswith("stored: ")
     ]
-    assert {"stored: filtered documents", "stored: token shards", "stored: dataset"} <= set(stored)
+    assert {f"stored: {name}" for name in NAMED} <= set(stored)
     assert not [name for name in stored if any(c.isdigit() for c in name.split(", pass")[0])]
 
 

@@ -165,7 +165,7 @@ def test_a_file_comes_before_an_example_of_its_name(folder, monkeypatch):
     ("name", "hint"),
     [
         ("llama-8b-1024-h200", "did you mean 'llama-8b-1024-h100'?"),
-        ("plan.yml", "examples: image-text-8b-1024-h100, llama-405b-16384-h100, llama-8b"),
+        ("plan.yml", "examples: gpt2-124m-8-h100, image-text-8b-1024-h100, llama-405b-16384"),
     ],
 )
 def test_a_plan_that_is_not_there(name, hint):

@@ -48,7 +48,7 @@ def test_scratch_is_counted_unless_neither_room_nor_keeping_is_wanted(storage, h
     scratch = {"stored: text", "stored: token shards", "stored: digests, signatures and band keys"}
     assert (scratch <= names(assumed)) == has_scratch
     assert scratch.isdisjoint(names(assumed)) == (not has_scratch)
-    assert ("stored: docs" in run) == has_scratch
+    assert ("stored: scratch, docs" in run) == has_scratch
     for made in (assumed, run):
         assert {"stored: inputs", "stored: dataset", "stored: logs"} <= names(made)
 
@@ -67,7 +67,11 @@ def test_what_stays_of_a_run_is_counted_without_scratch():
 def test_folders_that_words_do_not_tell_apart_are_both_counted():
     stored = {"10-docs": 3, "11-docs": 5, "20-docs": 7, "dataset": 4_400_000}
     made = sheet("", corpus=measured(stored_bytes=stored))
-    named = {"stored: docs": 3, "stored: docs (11-docs)": 5, "stored: docs, pass 2": 7}
+    named = {
+        "stored: scratch, docs": 3,
+        "stored: scratch, docs (11-docs)": 5,
+        "stored: scratch, docs, pass 2": 7,
+    }
     assert {name: made[name].value for name in named} == named
 
 
@@ -77,7 +81,7 @@ def test_a_corpus_measured_whole_is_exact_and_a_larger_one_is_not():
     assert same["stored: dataset"].measured
     assert same["stored: dataset"].interval == (None, None)
     twice = sheet("corpus: {tokens: 4M}", corpus=measured())
-    assert twice["stored: docs"].value == 6_000_000
+    assert twice["stored: scratch, docs"].value == 6_000_000
     assert twice["stored: dataset"].value == pytest.approx(2.2 * 4e6)
     assert twice["stored: dataset"].interval[0] < 2.2 * 4e6 < twice["stored: dataset"].interval[1]
 
