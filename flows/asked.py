@@ -107,7 +107,7 @@ def ask_check(check: "Check", out: str) -> "Asked[Check, Path]":
 
 def _asked(what: Run, out: Out, plan: Plan, module: ModuleType) -> Asked[Run, Out]:
     """module: of the pipeline, which opens its directory, and reads its report there."""
-    from tokenmill.flows.pools.pool import check_pool
+    from tokenmill.flows.pools.choose import check_pool
 
     with module.opened(what, out, plan) as job:
         report = module.finished_report(job)
@@ -122,7 +122,7 @@ def ask_measuring(measuring: "Measuring", out: str) -> "Asked[Measuring, Path]":
     Raises:
         ConfigError: see `pipelines.measure.run`; or the roots do not allow `out`.
     """
-    from tokenmill.flows.pools.pool import check_pool
+    from tokenmill.flows.pools.choose import check_pool
     from tokenmill.pipelines.measure import run as estimating
     from tokenmill.pipelines.prepare.prepare import plan_run
 

@@ -23,8 +23,9 @@ from prefect.cache_policies import NO_CACHE
 from prefect.futures import as_completed
 
 from tokenmill.flows.asked import Asked
+from tokenmill.flows.pools.choose import open_pool
 from tokenmill.flows.pools.lane import Chain, Lane, Pace
-from tokenmill.flows.pools.pool import Pool, open_pool
+from tokenmill.flows.pools.pool import Pool
 from tokenmill.flows.prefect.flow_run import Ended, Shown, describe
 from tokenmill.flows.progress import Watcher, holding, watcher
 from tokenmill.flows.troubles import ended_as

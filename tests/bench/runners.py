@@ -73,7 +73,7 @@ def pooled(name, options, n):
     """A flow that opens the pool and has the works done in it."""
     from prefect import flow
 
-    from tokenmill.flows.pools.pool import open_pool
+    from tokenmill.flows.pools.choose import open_pool
     from tokenmill.flows.prefect.executing import as_tasks
 
     row = {"runner": name, "works": n}

@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from tokenmill.flows.pools.pool import check_pool
+from tokenmill.flows.pools.choose import check_pool
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
 

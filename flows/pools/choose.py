@@ -1,0 +1,49 @@
+"""Which workers a run has, as its options say. What a cluster needs is imported only for one."""
+
+import importlib
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+from tokenmill.flows.pools.pool import Pool, ThreadPool
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.options import RunOptions
+from tokenmill.pipelines.core.places import Place, is_remote
+
+
+def check_pool(options: RunOptions) -> None:
+    """Find out, before anything is started, whether there can be such a pool.
+
+    Raises:
+        ConfigError: the extra is not installed, or there is no `sbatch` here.
+    """
+    try:
+        if options.runner == "dask":
+            importlib.import_module("tokenmill.flows.pools.dask")
+        elif options.runner == "slurm":
+            from tokenmill.flows.pools.slurm import check_sbatch
+
+            check_sbatch()
+    except ModuleNotFoundError as e:
+        raise ConfigError(
+            f"run.runner needs {e.name}, which is not installed; pip install 'tokenmill[cluster]'"
+        ) from e
+
+
+def open_pool(options: RunOptions, out: Place) -> AbstractContextManager[Pool]:
+    """Workers for the length of a block, after `check_pool`.
+
+    out: the run directory.
+
+    Raises:
+        ConfigError: there is no such cluster.
+    """
+    if options.runner == "threads":
+        return nullcontext(ThreadPool(options.n_workers))
+    if options.runner == "dask":
+        from tokenmill.flows.pools.dask import dask_pool
+
+        return dask_pool(options.address, options.workers)
+    from tokenmill.flows.pools.slurm import slurm_pool
+
+    logs = Path() if is_remote(out) else Path(out)  # jobs write there: a folder all nodes share
+    return slurm_pool(options.slurm, logs.absolute() / "slurm-logs")
