@@ -33,7 +33,6 @@ CLUSTER = {
         "export PREFECT_API_URL=",
         "PREFECT_SERVER_API_CSRF_PROTECTION_ENABLED=true ",
         "TOKENMILL_ROOTS=/data tokenmill serve ",
-        "tokenmill serve recipe.yaml --out run --cron ",
     ),
     "pool": ("prefect work-pool ", "prefect --no-prompt deploy --all", "prefect worker start "),
 }
@@ -43,8 +42,12 @@ SHELLS = ("", "sh", "bash", "shell", "console")  # kinds of blocks that are comm
 
 
 def fenced(page: Path) -> Iterator[tuple[str | None, str]]:
-    """The parts of a page in order: (kind, block) of what is fenced, (None, prose) between."""
-    for i, part in enumerate(page.read_text().split("```")):
+    """The parts of a page in order: (kind, block) of what is fenced, (None, prose) between.
+
+    Tables that are rendered tell how a command is written, and are left out.
+    """
+    text = re.sub(r"<!-- make pages: .*?<!-- end -->", "", page.read_text(), flags=re.DOTALL)
+    for i, part in enumerate(text.split("```")):
         kind, _, text = part.partition("\n")
         yield (kind, text) if i % 2 else (None, part)
 

@@ -17,7 +17,12 @@ def dataset(tmp_path_factory):
     return write_shards(tmp_path_factory.mktemp("dataset") / "d", rows)
 
 
-def begun(dataset, before=None):
+def as_at_a_terminal():
+    """Whoever runs the tests may have been started by nohup."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def begun(dataset, before=as_at_a_terminal):
     """A command that works for a minute, once it has begun."""
     command = [sys.executable, "-m", "tokenmill.flows.cli", "probe", str(dataset), "--seconds=60"]
     running = subprocess.Popen(
