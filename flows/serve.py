@@ -6,7 +6,7 @@ concurrency limit of a deployment: the lease of such a limit ends a run when the
 
 import datetime
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from prefect import Flow, serve
 from prefect.automations import AutomationCore
@@ -46,11 +46,14 @@ def serve_flows(
     interval_s: float | None = None,
     limit: int = 1,
     quiet: bool = False,
-) -> None:
+) -> NoReturn:
     """Serve all flows until this process is told to end; schedules pause then.
 
     prepare: parameters of prepare-corpus, where its form begins; those of a schedule.
     cron, interval_s: when it runs by itself.  limit: runs at a time.
+
+    Raises:
+        KeyboardInterrupt: it was told.
     """
     crash_zombies()
     serve(
@@ -58,6 +61,7 @@ def serve_flows(
         limit=limit,
         print_starting_message=not quiet,
     )
+    raise KeyboardInterrupt  # which Prefect keeps to itself, or lets through, by when it comes
 
 
 def deployments(
