@@ -8,7 +8,6 @@ from typing import Any
 
 from tokenmill.flows.asked import read_recipe, whole
 from tokenmill.flows.commands.shared import settings_of
-from tokenmill.flows.exits import OK
 from tokenmill.flows.prefect.server import check_server, user_has_server
 from tokenmill.flows.show import as_json
 from tokenmill.pipelines.core.errors import ConfigError
@@ -41,7 +40,6 @@ def run(args: argparse.Namespace) -> int:
     serve_flows(
         parameters, cron=args.cron, interval_s=args.interval, limit=args.limit, quiet=args.json
     )
-    return OK
 
 
 def parse_parameters(args: argparse.Namespace) -> dict[str, Any] | None:
