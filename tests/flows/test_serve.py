@@ -77,9 +77,9 @@ def test_every_option_reaches_what_is_served(server, tmp_path, monkeypatch, caps
     served = []
     monkeypatch.setattr(module, "serve", lambda *made, **how: served.append((made, how)))
     words = ["serve", str(write_corpus(tmp_path)), "--out", str(tmp_path / "run")]
-    assert main([*words, "--cron", "0 3 * * *", "--limit", "3", "--json"]) == 0
-    assert main([*words, "--interval", "90"]) == 0
-    assert main(["serve"]) == 0
+    assert main([*words, "--cron", "0 3 * * *", "--limit", "3", "--json"]) == 130
+    assert main([*words, "--interval", "90"]) == 130
+    assert main(["serve"]) == 130
     at, every, never = [made[0].schedules for made, _ in served]
     assert (at[0].schedule.cron, every[0].schedule.interval.seconds) == ("0 3 * * *", 90)
     assert (len(at), len(every), len(never)) == (1, 1, 0)
