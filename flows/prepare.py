@@ -47,7 +47,7 @@ def prepare_flow(
     name = asked.what.name
     title = f"prepare {name}, {whole(asked.out)}"
     ended = reported(asked, run_recipe, in_short, artifacts, name=title, label=name)
-    if plan is None:
+    if plan is None or not ended.result["measurement"]["total"]["tokens"]:
         return ended
     sheet = size_run(plan, asked.out)
     needed = Shown(key_of("requirements", name), sheet_rows(sheet), about(sheet))

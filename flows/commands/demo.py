@@ -25,16 +25,16 @@ def run(args: argparse.Namespace) -> int:
             f" text, kept in {folder / 'tokenizer.json'}\n"
         )
     recipe = demo_recipe(folder)
-    run = folder / "run"
+    out = folder / "run"
     shown = {"recipe": str(folder.absolute() / "recipe.yaml"), "plan": PLAN}
-    report = prepared(ask_run(recipe, str(run)), shown, quiet=args.json)
-    sheet = size_run(PLAN, str(run))
+    report = prepared(ask_run(recipe, str(out)), shown, quiet=args.json)
+    sheet = size_run(PLAN, str(out))
     if args.json:
         as_json({**report.to_json(), "requirements": sheet_json(sheet)})
         return exit_code(report)
-    show_report(report, run, sheet=sheet)
+    show_report(report, out, sheet=sheet)
     sys.stdout.write(
         f"recipe   {folder.absolute() / 'recipe.yaml'}\n"
-        f"look in  tokenmill inspect {run} --reason near_duplicate\n"
+        f"look in  tokenmill inspect {out} --reason near_duplicate\n"
     )
     return exit_code(report)

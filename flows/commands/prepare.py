@@ -50,7 +50,8 @@ def run(args: argparse.Namespace) -> int:
         "plan": args.plan,
     }
     report = prepared(asked, shown, quiet=args.json)
-    sheet = None if args.plan is None else size_run(args.plan, out)
+    is_sized = args.plan is not None and report.total.tokens
+    sheet = size_run(args.plan, out) if is_sized else None
     rows = compare(found[1], report, workers=workers) if found else []
     if args.json:
         predicted = {"predicted": [row.to_json() for row in rows]} if found else {}

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import yaml
 
 from tests.e2e.corpus import write_corpus
 from tokenmill.flows.cli import main
@@ -54,6 +55,19 @@ def test_without_a_plan_one_line_tells_how_to_learn_it(finished, capsys):
     (line,) = [line for line in shown.splitlines() if line.startswith("storage")]
     assert f"tokenmill size PLAN --corpus {out}" in line
     assert "H100" not in shown + (out / "report.md").read_text()
+
+
+def test_a_run_that_keeps_nothing_asks_for_no_storage_and_is_shown(
+    finished, tmp_path, server, capsys
+):
+    data = yaml.safe_load(finished[0].read_text()) | {"steps": [{"length": {"min_chars": 10**8}}]}
+    (tmp_path / "none.yaml").write_text(yaml.safe_dump(data))
+    out = tmp_path / "run"
+    command = ["prepare", str(tmp_path / "none.yaml"), "--out", str(out), "--plan", SMALL]
+    for _ in range(2):  # made now, and found finished
+        assert main(command) == 0
+        assert "too_short" in capsys.readouterr().out
+    assert not FILES & {p.name for p in out.iterdir()}
 
 
 def test_stages_have_names_that_a_reader_knows(finished):
