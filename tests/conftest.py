@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.strategies import THOROUGH
 from tokenmill.flows.prefect.server import embedded_server
 
 # The first call of a kernel compiles it, so no deadline. What CI found it finds again.
@@ -18,7 +19,7 @@ for name, number in EXAMPLES.items():
         derandomize="CI" in os.environ,
         suppress_health_check=[HealthCheck.too_slow],
     )
-settings.load_profile(os.environ.get("TOKENMILL_TESTS", "quick"))
+settings.load_profile("all" if THOROUGH else "quick")
 
 SHARED_DATA = Path(__file__).parent.parent.parent / "shared" / "data"
 

@@ -36,7 +36,7 @@ CLUSTER = {
     ),
     "pool": ("prefect work-pool ", "prefect --no-prompt deploy --all", "prefect worker start "),
 }
-# What installs, and the tests themselves; tests/e2e/test_wheel.py runs what `make demo` does
+# What installs, and the tests themselves; tests/cluster/test_wheel.py runs what `make demo` does
 SET_UP = ("make demo", "make test", "pip install ")
 SHELLS = ("", "sh", "bash", "shell", "console")  # kinds of blocks that are commands
 

@@ -1,9 +1,13 @@
 """Hypothesis strategies for corpora: documents as text columns, slices included."""
 
+import os
+
 import pyarrow as pa
 from hypothesis import strategies as st
 
 from tokenmill.pipelines.core.schema import DOCUMENT, doc_ids
+
+THOROUGH = os.environ.get("TOKENMILL_TESTS") == "all"  # `make test-all`: more of everything
 
 WORDS = ["the", "a", "cat", "dog", "naïve", "東京", "🙂", "x" * 40, "İstanbul", "ΣΊΣΥΦΟΣ", "it's"]
 words = st.sampled_from(WORDS)

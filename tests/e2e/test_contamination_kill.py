@@ -1,23 +1,19 @@
 """A check that is killed and started again ends as one that never was: byte for byte."""
 
 import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
+from tests.e2e import killed_contamination
+from tests.e2e.apart import apart
 from tests.pipelines.contamination.corpus import write_check
 from tests.receipts import receipts
 
-ROOT = Path(__file__).parent.parent.parent
 OUTPUT = ("items.parquet", "overlaps.parquet", "summary.json", "counts.arrow")
 
 
 def run(check, out, moment="never", number=1):
-    module = "tests.e2e.killed_contamination"
-    command = [sys.executable, "-m", module, str(check), str(out), moment, str(number)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200)
+    return apart(killed_contamination.main, str(check), str(out), moment, str(number))
 
 
 @pytest.fixture(scope="module")

@@ -3,21 +3,17 @@
 import hashlib
 import json
 import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
+from tests.e2e import killed
+from tests.e2e.apart import apart
 from tests.e2e.corpus import prose, write_corpus
 from tests.receipts import receipts
 
-ROOT = Path(__file__).parent.parent.parent
-
 
 def run(recipe, out, moment="never", number=1):
-    command = [sys.executable, "-m", "tests.e2e.killed", str(recipe), str(out), moment, str(number)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200)
+    return apart(killed.main, str(recipe), str(out), moment, str(number))
 
 
 def contents(out):
@@ -63,8 +59,8 @@ MOMENTS = [
 @pytest.mark.parametrize(("moment", "number"), MOMENTS, ids=[m for m, _ in MOMENTS])
 def test_killed_and_continued_is_byte_identical(recipe, undisturbed, tmp_path, moment, number):
     out = tmp_path / "run"
-    killed = run(recipe, out, moment, number)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    first = run(recipe, out, moment, number)
+    assert first.returncode == -signal.SIGKILL, first.stderr
 
     before, all_of_them = receipts(out), set(receipts(undisturbed))
     assert before, "the kill came before anything was done"

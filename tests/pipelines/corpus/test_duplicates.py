@@ -134,9 +134,16 @@ def all_at_once(same):
     return Truth(signed, digests, len(candidates), label, similarity)
 
 
-@pytest.mark.parametrize(("groups", "ranges"), [(1, 1), (2, 16)])
-@pytest.mark.parametrize("budget", ["4GiB", "1.3MiB"])
-@pytest.mark.parametrize("same", [0, 20_000])
+# each value of one with each of another
+@pytest.mark.parametrize(
+    ("same", "budget", "groups", "ranges"),
+    [
+        (0, "4GiB", 1, 1),
+        (0, "1.3MiB", 2, 16),
+        (20_000, "4GiB", 2, 16),
+        (20_000, "1.3MiB", 1, 1),
+    ],
+)
 def test_duplicates_are_those_of_all_candidate_pairs_at_once(
     tmp_path, budget, same, groups, ranges, monkeypatch
 ):

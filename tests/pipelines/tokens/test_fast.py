@@ -14,7 +14,7 @@ from hypothesis import given
 
 from tests.e2e.corpus import prose
 from tests.pipelines.conftest import END
-from tests.strategies import text_columns
+from tests.strategies import THOROUGH, text_columns
 from tokenmill.pipelines.tokens import engines as fast
 from tokenmill.pipelines.tokens.engines import adversarial, fast_engine
 from tokenmill.pipelines.tokens.options import Tokenizer
@@ -81,9 +81,10 @@ def test_real_tokenizers_on_real_and_adversarial_text(shared_data, name):
         .reference.tokenizer.get_added_tokens_decoder()
         .values()
     ]
-    texts = [*adversarial([*added[:40], *added[-40:]]), *prose()[::10]]
+    every = 1 if THOROUGH else 5
+    texts = [*adversarial([*added[:40], *added[-40:]]), *prose()[:: 10 * every]]
     with gzip.open(shared_data / "text" / "docs_django_5.1_5.2.jsonl.gz") as lines:
-        texts += [orjson.loads(line)["text"] for line in lines][::40]
+        texts += [orjson.loads(line)["text"] for line in lines][:: 40 * every]
     for locale in ("ar", "hi", "ja", "ko", "ru", "th", "zh_Hans"):
         texts += django_texts(locale)
     engine, by = same_ids(path, texts)
