@@ -4,8 +4,8 @@ import signal
 
 import pytest
 
+from tests.apart import apart
 from tests.e2e import killed_contamination
-from tests.e2e.apart import apart
 from tests.pipelines.contamination.corpus import write_check
 from tests.receipts import receipts
 

@@ -6,8 +6,8 @@ import signal
 
 import pytest
 
+from tests.apart import apart
 from tests.e2e import killed
-from tests.e2e.apart import apart
 from tests.e2e.corpus import prose, write_corpus
 from tests.receipts import receipts
 

@@ -57,5 +57,5 @@ def test_a_check_of_benchmarks(server, folder):
 def test_a_probe_of_storage(server, folder):
     text = scripts()["probe_storage"]
     assert "seconds=300" in text
-    ran(folder, text.replace("seconds=300", "seconds=1, out='probed'"))
+    ran(folder, text.replace("seconds=300", "seconds=0.1, out='probed'"))
     assert "verdict" in json.loads((folder / "probed" / "probe.json").read_text())

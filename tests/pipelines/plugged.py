@@ -1,16 +1,13 @@
 """Plug-ins for tests: a module that the environment names, until the test ends."""
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
-from tests.e2e.killed import MOMENTS
+from tests.apart import Ended, apart
+from tests.e2e import killed
 from tokenmill.flows.pools.pool import Pool
 from tokenmill.pipelines.core.plugins import VARIABLE, Registry
 from tokenmill.pipelines.runs.work import Execute
-
-ROOT = Path(__file__).parent.parent.parent
 
 
 def plug(monkeypatch, module: str, registry: Registry) -> None:
@@ -21,14 +18,10 @@ def plug(monkeypatch, module: str, registry: Registry) -> None:
     monkeypatch.setenv(VARIABLE, module)
 
 
-def started(module: str, recipe: Path, out: Path, moment: str = "never", number: int = 1):
+def started(module: str, recipe: Path, out: Path, moment: str = "never", number: int = 1) -> Ended:
     """A run in a process of its own that has the plug-in, killed at a moment."""
-    assert moment in {*MOMENTS, "never"}
-    command = [sys.executable, "-m", "tests.e2e.killed", str(recipe), str(out), moment, str(number)]
-    env = {**os.environ, VARIABLE: module}
-    return subprocess.run(
-        command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=200, check=False
-    )
+    assert moment in {*killed.MOMENTS, "never"}
+    return apart(killed.main, str(recipe), str(out), moment, str(number), env={VARIABLE: module})
 
 
 def in_pool(pool: Pool) -> Execute:

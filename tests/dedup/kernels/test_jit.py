@@ -2,12 +2,12 @@
 
 import ast
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.apart import apart
+from tests.dedup.kernels import ask
 from tokenmill.dedup.kernels import _jit
 
 ROOT = Path(__file__).parent.parent.parent.parent
@@ -23,8 +23,6 @@ SHARED += "@inlined\ndef more(x: int) -> int:\n    return x + STEP\n"
 KERNEL = "from tokenmill.dedup.kernels._jit import kernel\n"
 KERNEL += "from tokenmill.dedup.kernels.shared import more\n\n"
 KERNEL += "@kernel\ndef twice_more(x: int) -> int:\n    return more(more(x))\n"
-ASK = "from tokenmill.dedup.kernels import user; f = user.twice_more; "
-ASK += "print(f({}), sum(f.stats.cache_hits.values()))"
 COMPILED, LOADED = 0, 1  # hits
 
 
@@ -44,9 +42,9 @@ def folder(tmp_path):
 
 def asked(folder, argument="1"):
     """What a process of its own gets from the kernel, and whether from the cache."""
-    run = f"import sys; sys.path.insert(0, {str(folder.parents[2])!r}); {ASK.format(argument)}"
-    done = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=True)
-    return tuple(map(int, done.stdout.split()))
+    ended = apart(ask.main, str(folder.parents[2]), argument)
+    assert ended.returncode == 0, ended.stderr
+    return tuple(map(int, ended.stdout.split()))
 
 
 def test_a_kernel_is_compiled_once(folder):

@@ -51,7 +51,14 @@ MOMENTS = {
 }
 
 
-def main(out: Place, n: int, rng: random.Random, moment: str, number: int) -> dict[str, int]:
+def main(out: str, n: str, group: str, seed: str, moment: str = "", number: str = "0") -> None:
+    """The command line: see above."""
+    packs.GROUP = int(group)
+    told = _killed(place(out), int(n), random.Random(seed), moment, int(number))
+    sys.stdout.write(json.dumps(told))
+
+
+def _killed(out: Place, n: int, rng: random.Random, moment: str, number: int) -> dict[str, int]:
     told = {"kills": 0, "receipts": 0, "lost": 0, "with_both": 0}
     before: dict[str, object] = {}
     life_s, longest_s = FIRST_S, LONGEST_S
@@ -132,8 +139,4 @@ def _answer(call: Callable[[], object]) -> Any:
 
 
 if __name__ == "__main__":
-    out, n, group, seed, *at = sys.argv[1:]
-    packs.GROUP = int(group)
-    moment, number = at or ("", "0")
-    told = main(place(out), int(n), random.Random(seed), moment, int(number))
-    sys.stdout.write(json.dumps(told))
+    main(*sys.argv[1:])

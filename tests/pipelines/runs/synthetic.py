@@ -1,21 +1,13 @@
-"""A run of many works that cost nothing, as a process that can be killed.
-
-    python -m tests.pipelines.runs.synthetic OUT N GROUP [FAILING]
-
-makes two phases of N works that write a file each, and one of a work that reads them all, packed
-GROUP works to a file; the work FAILING fails.
-"""
+"""A run of many works that cost nothing: two phases of N that write a file each, and a last."""
 
 import hashlib
-import sys
 from typing import Any
 
 from tests.running import one_by_one
 from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.errors import ShardError
 from tokenmill.pipelines.core.ledger import StageStats
-from tokenmill.pipelines.core.places import Place, place
-from tokenmill.pipelines.runs import packs
+from tokenmill.pipelines.core.places import Place
 from tokenmill.pipelines.runs.finished import manifest, read_report
 from tokenmill.pipelines.runs.manifest import held, open_run, write_manifest
 from tokenmill.pipelines.runs.work import (
@@ -83,8 +75,3 @@ def run(
             finished = drive(job, phases(job, n, failing), execute)
             write_manifest(folder, manifest(job, {"works": n}, finished))
         return report
-
-
-if __name__ == "__main__":
-    packs.GROUP = int(sys.argv[3])
-    run(place(sys.argv[1]), int(sys.argv[2]), *sys.argv[4:])

@@ -3,13 +3,12 @@
 import gzip
 import json
 import shutil
-import subprocess
-import sys
 import tracemalloc
-from pathlib import Path
 
 import pytest
 
+from tests.apart import apart
+from tests.pipelines.runs import killed as killing
 from tests.pipelines.runs.synthetic import STATS, phases, run
 from tests.receipts import receipts
 from tests.running import one_by_one
@@ -27,7 +26,6 @@ from tokenmill.pipelines.runs.packs import (
 from tokenmill.pipelines.runs.receipt import Receipt, receipt_path, save_receipt
 from tokenmill.pipelines.runs.work import Finished, Job, Work
 
-ROOT = Path(__file__).parents[3]
 N, GROUP = 40, 7
 MOMENTS = [("written", 2), ("placed", 2), ("removing", 3), ("removed", 2), ("sweeping", 1)]
 
@@ -40,8 +38,9 @@ def small_groups(monkeypatch):
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     out = tmp_path_factory.mktemp("undisturbed") / "run"
-    command = [sys.executable, "-m", "tests.pipelines.runs.synthetic", out, str(N), str(GROUP)]
-    subprocess.run(command, cwd=ROOT, check=True, timeout=100)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(packs, "GROUP", GROUP)
+        run(out, N)
     return out
 
 
@@ -63,13 +62,8 @@ def contents(out):
 
 def killed(out, *moment, n=N, seed=0):
     words = map(str, (out, n, GROUP, seed, *moment))
-    ended = subprocess.run(
-        [sys.executable, "-m", "tests.pipelines.runs.killed", *words],
-        cwd=ROOT,
-        check=True,
-        stdout=subprocess.PIPE,
-        timeout=200,
-    )
+    ended = apart(killing.main, *words)
+    assert ended.returncode == 0, ended.stderr
     return json.loads(ended.stdout)
 
 
