@@ -13,13 +13,14 @@ demo: $(INSTALLED) ## the main job on real text found on this machine
 
 # A process for each core, four at most: each takes up to 2.5 GB, and a container may show the
 # cores of its whole host. Who is done takes tests of another: the longest file is two minutes.
-TESTS := $(BIN)/pytest -m "not peers and not cluster" -q -n auto --maxprocesses 4 --dist worksteal
+OURS := not peers and not cluster
+TESTS := $(BIN)/pytest --ignore tests/cluster -q -n auto --maxprocesses 4 --dist worksteal
 
-test: $(INSTALLED) ## every test but those of peers that need their own environment
-	$(TESTS)
+test: $(INSTALLED) ## every test but the long ones, and those of peers that need their own environment
+	$(TESTS) -m "$(OURS) and not long"
 
-test-all: $(INSTALLED) ## the same with 200 examples of each law, where `test` takes 25
-	TOKENMILL_TESTS=all $(TESTS)
+test-all: $(INSTALLED) ## the long ones too, and 200 examples of each law, where `test` takes 12
+	TOKENMILL_TESTS=all $(TESTS) -m "$(OURS)"
 
 # One at a time: each test has its own workers, servers and kills. What fails is tried once more,
 # with its output: on a machine that others use too, time limits of real stores and servers pass.

@@ -10,7 +10,7 @@ from tests.strategies import THOROUGH
 from tokenmill.flows.prefect.server import embedded_server
 
 # The first call of a kernel compiles it, so no deadline. What CI found it finds again.
-EXAMPLES = {"quick": 25, "all": 200}  # `make test` and `make test-all`
+EXAMPLES = {"quick": 12, "all": 200}  # `make test` and `make test-all`
 for name, number in EXAMPLES.items():
     settings.register_profile(
         name,

@@ -51,6 +51,7 @@ def test_a_worker_says_what_its_step_cost(bench):
     assert not list((bench.folder / "scratch").iterdir())
 
 
+@pytest.mark.long  # makes an environment
 def test_a_tool_that_fails_has_its_reason_and_the_others_go_on(bench):
     peers = bench.folder / "peers"
     peers.with_suffix(".txt").write_text("./no-such-package\n")

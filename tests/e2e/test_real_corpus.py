@@ -11,6 +11,7 @@ from datasets import load_from_disk
 from tokenmill.flows.cli import main
 from tokenmill.pipelines.storage.files import open_arrow
 
+pytestmark = pytest.mark.long  # tests/cluster/test_same_digest.py has the same corpora
 END = "<|endoftext|>"
 
 

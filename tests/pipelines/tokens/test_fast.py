@@ -31,6 +31,7 @@ REAL = (
     "r50k_base.tiktoken",
     "vocab.bpe",
 )
+LARGE = ("cl100k_base.tiktoken", "o200k_base.tiktoken")  # what opening them takes
 FAST = REAL[:4]  # the others may be fast or not
 
 
@@ -72,7 +73,9 @@ def test_prose_is_encoded_by_the_fast_engine_alone(tokenizer_path):
     assert engine.why == ""
 
 
-@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.long) if n in LARGE else n for n in REAL]
+)
 def test_real_tokenizers_on_real_and_adversarial_text(shared_data, name):
     path = shared_data / "tokenizers" / name
     added = [
@@ -177,11 +180,11 @@ from tokenmill.pipelines.tokens import engines
 from tokenmill.pipelines.tokens.engines import _resident, fast_engine
 from tokenmill.pipelines.tokens.reference import open_reference
 
-engines.RENEW_TEXT_BYTES //= 4
+engines.RENEW_GROWN_BYTES //= 4
 made, _ = fast_engine(open_reference(sys.argv[1]))
 draw = np.random.default_rng(1)
 start = peak = None
-for _ in range(10):
+for _ in range(12):
     letters = draw.integers(97, 123, size=4_000_000, dtype=np.uint8)
     letters[draw.random(4_000_000) < 0.14] = 32
     text = letters.tobytes().decode()
@@ -193,7 +196,7 @@ print(peak)
 
 
 def test_memory_stays_bounded_on_words_never_seen_before(tokenizer_path):
-    """Without renewal, 40 MB of random letters add 225 MB to its cache."""
+    """Without renewal, 48 MB of random letters add 318 MB to its cache."""
     command = [sys.executable, "-c", GROWTH, str(tokenizer_path)]
     ended = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert int(ended.stdout) < 115e6
+    assert int(ended.stdout) < 190e6  # 113e6
