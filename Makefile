@@ -45,8 +45,8 @@ peers: $(VENV)-peers/.installed $(VENV)-peers-readers/.installed ## verdicts aga
 	$(VENV)-peers/bin/pytest -m peers -q
 	$(VENV)-peers-readers/bin/pytest -m peers -q tests/peers/test_megatron.py tests/peers/test_mds.py tests/peers/test_duckdb.py
 
-mutants: $(VENV)-mutants/.installed ## changes of the sizing formulas that no test would notice
-	$(VENV)-mutants/bin/python -m tests.mutants
+mutants: $(INSTALLED) ## small mistakes drawn over all product code that no test would notice
+	$(BIN)/python -m tests.mutants
 
 pages: $(INSTALLED) ## the tables of steps, keys and commands in README.md and the pages of the rooms, from the code
 	$(BIN)/python -m tests.tables
@@ -75,10 +75,5 @@ $(VENV)-peers-readers/.installed: pyproject.toml
 	$(VENV)-peers-readers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps mosaicml-streaming==0.13.0
 	touch $@
 
-$(VENV)-mutants/.installed: pyproject.toml
-	$(PYTHON) -m venv $(VENV)-mutants
-	$(VENV)-mutants/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]' mutmut
-	touch $@
-
 clean:
-	rm -rf $(VENV) $(VENV)-peers $(VENV)-peers-readers $(VENV)-bench $(VENV)-mutants demo-run build dist *.egg-info
+	rm -rf $(VENV) $(VENV)-peers $(VENV)-peers-readers $(VENV)-bench demo-run build dist *.egg-info
