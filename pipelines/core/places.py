@@ -1,4 +1,4 @@
-"""Where data may lie: folders and buckets, the roots that allow them, and how S3 is reached.
+"""Where data may lie: folders and buckets, the roots that allow them, and how long S3 is asked.
 
     TOKENMILL_ROOTS=/data:/scratch/runs:s3://corpora/2026
 
@@ -6,12 +6,11 @@ Whoever may start a run by a form of Prefect's UI chooses its paths. With the va
 path is refused that does not lie below a root when links and ".." are resolved, in recipes and in
 what they lead to. Names of models and sets on the Hugging Face hub are no paths.
 
-S3 is reached by what the environment says, and by nothing else: a path that holds credentials is
-refused, and not repeated. The client tries a request a few times; then the store is asked whether
-it is there at all (`pipelines.storage.inputs`). If it is, what failed is tried again: an input with
-all of its work, since one in a hundred thousand requests comes to that where one in ten fails; an
-output by itself. If it is not, all that this process asked for meanwhile is given up too, within a
-minute:
+A path that holds credentials is refused, and not repeated. A client of S3 tries a request a few
+times; then the store is asked whether it is there at all (`pipelines.storage.inputs`). If it is,
+what failed is tried again: an input with all of its work, since one in a hundred thousand requests
+comes to that where one in ten fails; an output by itself. If it is not, all that this process asked
+for meanwhile is given up too, within a minute:
 
     2 x (attempts x timeout + pauses) + PATIENCE_S + REQUEST_TIMEOUT_S  <  60 s
 """
@@ -19,7 +18,7 @@ minute:
 import os
 import re
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from tokenmill.pipelines.core.errors import ConfigError
@@ -140,9 +139,7 @@ WRITE_TIMEOUT_S = 8.0  # a store may take that long to put the parts of an uploa
 READ_ATTEMPTS = 5  # by Arrow
 WRITE_ATTEMPTS = 2  # by botocore
 PATIENCE_S = 10.0  # for any answer at all, from a store that failed a request for good
-DEFAULT_REGION = "us-east-1"
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_DELEGATED = ("AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_FULL_URI")
 
 
 def is_remote(path: object) -> bool:
@@ -179,34 +176,6 @@ def check_no_credentials(path: str) -> None:
             f"s3://…{bucket}: credentials do not belong into a path; set AWS_ACCESS_KEY_ID and"
             f" AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, and write s3://{bucket}/key"
         )
-
-
-def region() -> str:
-    """Without one the clients ask a metadata service, which may not be there."""
-    env = os.environ
-    return env.get("AWS_REGION") or env.get("AWS_DEFAULT_REGION") or DEFAULT_REGION
-
-
-def endpoint() -> str | None:
-    """URL of a store that is not Amazon's."""
-    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or None
-
-
-def arrow_settings() -> tuple[tuple[str, Any], ...]:
-    """Options of Arrow's S3 file system, from the environment as it is now."""
-    env = os.environ
-    options: dict[str, Any] = {"region": region()}
-    if env.get("AWS_ACCESS_KEY_ID"):
-        options["access_key"] = env["AWS_ACCESS_KEY_ID"]
-        options["secret_key"] = env.get("AWS_SECRET_ACCESS_KEY", "")
-        options["session_token"] = env.get("AWS_SESSION_TOKEN")
-    elif not any(env.get(name) for name in _DELEGATED):
-        options["anonymous"] = True  # asking an absent metadata service would hang for seconds
-    if url := endpoint():
-        scheme, separator, host = url.partition("://")
-        options["scheme"] = scheme if separator else "https"
-        options["endpoint_override"] = (host if separator else url).rstrip("/")
-    return tuple(sorted(options.items()))
 
 
 Place: TypeAlias = Path | str  # a string is s3://bucket/prefix

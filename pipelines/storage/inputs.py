@@ -2,8 +2,7 @@
 
     data/part.jsonl   ~/data/*.parquet   file:///data/part.jsonl   s3://bucket/crawl/**/*.jsonl.zst
 
-Credentials, region and endpoint of an object store come from the environment alone
-(AWS_ACCESS_KEY_ID, AWS_REGION, AWS_ENDPOINT_URL_S3, …) and stand in no message.
+Credentials come from the environment (see `aws`), and stand in no message.
 
 Nothing paces what is read but its readers: a work asks for the next block when it has used up the
 one before, so there are about as many requests at a time as works, and LOOKERS while inputs are
@@ -30,11 +29,11 @@ from tokenmill.pipelines.core.places import (
     PATIENCE_S,
     READ_ATTEMPTS,
     REQUEST_TIMEOUT_S,
-    arrow_settings,
     check_no_credentials,
     within_roots,
 )
 from tokenmill.pipelines.core.shard import InputFile
+from tokenmill.pipelines.storage.aws import arrow_settings
 
 WILD = re.compile(r"[*?\[]")
 # What Hadoop, Spark, Delta and Databricks leave beside the data. Not every name with an

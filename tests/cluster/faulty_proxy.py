@@ -24,6 +24,7 @@ FAULTS = (SLOW_DOWN, TIME_OUT, TRUNCATE, RESET)
 LINGER_NOT = struct.pack("ii", 1, 0)  # close() then sends a reset
 POLL_S = 0.1
 DRAWN_BY_THE_STORE = re.compile(r"(uploadId|X-Amz-[A-Za-z]+)=[^&]*")
+SIGNER = re.compile("Credential=([^/]+)/")
 SLOW_DOWN_BODY = (
     b'<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>SlowDown</Code>'
     b"<Message>Please reduce your request rate.</Message></Error>"
@@ -50,6 +51,7 @@ class FaultyProxy(ThreadingHTTPServer):
     rates: share of the requests by fault, 0..1, together at most 1; may be changed at any time.
     only: kinds of requests that may fail; empty is all.
     requests, faults: how many came, by kind; how many failed, by fault.
+    signers: how many came, by the access key that signed them.
     """
 
     daemon_threads = True
@@ -62,6 +64,7 @@ class FaultyProxy(ThreadingHTTPServer):
         self.only: frozenset[str] = frozenset()
         self.requests: Counter[str] = Counter()
         self.faults: Counter[str] = Counter()
+        self.signers: Counter[str | None] = Counter()
         self.closing = threading.Event()
         self._times: Counter[str] = Counter()
         self._lock = threading.Lock()
@@ -76,6 +79,7 @@ class FaultyProxy(ThreadingHTTPServer):
             self.rates, self.only = {}, frozenset()
             self.requests.clear()
             self.faults.clear()
+            self.signers.clear()
             self._times.clear()
 
     def fault_for(self, method: str, target: str) -> str | None:
@@ -109,6 +113,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _handle(self) -> None:
         body = self._body()
+        signer = SIGNER.search(self.headers.get("Authorization", ""))
+        self.server.signers[signer and signer[1]] += 1
         fault = self.server.fault_for(self.command, self.path)
         if fault == SLOW_DOWN:
             self._answer(503, {"Content-Type": "application/xml"}, SLOW_DOWN_BODY)
