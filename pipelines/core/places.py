@@ -26,23 +26,25 @@ from tokenmill.pipelines.core.errors import ConfigError
 VARIABLE = "TOKENMILL_ROOTS"
 ADDRESSES = "TOKENMILL_ADDRESSES"
 HUB = "hf://"
+FILES = f"{HUB}datasets/"  # of a set, as inputs; others are sets by name
 SCHEME = "s3://"
 _BETWEEN = re.compile(rf"{re.escape(os.pathsep)}(?!//)")  # but not the colon of s3://
 _WILD = re.compile(r"[*?\[]")
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")  # not the drive of a path on Windows
+_IN_STORE = re.compile(r"(?!file:)[a-z0-9]+://[^/]")
 _SET = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(/[\w.,=+-]+){0,2}")  # of the hub, by name
 
 
 def within_roots(path: str) -> str:
     """The path, if the roots allow it; without roots any.
 
-    path: local, file://, s3:// or hf://; it may be a pattern.
+    path: local, or an address; it may be a pattern.
 
     Raises:
         ConfigError: names the path and the roots.
     """
     roots, found = roots_of(os.environ.get(VARIABLE)), path
-    if path.startswith(HUB):
+    if path.startswith(HUB) and not path.startswith(FILES):
         name = path.removeprefix(HUB)
         if not _SET.fullmatch(name):
             raise ConfigError(f"{path}: is no set on the hub; write {HUB}OWNER/NAME/CONFIG/SPLIT")
@@ -96,13 +98,13 @@ def roots_of(value: str | None) -> tuple[str, ...] | None:
     ('/data', 's3://corpora/2026')
 
     Raises:
-        ConfigError: it names none, or one that is neither absolute nor on S3.
+        ConfigError: it names none, or one that is neither absolute nor an address.
     """
     if value is None:
         return None
     roots = [root.rstrip("/") or "/" for root in _BETWEEN.split(value) if root]
     for root in roots:
-        if not (root.startswith(SCHEME) and len(root) > len(SCHEME)) and not os.path.isabs(root):
+        if not _IN_STORE.match(root) and not os.path.isabs(root):
             raise ConfigError(f"{VARIABLE}: {root!r} is no absolute folder and no s3://bucket/…")
     if not roots:
         raise ConfigError(f"{VARIABLE} is empty: nothing may be read; name folders, or unset it")
@@ -110,11 +112,10 @@ def roots_of(value: str | None) -> tuple[str, ...] | None:
 
 
 def _below(path: str, root: str) -> bool:
-    if path.startswith(SCHEME) or root.startswith(SCHEME):
-        if not (path.startswith(SCHEME) and root.startswith(SCHEME)):
-            return False
-        parts, prefix = path[len(SCHEME) :].split("/"), root[len(SCHEME) :].split("/")
-        return ".." not in parts and parts[: len(prefix)] == prefix
+    if _IN_STORE.match(path) or _IN_STORE.match(root):
+        parts, prefix = path.split("/"), root.split("/")
+        plain = unquote(path).replace("\\", "/").split("/")  # as a server may take it
+        return not {".", ".."} & set(plain) and parts[: len(prefix)] == prefix
     local = _local(path)
     if local is None:
         return False
@@ -139,6 +140,8 @@ WRITE_TIMEOUT_S = 8.0  # a store may take that long to put the parts of an uploa
 READ_ATTEMPTS = 5  # by Arrow
 WRITE_ATTEMPTS = 2  # by botocore
 PATIENCE_S = 10.0  # for any answer at all, from a store that failed a request for good
+# of an address that is its own credentials
+_SIGNED = re.compile(r"[?&](sig|signature|(access_)?token|x-(amz|goog)-signature)=", re.IGNORECASE)
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -167,14 +170,21 @@ def check_no_credentials(path: str) -> None:
     """Refuse s3://KEY:SECRET@bucket, without saying it again.
 
     Raises:
-        ConfigError: there is more than a name where that of the bucket belongs.
+        ConfigError: there is more than a name where that of the bucket belongs; or an address is
+            signed.
     """
-    rest = path.removeprefix(SCHEME)
-    if is_remote(path) and re.search("[@:]", rest.partition("/")[0]):
+    scheme, _, rest = path.partition("://")
+    first = rest.partition("/")[0]
+    if is_remote(path) and re.search("[@:]", first):
         bucket = rest.partition("@")[2].partition("/")[0] or "bucket"
         raise ConfigError(
             f"s3://…{bucket}: credentials do not belong into a path; set AWS_ACCESS_KEY_ID and"
             f" AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, and write s3://{bucket}/key"
+        )
+    if (scheme == "https" and "@" in first) or _SIGNED.search(rest):
+        raise ConfigError(
+            f"{scheme}://…{first.rpartition('@')[2]}: credentials do not belong into a path, which"
+            " stands in reports; read it where its store finds them by itself, or download it"
         )
 
 

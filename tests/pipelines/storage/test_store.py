@@ -138,7 +138,7 @@ def test_a_link_back_to_a_folder_above_is_not_followed(folder):
             "ftp://host/x",
             "unknown_scheme",
             "ftp://host/x: cannot read from ftp://;"
-            " write a local path, file://… or s3://bucket/key",
+            " write a local path, file://…, s3://bucket/key, or of gs://, az://, abfs://, https://, hf://",
         ),
         ("s3://", "not_found", "s3://: names no bucket; write s3://bucket/key"),
     ],
