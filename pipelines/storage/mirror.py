@@ -464,10 +464,12 @@ def alone(folder: Path) -> Iterator[None]:
     """Hold what a folder mirrors: one run at a time. What killed runs left is swept.
 
     Raises:
-        ConfigError: another run is at work in it.
+        ConfigError: another run is at work in it, or its store is none for runs.
     """
     mirror = mirrors[folder]
-    with _of_s3("lock").held_lock(mirror.store) as lock:
+    locks = _of_s3("lock")
+    locks.check_store(mirror.store)
+    with locks.held_lock(mirror.store) as lock:
         mirror.lock = lock
         remove_others(folder)
         mirror.store.abort_uploads()

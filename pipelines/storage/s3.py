@@ -96,7 +96,7 @@ def _answered(error: ClientError, address: str) -> Exception:
     """Of an answer that says no."""
     code = str(error.response.get("Error", {}).get("Code", "Unknown"))
     status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 500))
-    if code in PASSING or (status >= 500 and code != "NotImplemented"):
+    if code in PASSING or (status >= 500 and code not in {"NotImplemented", *FORBIDDEN}):
         return outage(address, _words(code) if code.isalpha() else f"status {status}")
     if code == "NoSuchBucket":
         return ConfigError(f"{address}: no such bucket; create it, or check the path")

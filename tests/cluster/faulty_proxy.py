@@ -29,6 +29,19 @@ SLOW_DOWN_BODY = (
     b'<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>SlowDown</Code>'
     b"<Message>Please reduce your request rate.</Message></Error>"
 )
+CONDITION, DELETE = "condition", "delete"  # what a store may lack
+IGNORED, DENIED = 0, 1  # answered as if it were done; denied for each object, in an answer of 200
+REFUSED = {
+    status: (status, SLOW_DOWN_BODY.replace(b"SlowDown", code))
+    for status, code in (
+        (501, b"NotImplemented"),
+        (403, b"AccessDenied"),
+        (400, b"InvalidArgument"),
+    )
+}
+DENIAL = b"<Error><Key>k</Key><Code>AccessDenied</Code><Message>no</Message></Error>"
+REFUSED[IGNORED] = 200, b"<DeleteResult></DeleteResult>"
+REFUSED[DENIED] = 200, b"<DeleteResult>" + DENIAL + b"</DeleteResult>"
 HOP_BY_HOP = {"connection", "transfer-encoding", "expect", "keep-alive"}
 
 
@@ -52,6 +65,7 @@ class FaultyProxy(ThreadingHTTPServer):
     only: kinds of requests that may fail; empty is all.
     requests, faults: how many came, by kind; how many failed, by fault.
     signers: how many came, by the access key that signed them.
+    lacks: of CONDITION and DELETE, how they are refused: a status, or IGNORED or DENIED.
     """
 
     daemon_threads = True
@@ -65,6 +79,7 @@ class FaultyProxy(ThreadingHTTPServer):
         self.requests: Counter[str] = Counter()
         self.faults: Counter[str] = Counter()
         self.signers: Counter[str | None] = Counter()
+        self.lacks: Mapping[str, int] = {}
         self.closing = threading.Event()
         self._times: Counter[str] = Counter()
         self._lock = threading.Lock()
@@ -76,7 +91,7 @@ class FaultyProxy(ThreadingHTTPServer):
     def forget(self) -> None:
         """Count from zero, and fail no more."""
         with self._lock:
-            self.rates, self.only = {}, frozenset()
+            self.rates, self.only, self.lacks = {}, frozenset(), {}
             self.requests.clear()
             self.faults.clear()
             self.signers.clear()
@@ -125,6 +140,8 @@ class _Handler(BaseHTTPRequestHandler):
         if fault == RESET:
             self._reset()
             return
+        if self._lacking():
+            return
         connection = http.client.HTTPConnection("127.0.0.1", self.server.behind, timeout=60)
         with contextlib.closing(connection):
             headers = {k: v for k, v in self.headers.items() if k.lower() not in HOP_BY_HOP}
@@ -135,6 +152,22 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(answer.status, dict(answer.headers), data, truncated=fault == TRUNCATE)
 
     do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = _handle  # noqa: N815 - names the base class looks for
+
+    def _lacking(self) -> bool:
+        """Answer as a store without conditions, or without deletion, if it is to be one."""
+        query = parse_qs(urlsplit(self.path).query, keep_blank_values=True)
+        deletes = self.command == "DELETE" or "delete" in query
+        conditions = [name for name in ("If-Match", "If-None-Match") if name in self.headers]
+        how = self.server.lacks.get(DELETE if deletes else CONDITION)
+        if how is None or not (deletes or (conditions and self.command == "PUT")):
+            return False
+        if how == IGNORED and conditions:
+            for name in conditions:
+                del self.headers[name]
+            return False
+        status, body = REFUSED[how]
+        self._answer(status, {"Content-Type": "application/xml"}, body)
+        return True
 
     def _body(self) -> bytes:
         """What the client sends, whole, whichever way it is framed."""
