@@ -36,8 +36,9 @@ def optional(module: str, wanted: str, extra: str) -> Any:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as e:
+        missing = str(e.name).partition(".")[0]
         raise ConfigError(
-            f"{wanted} needs {e.name}, which is not installed; pip install 'tokenmill[{extra}]'"
+            f"{wanted} needs {missing}, which is not installed; pip install 'tokenmill[{extra}]'"
         ) from e
 
 
