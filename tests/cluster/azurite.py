@@ -32,7 +32,7 @@ def azurite_in(folder: Path, container: str) -> Iterator[int]:
     """An empty container, in memory; yields its port."""
     port = free_port()
     options = ["--silent", "--inMemoryPersistence", "--skipApiVersionCheck", "--disableTelemetry"]
-    command = [str(program()), "--blobPort", str(port), "--location", str(folder), *options]
+    command = [str(program()), "--blobPort", str(port), *options]
     with running(command, log=folder / "azurite.log") as served:
         served.wait_until(lambda: answers(port), within_s=START_S)
         with BlobServiceClient.from_connection_string(connection(port)) as client:
