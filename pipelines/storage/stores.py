@@ -141,8 +141,9 @@ def _file_system(scheme: str, host: str, _: tuple[tuple[str, str], ...]) -> fs.F
         options["endpoint"] = os.environ.get("HF_ENDPOINT")
     try:
         made = asked(lambda: library(**options), f"{scheme}://", attempts=1)
-    except OSError as e:
-        raise ConfigError(f"{scheme}://: no credentials ({e.strerror}); {store.way}") from None
+    except (OSError, ConfigError) as e:
+        why = e.strerror if isinstance(e, OSError) else str(e).partition(": ")[2]
+        raise ConfigError(f"{scheme}://: cannot be reached ({why}); {store.way}") from None
     return fs.PyFileSystem(Handler(made, scheme, host))
 
 

@@ -1,5 +1,6 @@
 """Inputs in other stores: what is read there is what is read here, whatever fails on the way."""
 
+import os
 import sys
 import time
 
@@ -183,6 +184,16 @@ def test_an_object_of_azure_is_told_by_its_account(monkeypatch):
     assert where == "container/x/y"
     assert found.handler.address(where) == address
     assert found.handler.fs.account_name == "account"
+
+
+def test_settings_that_lack_are_one_line_with_the_way(monkeypatch, tmp_path):
+    for name in [n for n in os.environ if n.startswith(("AZURE_", "FSSPEC_", "STORAGE_EMULATOR"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "none"))
+    for path, way in (("gs://b/x", "gcloud auth"), ("az://c/x", "AZURE_STORAGE_ACCOUNT_NAME")):
+        with pytest.raises(ConfigError, match=rf"^..://: cannot be reached \(.+\); .*{way}") as e:
+            resolve(path)
+        assert "\n" not in str(e.value)
 
 
 @only(
