@@ -7,7 +7,7 @@
 
 Each finds credentials as its own tools do. A file is read in ranges of PART_BYTES; where a server
 gives files only whole, from a copy here without a name. What libraries take over a call, and how
-often they try it, differs: so each call has its time here, and is made ATTEMPTS times.
+often they try it, differs: so each call has its time here, and is made ATTEMPTS times at most.
 """
 
 import errno
@@ -92,10 +92,11 @@ STORES = {
     ),
 }
 STATELESS = frozenset({"gs", "az", "abfs"})  # a range is a request, and opening a file three
-PART_BYTES = 4 * 1024**2
-CALL_S = 10.0
+PART_BYTES = 2 * 1024**2  # in CALL_S: of a store that gives less than 256 KiB/s nothing is read
+CALL_S = 8.0
+PATIENT_S = 12.0  # then a call is not made again: so twice its time, and what `places` adds, < 60 s
 WHOLE_S = 24 * 3600.0  # a listing of many pages, or a file that is given only whole
-ATTEMPTS = 3
+ATTEMPTS = 4
 STALLED_S = 5.0  # without a byte, over https
 # what tells two versions of a file apart: the first that a store gives
 VERSIONS = ("generation", "etag", "ETag", "blob_id", "last_modified", "Last-Modified")
@@ -318,14 +319,17 @@ def asked(
         ConnectionError: the store did not answer, as often as it was asked.
         ConfigError: the library lacks a setting.
     """
-    try:
-        return _within(most_s or CALL_S, call)
-    except Exception as e:  # noqa: BLE001 - of any library
-        error = _told(e, address)
-    if attempts == 1 or not isinstance(error, ConnectionError):
-        raise error
-    time.sleep(random.uniform(0, 0.1 * 4 ** (ATTEMPTS - attempts)))
-    return asked(call, address, most_s, attempts=attempts - 1)
+    end, pause_s = time.monotonic() + PATIENT_S, 0.1
+    while True:
+        attempts -= 1
+        try:
+            return _within(most_s or CALL_S, call)
+        except Exception as e:  # noqa: BLE001 - of any library
+            error = _told(e, address)
+        if not isinstance(error, ConnectionError) or attempts <= 0 or time.monotonic() > end:
+            raise error
+        time.sleep(random.uniform(0, pause_s))
+        pause_s *= 4
 
 
 def _within(most_s: float, call: Callable[[], T]) -> T:
