@@ -12,6 +12,7 @@ from tests.cluster.faulty_proxy import FaultyProxy
 from tests.pipelines.read.corpus import read_all
 from tests.pipelines.storage.served import REPO, Served, certified, serving
 from tests.pipelines.storage.test_store import FILES, PATTERNS
+from tokenmill.pipelines.contamination.items.rows import read_rows
 from tokenmill.pipelines.core.errors import ConfigError, InputError
 from tokenmill.pipelines.core.places import VARIABLE, within_roots
 from tokenmill.pipelines.core.shard import Input
@@ -106,6 +107,13 @@ def test_every_format_is_read_though_one_request_in_ten_fails(store, tmp_path, m
     assert store.proxy.faults.total() > 1
 
 
+def test_a_benchmark_is_read_there(store):
+    store.server.files = {"quiz.jsonl": b'{"question": "a"}\n{"question": "b"}\n'}
+    within_roots(f"{store.head}quiz.jsonl")
+    rows = read_rows(f"{store.head}quiz.jsonl")
+    assert [row["question"] for row in rows] == ["a", "b"]
+
+
 def test_each_part_is_a_request(store, monkeypatch):
     monkeypatch.setattr(stores, "PART_BYTES", 1000)
     store.server.files = {"a.txt": b"x" * 3000}
@@ -117,11 +125,11 @@ def test_each_part_is_a_request(store, monkeypatch):
 
 def test_a_store_that_answers_nothing_is_given_up(store, monkeypatch):
     monkeypatch.setattr(inputs, "PATIENCE_S", 0.5)
-    for name in ("CALL_S", "STALLED_S"):
+    for name in ("CALL_S", "STALLED_S", "PATIENT_S"):
         monkeypatch.setattr(stores, name, 0.7)
     store.server.files = {"a.txt": b"x"}
     with open_input(f"{store.head}a.txt") as f:
-        for fault in ("slow_down", "time_out", "reset"):
+        for fault in ("slow_down", "time_out"):
             store.proxy.rates = {fault: 1.0}
             start = time.monotonic()
             with pytest.raises(ConfigError) as planned:
