@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import lru_cache
 from typing import IO, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
@@ -145,6 +146,9 @@ def _file_system(scheme: str, host: str, _: tuple[tuple[str, str], ...]) -> fs.F
     except (OSError, ConfigError) as e:
         why = e.strerror if isinstance(e, OSError) else str(e).partition(": ")[2]
         raise ConfigError(f"{scheme}://: cannot be reached ({why}); {store.way}") from None
+    if store.library == _AZURE.library:
+        with suppress(AttributeError):  # no option of adlfs, and its first pause is 15 s
+            made.service_client._config.retry_policy.total_retries = 0
     return fs.PyFileSystem(Handler(made, scheme, host))
 
 

@@ -192,7 +192,8 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in headers.items():
             if name.lower() not in {*HOP_BY_HOP, "content-length"}:
                 self.send_header(name, value)
-        length = headers.get("Content-Length") if self.command == "HEAD" else len(data)
+        told = {name.lower(): value for name, value in headers.items()}
+        length = told.get("content-length") if self.command == "HEAD" else len(data)
         if status not in (204, 304):
             self.send_header("Content-Length", str(length or 0))
         self.end_headers()
