@@ -197,7 +197,8 @@ class _Handler(BaseHTTPRequestHandler):
         if status not in (204, 304):
             self.send_header("Content-Length", str(length or 0))
         self.end_headers()
-        self.wfile.write(data[: len(data) // 2] if truncated else data)
+        if self.command != "HEAD":
+            self.wfile.write(data[: len(data) // 2] if truncated else data)
         self.close_connection = self.close_connection or truncated
 
     def _hang(self) -> None:
