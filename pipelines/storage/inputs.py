@@ -166,8 +166,8 @@ def translated(error: OSError, path: str) -> Exception:
         what = "no such bucket" if code == "NO_SUCH_BUCKET" else "no such file or folder"
         return InputError(f"{path}: {what}; check the path", cause="not_found")
     if isinstance(error, PermissionError) or code in _REFUSED or "HTTP status 403" in str(error):
-        scheme, _, there = path.partition("://")
-        way = "check AWS_ACCESS_KEY_ID and its rights" if there else "chmod it"
+        scheme = path.partition("://")[0]
+        way = "check AWS_ACCESS_KEY_ID and its rights" if scheme == "s3" else "chmod it"
         way = STORES[scheme].way if scheme in STORES else way
         return InputError(f"{path}: may not be read; {way}", cause="permission_denied")
     if isinstance(error, IsADirectoryError):

@@ -179,10 +179,13 @@ def test_a_file_that_may_not_be_read_is_named(folder, request):
         if above.name.startswith("pytest-of"):
             break
     request.getfixturevalue("ordinary_user")
-    for read, path in [(open_input, "a.jsonl"), (expand, "sub"), (expand, "sub/*.jsonl")]:
+    names = [(open_input, "a.jsonl"), (expand, "sub"), (expand, "sub/*.jsonl")]
+    for read, path in [
+        (read, f"{head}{folder}/{n}") for read, n in names for head in ("", "file://")
+    ]:
         with pytest.raises(InputError) as e:
-            read(f"{folder}/{path}")
-        assert str(e.value) == f"{folder}/{path}: may not be read; chmod it"
+            read(path)
+        assert str(e.value) == f"{path}: may not be read; chmod it"
         assert e.value.cause == "permission_denied"
 
 
