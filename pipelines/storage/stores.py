@@ -147,8 +147,9 @@ def _file_system(scheme: str, host: str, _: tuple[tuple[str, str], ...]) -> fs.F
         why = e.strerror if isinstance(e, OSError) else str(e).partition(": ")[2]
         raise ConfigError(f"{scheme}://: cannot be reached ({why}); {store.way}") from None
     if store.library == _AZURE.library:
-        with suppress(AttributeError):  # no option of adlfs, and its first pause is 15 s
-            made.service_client._config.retry_policy.total_retries = 0
+        with suppress(AttributeError):  # no option of adlfs, and pauses were 15 s and more
+            policy = made.service_client._config.retry_policy
+            policy.initial_backoff, policy.increment_base, policy.random_jitter_range = 0.1, 1, 0.1
     return fs.PyFileSystem(Handler(made, scheme, host))
 
 
@@ -201,7 +202,7 @@ class Handler(fs.FSSpecHandler):  # type: ignore[misc]  # pyarrow has no types
             why = f"{base}: https:// has no listings, and no patterns; name each file"
             raise InputError(why, cause="not_found")
         try:
-            found = self._asked(lambda: self._listed(base, deep=selector.recursive), base, WHOLE_S)
+            found = self.asked(lambda: self._listed(base, deep=selector.recursive), base, WHOLE_S)
         except FileNotFoundError:
             if not selector.allow_not_found:
                 raise
@@ -210,7 +211,7 @@ class Handler(fs.FSSpecHandler):  # type: ignore[misc]  # pyarrow has no types
         return [self._create_file_info(p, i) for p, i in infos if p != base.strip("/")]
 
     def open_input_file(self, path: str) -> pa.NativeFile:
-        info = self._asked(lambda: self.fs.info(path), path)
+        info = self.asked(lambda: self.fs.info(path), path)
         if info["size"] is None or (self.scheme == "https" and not info["size"]):
             why = f"{path}: it is empty, or the server does not tell how long it is; download it"
             raise InputError(why, cause="not_found")
@@ -218,7 +219,7 @@ class Handler(fs.FSSpecHandler):  # type: ignore[misc]  # pyarrow has no types
 
     def _info_of(self, path: str) -> fs.FileInfo:
         try:
-            return self._create_file_info(path, self._asked(lambda: self.fs.info(path), path))
+            return self._create_file_info(path, self.asked(lambda: self.fs.info(path), path))
         except FileNotFoundError:
             return fs.FileInfo(path, fs.FileType.NotFound)
 
@@ -228,7 +229,7 @@ class Handler(fs.FSSpecHandler):  # type: ignore[misc]  # pyarrow has no types
             return found
         return {info["name"]: info for info in self.fs.ls(base, detail=True)}
 
-    def _asked(self, call: Callable[[], T], path: str, most_s: float | None = None) -> T:
+    def asked(self, call: Callable[[], T], path: str, most_s: float | None = None) -> T:
         return asked(call, self.address(path), most_s)
 
     @staticmethod
@@ -238,6 +239,10 @@ class Handler(fs.FSSpecHandler):  # type: ignore[misc]  # pyarrow has no types
         told = next((info[key] for key in VERSIONS if info.get(key)), None)
         version = 0 if told is None else xxhash.xxh3_64_intdigest(str(told).encode()) >> 2
         return fs.FileInfo(path, fs.FileType.File, size=info["size"] or 0, mtime_ns=version)
+
+
+class WholeOnlyError(InputError):
+    """A server gives no ranges."""
 
 
 class Ranges(io.RawIOBase):
@@ -276,7 +281,11 @@ class Ranges(io.RawIOBase):
 
     def _part(self, start: int, stop: int) -> bytes:
         most_s = WHOLE_S if self._is_whole and self._file is None else None
-        return asked(lambda: self._fetched(start, stop), self._handler.address(self._path), most_s)
+        try:
+            return self._handler.asked(lambda: self._fetched(start, stop), self._path, most_s)
+        except WholeOnlyError:
+            self._is_whole = True
+            return self._part(start, stop)
 
     def _fetched(self, start: int, stop: int) -> bytes:
         if self._handler.scheme in STATELESS:
@@ -296,8 +305,7 @@ class Ranges(io.RawIOBase):
         except ValueError as e:
             if "range requests" not in str(e):  # fsspec's own words
                 raise
-            self._is_whole = True
-            raise ConnectionError(errno.ECONNABORTED, "no ranges") from e
+            raise WholeOnlyError(str(e), cause="not_found") from None
         self._file = file
         return data
 

@@ -9,6 +9,7 @@ import json
 import re
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,7 +21,10 @@ RANGE = re.compile(r"bytes=(\d+)-(\d*)")
 
 
 class Served(ThreadingHTTPServer):
-    """files: by name.  ranges: whether it gives parts.  more: headers.  refused: all of it."""
+    """files: by name.  ranges: whether it gives parts.  more: headers.
+
+    refused: all of it.  pause_s: before the second half of what is given.
+    """
 
     daemon_threads = True
     request_queue_size = 128
@@ -30,6 +34,7 @@ class Served(ThreadingHTTPServer):
         self.files: dict[str, bytes] = {}
         self.more: dict[str, str] = {}
         self.ranges, self.refused = True, False
+        self.pause_s = 0.0
         self.port = self.server_address[1]
 
     def handle_error(self, request, client_address) -> None:
@@ -127,7 +132,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(data)
+            self.wfile.write(data[: len(data) // 2])
+            time.sleep(self.server.pause_s)
+            self.wfile.write(data[len(data) // 2 :])
 
     def log_message(self, format: str, *args: object) -> None:
         pass

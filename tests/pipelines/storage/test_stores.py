@@ -107,6 +107,17 @@ def test_every_format_is_read_though_one_request_in_ten_fails(store, tmp_path, m
     assert store.proxy.faults.total() > 1
 
 
+def test_a_copy_may_take_longer_than_a_range(monkeypatch, tmp_path):
+    monkeypatch.setattr(stores, "CALL_S", 0.5)
+    monkeypatch.setattr(stores, "PART_BYTES", 1000)
+    with Served() as server:
+        monkeypatch.setenv("SSL_CERT_FILE", str(certified(server, tmp_path)))
+        server.files, server.ranges, server.pause_s = {"a.txt": bytes(5_000_000)}, False, 1.0
+        with serving(server), open_input(f"https://localhost:{server.port}/web/a.txt") as f:
+            f.seek(2000)
+            assert len(f.read(5000)) == 5000
+
+
 def test_a_benchmark_is_read_there(store):
     store.server.files = {"quiz.jsonl": b'{"question": "a"}\n{"question": "b"}\n'}
     within_roots(f"{store.head}quiz.jsonl")
