@@ -24,7 +24,7 @@ test-all: $(INSTALLED) ## the long ones too, and 200 examples of each law, where
 
 # One at a time: each test has its own workers, servers and kills. What fails is tried once more,
 # with its output: on a machine that others use too, time limits of real stores and servers pass.
-test-cluster: $(INSTALLED) ## runs on real Dask, SLURM, Prefect and S3 servers of this machine, killed and continued
+test-cluster: $(INSTALLED) ## runs on real Dask, SLURM, Prefect, S3 and Azure servers of this machine, killed and continued
 	@sh tests/cluster/install.sh
 	$(BIN)/pytest -m cluster -q tests/cluster || \
 		$(BIN)/pytest -m cluster -q tests/cluster --last-failed --last-failed-no-failures none

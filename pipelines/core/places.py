@@ -1,4 +1,4 @@
-"""Where data may lie: folders and buckets, the roots that allow them, and how S3 is reached.
+"""Where data may lie: folders and buckets, the roots that allow them, and how long S3 is asked.
 
     TOKENMILL_ROOTS=/data:/scratch/runs:s3://corpora/2026
 
@@ -6,12 +6,11 @@ Whoever may start a run by a form of Prefect's UI chooses its paths. With the va
 path is refused that does not lie below a root when links and ".." are resolved, in recipes and in
 what they lead to. Names of models and sets on the Hugging Face hub are no paths.
 
-S3 is reached by what the environment says, and by nothing else: a path that holds credentials is
-refused, and not repeated. The client tries a request a few times; then the store is asked whether
-it is there at all (`pipelines.storage.inputs`). If it is, what failed is tried again: an input with
-all of its work, since one in a hundred thousand requests comes to that where one in ten fails; an
-output by itself. If it is not, all that this process asked for meanwhile is given up too, within a
-minute:
+A path that holds credentials is refused, and not repeated. A client of S3 tries a request a few
+times; then the store is asked whether it is there at all (`pipelines.storage.inputs`). If it is,
+what failed is tried again: an input with all of its work, since one in a hundred thousand requests
+comes to that where one in ten fails; an output by itself. If it is not, all that this process asked
+for meanwhile is given up too, within a minute:
 
     2 x (attempts x timeout + pauses) + PATIENCE_S + REQUEST_TIMEOUT_S  <  60 s
 """
@@ -19,7 +18,7 @@ minute:
 import os
 import re
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from tokenmill.pipelines.core.errors import ConfigError
@@ -27,23 +26,25 @@ from tokenmill.pipelines.core.errors import ConfigError
 VARIABLE = "TOKENMILL_ROOTS"
 ADDRESSES = "TOKENMILL_ADDRESSES"
 HUB = "hf://"
+FILES = f"{HUB}datasets/"  # of a set, as inputs; others are sets by name
 SCHEME = "s3://"
 _BETWEEN = re.compile(rf"{re.escape(os.pathsep)}(?!//)")  # but not the colon of s3://
 _WILD = re.compile(r"[*?\[]")
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")  # not the drive of a path on Windows
+_IN_STORE = re.compile(r"(?!file:)[a-z0-9]+://[^/]")
 _SET = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(/[\w.,=+-]+){0,2}")  # of the hub, by name
 
 
 def within_roots(path: str) -> str:
     """The path, if the roots allow it; without roots any.
 
-    path: local, file://, s3:// or hf://; it may be a pattern.
+    path: local, or an address; it may be a pattern.
 
     Raises:
         ConfigError: names the path and the roots.
     """
     roots, found = roots_of(os.environ.get(VARIABLE)), path
-    if path.startswith(HUB):
+    if path.startswith(HUB) and not path.startswith(FILES):
         name = path.removeprefix(HUB)
         if not _SET.fullmatch(name):
             raise ConfigError(f"{path}: is no set on the hub; write {HUB}OWNER/NAME/CONFIG/SPLIT")
@@ -97,13 +98,13 @@ def roots_of(value: str | None) -> tuple[str, ...] | None:
     ('/data', 's3://corpora/2026')
 
     Raises:
-        ConfigError: it names none, or one that is neither absolute nor on S3.
+        ConfigError: it names none, or one that is neither absolute nor an address.
     """
     if value is None:
         return None
     roots = [root.rstrip("/") or "/" for root in _BETWEEN.split(value) if root]
     for root in roots:
-        if not (root.startswith(SCHEME) and len(root) > len(SCHEME)) and not os.path.isabs(root):
+        if not _IN_STORE.match(root) and not os.path.isabs(root):
             raise ConfigError(f"{VARIABLE}: {root!r} is no absolute folder and no s3://bucket/…")
     if not roots:
         raise ConfigError(f"{VARIABLE} is empty: nothing may be read; name folders, or unset it")
@@ -111,11 +112,10 @@ def roots_of(value: str | None) -> tuple[str, ...] | None:
 
 
 def _below(path: str, root: str) -> bool:
-    if path.startswith(SCHEME) or root.startswith(SCHEME):
-        if not (path.startswith(SCHEME) and root.startswith(SCHEME)):
-            return False
-        parts, prefix = path[len(SCHEME) :].split("/"), root[len(SCHEME) :].split("/")
-        return ".." not in parts and parts[: len(prefix)] == prefix
+    if _IN_STORE.match(path) or _IN_STORE.match(root):
+        parts, prefix = path.split("/"), root.split("/")
+        plain = unquote(path).replace("\\", "/").split("/")  # as a server may take it
+        return not {".", ".."} & set(plain) and parts[: len(prefix)] == prefix
     local = _local(path)
     if local is None:
         return False
@@ -140,9 +140,9 @@ WRITE_TIMEOUT_S = 8.0  # a store may take that long to put the parts of an uploa
 READ_ATTEMPTS = 5  # by Arrow
 WRITE_ATTEMPTS = 2  # by botocore
 PATIENCE_S = 10.0  # for any answer at all, from a store that failed a request for good
-DEFAULT_REGION = "us-east-1"
+# of an address that is its own credentials
+_SIGNED = re.compile(r"[?&](sig|signature|(access_)?token|x-(amz|goog)-signature)=", re.IGNORECASE)
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_DELEGATED = ("AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_FULL_URI")
 
 
 def is_remote(path: object) -> bool:
@@ -170,43 +170,22 @@ def check_no_credentials(path: str) -> None:
     """Refuse s3://KEY:SECRET@bucket, without saying it again.
 
     Raises:
-        ConfigError: there is more than a name where that of the bucket belongs.
+        ConfigError: there is more than a name where that of the bucket belongs; or an address is
+            signed.
     """
-    rest = path.removeprefix(SCHEME)
-    if is_remote(path) and re.search("[@:]", rest.partition("/")[0]):
+    scheme, _, rest = path.partition("://")
+    first = rest.partition("/")[0]
+    if is_remote(path) and re.search("[@:]", first):
         bucket = rest.partition("@")[2].partition("/")[0] or "bucket"
         raise ConfigError(
             f"s3://…{bucket}: credentials do not belong into a path; set AWS_ACCESS_KEY_ID and"
             f" AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, and write s3://{bucket}/key"
         )
-
-
-def region() -> str:
-    """Without one the clients ask a metadata service, which may not be there."""
-    env = os.environ
-    return env.get("AWS_REGION") or env.get("AWS_DEFAULT_REGION") or DEFAULT_REGION
-
-
-def endpoint() -> str | None:
-    """URL of a store that is not Amazon's."""
-    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or None
-
-
-def arrow_settings() -> tuple[tuple[str, Any], ...]:
-    """Options of Arrow's S3 file system, from the environment as it is now."""
-    env = os.environ
-    options: dict[str, Any] = {"region": region()}
-    if env.get("AWS_ACCESS_KEY_ID"):
-        options["access_key"] = env["AWS_ACCESS_KEY_ID"]
-        options["secret_key"] = env.get("AWS_SECRET_ACCESS_KEY", "")
-        options["session_token"] = env.get("AWS_SESSION_TOKEN")
-    elif not any(env.get(name) for name in _DELEGATED):
-        options["anonymous"] = True  # asking an absent metadata service would hang for seconds
-    if url := endpoint():
-        scheme, separator, host = url.partition("://")
-        options["scheme"] = scheme if separator else "https"
-        options["endpoint_override"] = (host if separator else url).rstrip("/")
-    return tuple(sorted(options.items()))
+    if (scheme == "https" and "@" in first) or _SIGNED.search(rest):
+        raise ConfigError(
+            f"{scheme}://…{first.rpartition('@')[2]}: credentials do not belong into a path, which"
+            " stands in reports; read it where its store finds them by itself, or download it"
+        )
 
 
 Place: TypeAlias = Path | str  # a string is s3://bucket/prefix

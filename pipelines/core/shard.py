@@ -32,7 +32,7 @@ LEAST_WEIGHT, MOST_WEIGHT = 1e-6, 1000.0  # a draw tells 2e-10 apart
 class Input(Config):
     """One source of documents; its path alone will do where nothing else is to be said.
 
-    path: file, folder or pattern, local or s3:// (see `pipelines.storage.inputs`).
+    path: file, folder or pattern, here or in a store (see `pipelines.storage.inputs`).
     source: name of the source in every report; the stem of the path if not given.
     format: told from the names of the files if not given. "arrow" is an Arrow IPC file or
         stream; "dataset" a Hugging Face dataset saved to disk; "text" takes each file as one
@@ -113,7 +113,7 @@ def named_by(path: str) -> str:
 class InputFile(NamedTuple):
     """A file of the inventory; another size or version means the input has changed.
 
-    path: absolute, or s3://…
+    path: absolute, or an address.
     name: the path below the folder or the fixed part of the pattern it was found by.
     version: time of the last change, nanoseconds since 1970.
     """

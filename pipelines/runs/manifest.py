@@ -137,6 +137,7 @@ LAYOUT = 2  # of a run directory: raise it when what an earlier version left can
 # running: not at its end yet; partial: at its end, but shards failed, to be tried again
 RUNNING, PARTIAL_RUN, COMPLETE = "running", "partial", "complete"
 LEFT = frozenset({".lock", "estimate.json", "slurm-logs"})  # in a folder that is as good as empty
+BEGUN = (f"manifest.json{PARTIAL}", ".probe-")  # what else may be left, by how its name begins
 SHOWN = 3  # differences listed in a refusal
 # a disk that is full or read-only stays so for every other shard: stop at once
 HOPELESS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
@@ -308,7 +309,7 @@ def _only_ours(out: Path, found: list[str]) -> None:
     """Refuse a folder with other files than those a run leaves that was killed before its manifest
     was there; and its prediction.
     """
-    others = [n for n in found if n not in LEFT and not n.startswith(f"manifest.json{PARTIAL}")]
+    others = [n for n in found if n not in LEFT and not n.startswith(BEGUN)]
     if others:
         raise ConfigError(
             f"{out}: not a run directory, but holds {', '.join(others[:SHOWN])};"

@@ -9,6 +9,8 @@ here, `present` and `publish` do nothing; so other rooms never ask where it lies
 
     atomic.py      a file is written under another name and renamed
     files.py       Arrow and Parquet; sidecars, in the row order of a shard, mapped and checked
+    stores.py      other stores that inputs lie in
+    aws.py         credentials, region and endpoint of S3
     s3.py          objects below a prefix
     mirror.py      the folder here of a run in a bucket, and how much of it lies here
     lock.py        one run at a time in a bucket

@@ -1,9 +1,9 @@
 """Where files lie: one path syntax for this machine and for object stores.
 
     data/part.jsonl   ~/data/*.parquet   file:///data/part.jsonl   s3://bucket/crawl/**/*.jsonl.zst
+    gs://bucket/key   az://container/key   https://host/path   hf://datasets/OWNER/NAME/path
 
-Credentials, region and endpoint of an object store come from the environment alone
-(AWS_ACCESS_KEY_ID, AWS_REGION, AWS_ENDPOINT_URL_S3, …) and stand in no message.
+Credentials come from the environment (see `aws`), and stand in no message.
 
 Nothing paces what is read but its readers: a work asks for the next block when it has used up the
 one before, so there are about as many requests at a time as works, and LOOKERS while inputs are
@@ -30,11 +30,12 @@ from tokenmill.pipelines.core.places import (
     PATIENCE_S,
     READ_ATTEMPTS,
     REQUEST_TIMEOUT_S,
-    arrow_settings,
     check_no_credentials,
     within_roots,
 )
 from tokenmill.pipelines.core.shard import InputFile
+from tokenmill.pipelines.storage.aws import arrow_settings
+from tokenmill.pipelines.storage.stores import STORES, name_of, reached
 
 WILD = re.compile(r"[*?\[]")
 # What Hadoop, Spark, Delta and Databricks leave beside the data. Not every name with an
@@ -65,8 +66,11 @@ def resolve(path: str) -> tuple[fs.FileSystem, str]:
         if not bucket:
             raise InputError(f"{path}: names no bucket; write s3://bucket/key", cause="not_found")
         return arrow_s3(arrow_settings(), READ_ATTEMPTS), f"{bucket}/{key}".rstrip("/")
+    if scheme in STORES:
+        return reached(path)
     raise InputError(
-        f"{path}: cannot read from {scheme}://; write a local path, file://… or s3://bucket/key",
+        f"{path}: cannot read from {scheme}://; write a local path, file://…, s3://bucket/key, or"
+        f" of {', '.join(f'{other}://' for other in STORES)}",
         cause="unknown_scheme",
     )
 
@@ -86,6 +90,8 @@ def expand(pattern: str) -> list[InputFile]:
         OSError: the store cannot be reached; trying again may help.
     """
     store, where = resolve(pattern)
+    if isinstance(store, fs.PyFileSystem):
+        store.handler.forget()
     try:
         found = _expand(store, where, pattern)
     except OSError as e:
@@ -139,10 +145,9 @@ class OutageError(OSError):
 
 def outage(address: str, cause: str) -> OutageError:
     """What is told of a request that failed however often it was repeated."""
+    settings = ", AWS_ENDPOINT_URL_S3 and AWS_REGION" if address.startswith("s3://") else ""
     return OutageError(
-        f"{address}: the store does not answer ({cause}); check the network, AWS_ENDPOINT_URL_S3"
-        " and AWS_REGION",
-        address,
+        f"{address}: the store does not answer ({cause}); check the network{settings}", address
     )
 
 
@@ -161,14 +166,16 @@ def translated(error: OSError, path: str) -> Exception:
         what = "no such bucket" if code == "NO_SUCH_BUCKET" else "no such file or folder"
         return InputError(f"{path}: {what}; check the path", cause="not_found")
     if isinstance(error, PermissionError) or code in _REFUSED or "HTTP status 403" in str(error):
-        way = (
-            "check AWS_ACCESS_KEY_ID and its rights" if code or "AWS" in str(error) else "chmod it"
-        )
+        scheme = path.partition("://")[0]
+        way = "check AWS_ACCESS_KEY_ID and its rights" if scheme == "s3" else "chmod it"
+        way = STORES[scheme].way if scheme in STORES else way
         return InputError(f"{path}: may not be read; {way}", cause="permission_denied")
     if isinstance(error, IsADirectoryError):
         return InputError(f"{path}: is a folder, not a file", cause="not_found")
     if match:
         return outage(path, code.lower())
+    if isinstance(error, ConnectionError):  # of `stores`
+        return outage(path, error.strerror or "connection")
     return error
 
 
@@ -186,7 +193,7 @@ def arrow_s3(settings: tuple[tuple[str, Any], ...], attempts: int) -> fs.FileSys
 def _expand(store: fs.FileSystem, where: str, pattern: str) -> list[tuple[fs.FileInfo, str]]:
     info = store.get_file_info(where)
     if info.type == fs.FileType.File:
-        return [(info, info.base_name)]
+        return [(info, name_of(pattern) or info.base_name)]
     if info.type == fs.FileType.Directory:
         return [(f, _below(where, f.path)) for f in _tree(store, where)]
     if not WILD.search(where):
@@ -273,6 +280,9 @@ def _below(base: str, path: str) -> str:
 
 
 def _written(store: fs.FileSystem, path: str) -> str:
+    if isinstance(store, fs.PyFileSystem):
+        address: str = store.handler.address(path)
+        return address
     return path if isinstance(store, fs.LocalFileSystem) else f"s3://{path}"
 
 
@@ -285,7 +295,7 @@ PAUSES_S = (1.0, 5.0, 25.0)  # before what met an outage is tried again
 PROBE_S = 0.5
 REMEMBERED_S = 30.0  # that a store was gone: other threads that wait for it need not ask again
 
-_gone: dict[str, float] = {}  # bucket, when
+_gone: dict[str, float] = {}  # store, when
 
 
 def patiently(call: Callable[[], T], path: str) -> T:
@@ -316,28 +326,44 @@ def stop_if_gone(error: BaseException) -> None:
     """
     if not isinstance(error, OutageError):
         return
-    bucket = resolve(error.address)[1].partition("/")[0]
+    store = _store(error.address)
     if not was_gone(error.address):
-        if _answers(bucket, error.address):
+        if _answers(store, error.address):
             return
-        _gone[bucket] = time.monotonic()
+        _gone[store] = time.monotonic()
     raise ConfigError(f"{error}; the same command continues where this stopped") from None
 
 
 def was_gone(address: str) -> bool:
     """Whether the store of an address was found gone just now."""
-    bucket = resolve(address)[1].partition("/")[0]
-    return bucket in _gone and time.monotonic() - _gone[bucket] < REMEMBERED_S
+    store = _store(address)
+    return store in _gone and time.monotonic() - _gone[store] < REMEMBERED_S
 
 
-def _answers(bucket: str, address: str) -> bool:
+def _store(address: str) -> str:
+    """What answers for an address: its bucket, container or host.
+
+    >>> _store("s3://corpora/run/x"), _store("https://host/x"), _store("hf://datasets/a/b/c")
+    ('s3://corpora', 'https://host', 'hf://datasets')
+    """
+    return "/".join(address.split("/")[:3])
+
+
+def _answers(store: str, address: str) -> bool:
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
-        try:
-            arrow_s3(arrow_settings(), 1).get_file_info(bucket)
-        except OSError as e:
-            if isinstance(translated(e, address), OutageError):
-                time.sleep(PROBE_S)
-                continue
-        return True
+        if _answers_once(store, address):
+            return True
+        time.sleep(PROBE_S)
     return False
+
+
+def _answers_once(store: str, address: str) -> bool:
+    found, where = resolve(address)
+    if isinstance(found, fs.PyFileSystem):
+        return bool(found.handler.answers(where))
+    try:
+        arrow_s3(arrow_settings(), 1).get_file_info(store.removeprefix("s3://"))
+    except OSError as e:
+        return not isinstance(translated(e, address), OutageError)
+    return True

@@ -2,7 +2,8 @@
 
 Written only where there is none (If-None-Match), taken over only as it was when its owner had
 not renewed it for EXPIRES_S (If-Match). How old it is the store's own clock says, so it does not
-matter what time it is here.
+matter what time it is here. A store without such conditions, or one that deletes nothing, is found
+out before (`check_store`).
 """
 
 import json
@@ -24,6 +25,9 @@ EXPIRES_S = 60
 RENEW_S, AGAIN_S = 15.0, 1.0  # again: after one that failed
 RELEASES = 2  # times that it is tried
 
+
+PROBE = ".probe-"  # and something that no other has
+NO_ETAG = '"00000000000000000000000000000000"'
 
 _released: set[object] = set()  # by this process, though the store may not have heard of it
 
@@ -111,6 +115,46 @@ class Lock:
                 self.lost.set()
                 return
             self._etag = etag
+
+
+def check_store(store: ObjectStore) -> None:
+    """Refuse a prefix that no run can be held in, or end in: an object is written and deleted.
+
+    Raises:
+        ConfigError: the store does not heed If-None-Match or If-Match, does not delete, or may not
+            be used at all. Names the object where it is left.
+    """
+    name = f"{PROBE}{uuid.uuid4().hex[:8]}"
+    lacks, refused = _unconditional(store, name), ""
+    try:
+        store.delete([name])
+        left = store.size(name) is not None
+    except ConfigError as e:
+        left, refused = True, f" {_said(e)}"
+    if left and not lacks:
+        lacks = f"deletes nothing{refused}; allow s3:DeleteObject and turn off what keeps objects"
+    if lacks:
+        told = f" ({store.address}/{name} is left)" if left else ""
+        raise ConfigError(f"{store.address}: no run can be made here, the store {lacks}{told}")
+
+
+def _unconditional(store: ObjectStore, name: str) -> str:
+    """How a store fails to heed conditions, in words; the object is there afterwards."""
+    try:
+        store.put(name, b"", IfNoneMatch="*")
+        if store.put(name, b"", IfNoneMatch="*") is not None:
+            return "ignores If-None-Match of PUT, which keeps two runs apart"
+        if store.put(name, b"", IfMatch=NO_ETAG) is not None:
+            return "ignores If-Match of PUT, which keeps two runs apart"
+    except ConfigError as e:
+        store.put(name, b"")  # which is refused too where nothing may be written
+        return f"refuses If-None-Match or If-Match of PUT {_said(e)}, which keeps two runs apart"
+    return ""
+
+
+def _said(error: ConfigError) -> str:
+    """What a store answered, in brackets."""
+    return str(error).partition("the store refuses ")[2].partition(";")[0] or str(error)
 
 
 @contextmanager

@@ -16,7 +16,6 @@ earlier attempt is taken for this one's.
 """
 
 import hashlib
-import importlib
 import os
 import shutil
 import tempfile
@@ -36,6 +35,7 @@ from tokenmill.pipelines.core.errors import ConfigError, TokenmillError
 from tokenmill.pipelines.core.places import Place, is_remote, place
 from tokenmill.pipelines.storage import atomic
 from tokenmill.pipelines.storage.atomic import PARTIAL
+from tokenmill.pipelines.storage.aws import optional
 
 CACHE_BYTES = 16 * 1024**3
 SWEEP_FRAC = 1 / 8  # of the bound, that is added before files go: so much less is left then
@@ -143,7 +143,7 @@ class Mirror:
 
     def __init__(self, folder: Path, remote: str, most_bytes: int) -> None:
         self.folder = folder
-        self.store: ObjectStore = optional("tokenmill.pipelines.storage.s3").ObjectStore(remote)
+        self.store: ObjectStore = _of_s3("s3").ObjectStore(remote)
         self.cache = Cache(folder, most_bytes)
         self.lock: Lock | None = None
         self._listing: dict[str, int] | None = None
@@ -365,19 +365,9 @@ def named_by_address() -> Iterator[None]:
         raise
 
 
-def optional(module: str) -> Any:
-    """A module that needs boto3.
-
-    Raises:
-        ConfigError: it is not installed.
-    """
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as e:
-        raise ConfigError(
-            f"a run directory on s3:// needs {e.name}, which is not installed; pip install"
-            " 'tokenmill[s3]'"
-        ) from e
+def _of_s3(module: str) -> Any:
+    """A module here that needs boto3."""
+    return optional(f"tokenmill.pipelines.storage.{module}", "a run directory on s3://", "s3")
 
 
 MOST_NAMES = 100
@@ -474,10 +464,12 @@ def alone(folder: Path) -> Iterator[None]:
     """Hold what a folder mirrors: one run at a time. What killed runs left is swept.
 
     Raises:
-        ConfigError: another run is at work in it.
+        ConfigError: another run is at work in it, or its store is none for runs.
     """
     mirror = mirrors[folder]
-    with optional("tokenmill.pipelines.storage.lock").held_lock(mirror.store) as lock:
+    locks = _of_s3("lock")
+    locks.check_store(mirror.store)
+    with locks.held_lock(mirror.store) as lock:
         mirror.lock = lock
         remove_others(folder)
         mirror.store.abort_uploads()

@@ -20,10 +20,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
-import boto3
 import xxhash
 from boto3.exceptions import Boto3Error
 from boto3.s3.transfer import TransferConfig
+from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import (
     BotoCoreError,
@@ -32,6 +32,8 @@ from botocore.exceptions import (
     IncompleteReadError,
     NoCredentialsError,
     PartialCredentialsError,
+    SSOError,
+    TokenRetrievalError,
 )
 from botocore.exceptions import ResponseStreamingError as StreamingError
 from urllib3.exceptions import HTTPError
@@ -42,14 +44,18 @@ from tokenmill.pipelines.core.places import (
     REQUEST_TIMEOUT_S,
     WRITE_ATTEMPTS,
     WRITE_TIMEOUT_S,
-    arrow_settings,
     bucket_and_key,
-    endpoint,
-    region,
 )
+from tokenmill.pipelines.storage import aws
 from tokenmill.pipelines.storage.inputs import OutageError, outage, stop_if_gone
 
-NO_CREDENTIALS = (NoCredentialsError, PartialCredentialsError, CredentialRetrievalError)
+NO_CREDENTIALS = (
+    NoCredentialsError,
+    PartialCredentialsError,
+    CredentialRetrievalError,
+    SSOError,
+    TokenRetrievalError,
+)
 # of 4xx answers, those that are not the caller's fault, or mend themselves
 PASSING = frozenset(
     {
@@ -80,10 +86,7 @@ def translated(error: BaseException, address: str) -> Exception:
     if isinstance(error, Boto3Error) and error.__context__ is not None:
         error = error.__context__  # what an upload failed of
     if isinstance(error, NO_CREDENTIALS):
-        return ConfigError(
-            f"{address}: no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or"
-            " AWS_PROFILE"
-        )
+        return ConfigError(f"{address}: {aws.NONE_FOUND}")
     if not isinstance(error, ClientError):
         return outage(address, _words(type(error).__name__.removesuffix("Error")))
     return _answered(error, address)
@@ -93,7 +96,7 @@ def _answered(error: ClientError, address: str) -> Exception:
     """Of an answer that says no."""
     code = str(error.response.get("Error", {}).get("Code", "Unknown"))
     status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 500))
-    if code in PASSING or (status >= 500 and code != "NotImplemented"):
+    if code in PASSING or (status >= 500 and code not in {"NotImplemented", *FORBIDDEN}):
         return outage(address, _words(code) if code.isalpha() else f"status {status}")
     if code == "NoSuchBucket":
         return ConfigError(f"{address}: no such bucket; create it, or check the path")
@@ -314,7 +317,7 @@ class ObjectStore:
 
     @property
     def _client(self) -> Any:
-        return _client(arrow_settings(), 1 if self._hasty else WRITE_ATTEMPTS)
+        return _client(aws.environment(), 1 if self._hasty else WRITE_ATTEMPTS)
 
     def _patiently(self, name: str, call: Callable[[], T]) -> T:
         left, pause_s = 0 if self._hasty else PATIENCE, 0.1
@@ -333,23 +336,20 @@ class ObjectStore:
 
 
 @lru_cache(maxsize=8)
-def _client(_settings: tuple[tuple[str, Any], ...], attempts: int) -> Any:
-    """A client for the environment as it is now; it is used by all threads.
-
-    _settings: what of the environment tells clients apart.
-    """
-    url = endpoint()
+def _client(_: aws.Environment, attempts: int) -> Any:
+    """A client for the environment as it is now; it is used by all threads."""
+    url = aws.endpoint()
     config = Config(
         connect_timeout=CONNECT_TIMEOUT_S,
         read_timeout=WRITE_TIMEOUT_S if attempts > 1 else REQUEST_TIMEOUT_S,
         retries={"mode": "adaptive", "total_max_attempts": attempts},
         max_pool_connections=256,
+        signature_version=UNSIGNED if aws.unsigned() else None,
         # as Arrow does: a store of one's own seldom has a host name for each bucket
         s3={"addressing_style": "path" if url else "auto"},
     )
     try:
-        session = boto3.session.Session()
-        return session.client("s3", region_name=region(), endpoint_url=url, config=config)
+        return aws.session().client("s3", region_name=aws.region(), endpoint_url=url, config=config)
     except (BotoCoreError, ValueError) as e:
         raise ConfigError(
             f"s3: cannot be reached with the settings there are ({type(e).__name__}); check"

@@ -24,10 +24,24 @@ FAULTS = (SLOW_DOWN, TIME_OUT, TRUNCATE, RESET)
 LINGER_NOT = struct.pack("ii", 1, 0)  # close() then sends a reset
 POLL_S = 0.1
 DRAWN_BY_THE_STORE = re.compile(r"(uploadId|X-Amz-[A-Za-z]+)=[^&]*")
+SIGNER = re.compile("Credential=([^/]+)/")
 SLOW_DOWN_BODY = (
     b'<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>SlowDown</Code>'
     b"<Message>Please reduce your request rate.</Message></Error>"
 )
+CONDITION, DELETE = "condition", "delete"  # what a store may lack
+IGNORED, DENIED = 0, 1  # answered as if it were done; denied for each object, in an answer of 200
+REFUSED = {
+    status: (status, SLOW_DOWN_BODY.replace(b"SlowDown", code))
+    for status, code in (
+        (501, b"NotImplemented"),
+        (403, b"AccessDenied"),
+        (400, b"InvalidArgument"),
+    )
+}
+DENIAL = b"<Error><Key>k</Key><Code>AccessDenied</Code><Message>no</Message></Error>"
+REFUSED[IGNORED] = 200, b"<DeleteResult></DeleteResult>"
+REFUSED[DENIED] = 200, b"<DeleteResult>" + DENIAL + b"</DeleteResult>"
 HOP_BY_HOP = {"connection", "transfer-encoding", "expect", "keep-alive"}
 
 
@@ -50,6 +64,8 @@ class FaultyProxy(ThreadingHTTPServer):
     rates: share of the requests by fault, 0..1, together at most 1; may be changed at any time.
     only: kinds of requests that may fail; empty is all.
     requests, faults: how many came, by kind; how many failed, by fault.
+    signers: how many came, by the access key that signed them.
+    lacks: of CONDITION and DELETE, how they are refused: a status, or IGNORED or DENIED.
     """
 
     daemon_threads = True
@@ -62,6 +78,8 @@ class FaultyProxy(ThreadingHTTPServer):
         self.only: frozenset[str] = frozenset()
         self.requests: Counter[str] = Counter()
         self.faults: Counter[str] = Counter()
+        self.signers: Counter[str | None] = Counter()
+        self.lacks: Mapping[str, int] = {}
         self.closing = threading.Event()
         self._times: Counter[str] = Counter()
         self._lock = threading.Lock()
@@ -73,9 +91,10 @@ class FaultyProxy(ThreadingHTTPServer):
     def forget(self) -> None:
         """Count from zero, and fail no more."""
         with self._lock:
-            self.rates, self.only = {}, frozenset()
+            self.rates, self.only, self.lacks = {}, frozenset(), {}
             self.requests.clear()
             self.faults.clear()
+            self.signers.clear()
             self._times.clear()
 
     def fault_for(self, method: str, target: str) -> str | None:
@@ -109,6 +128,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _handle(self) -> None:
         body = self._body()
+        signer = SIGNER.search(self.headers.get("Authorization", ""))
+        self.server.signers[signer and signer[1]] += 1
         fault = self.server.fault_for(self.command, self.path)
         if fault == SLOW_DOWN:
             self._answer(503, {"Content-Type": "application/xml"}, SLOW_DOWN_BODY)
@@ -118,6 +139,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if fault == RESET:
             self._reset()
+            return
+        if self._lacking():
             return
         connection = http.client.HTTPConnection("127.0.0.1", self.server.behind, timeout=60)
         with contextlib.closing(connection):
@@ -129,6 +152,22 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(answer.status, dict(answer.headers), data, truncated=fault == TRUNCATE)
 
     do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = _handle  # noqa: N815 - names the base class looks for
+
+    def _lacking(self) -> bool:
+        """Answer as a store without conditions, or without deletion, if it is to be one."""
+        query = parse_qs(urlsplit(self.path).query, keep_blank_values=True)
+        deletes = self.command == "DELETE" or "delete" in query
+        conditions = [name for name in ("If-Match", "If-None-Match") if name in self.headers]
+        how = self.server.lacks.get(DELETE if deletes else CONDITION)
+        if how is None or not (deletes or (conditions and self.command == "PUT")):
+            return False
+        if how == IGNORED and conditions:
+            for name in conditions:
+                del self.headers[name]
+            return False
+        status, body = REFUSED[how]
+        self._answer(status, {"Content-Type": "application/xml"}, body)
+        return True
 
     def _body(self) -> bytes:
         """What the client sends, whole, whichever way it is framed."""
@@ -153,11 +192,13 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in headers.items():
             if name.lower() not in {*HOP_BY_HOP, "content-length"}:
                 self.send_header(name, value)
-        length = headers.get("Content-Length") if self.command == "HEAD" else len(data)
+        told = {name.lower(): value for name, value in headers.items()}
+        length = told.get("content-length") if self.command == "HEAD" else len(data)
         if status not in (204, 304):
             self.send_header("Content-Length", str(length or 0))
         self.end_headers()
-        self.wfile.write(data[: len(data) // 2] if truncated else data)
+        if self.command != "HEAD":
+            self.wfile.write(data[: len(data) // 2] if truncated else data)
         self.close_connection = self.close_connection or truncated
 
     def _hang(self) -> None:

@@ -1,6 +1,10 @@
 #!/bin/sh
-# SLURM's daemons for `make test-cluster`, from the system's packages: quietly,
-# where root may, and never a failure: tests whose programs are missing say so and are skipped.
+# SLURM's daemons for `make test-cluster`, from the system's packages, and Azure's emulator from
+# npm: quietly, where root may, and never a failure: tests whose programs are missing say so and
+# are skipped.
+command -v azurite-blob > /dev/null || ! command -v npm > /dev/null \
+    || timeout 300 npm install --global --silent azurite@3.37.0 > /dev/null 2>&1 \
+    || echo "not installed: azurite; tests that need it are skipped"
 command -v apt-get > /dev/null || exit 0
 [ "$(id -u)" = 0 ] || exit 0
 PATH="$PATH:/usr/sbin"

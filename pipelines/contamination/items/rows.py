@@ -32,6 +32,7 @@ from pyarrow import fs
 
 from tokenmill.pipelines.contamination.items.spec import Benchmark
 from tokenmill.pipelines.core.errors import ConfigError, InputError
+from tokenmill.pipelines.core.places import FILES
 from tokenmill.pipelines.core.shard import InputFile
 from tokenmill.pipelines.storage.inputs import expand, is_outage, open_input, resolve
 
@@ -57,7 +58,7 @@ class HubSet(NamedTuple):
 
 
 def is_hub(path: str) -> bool:
-    return path.startswith(SCHEME)
+    return path.startswith(SCHEME) and not path.startswith(FILES)
 
 
 def parse_hub(path: str) -> HubSet:

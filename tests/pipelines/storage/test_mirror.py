@@ -113,17 +113,18 @@ def test_requests_follow_from_works_and_files(s3, corpus, out):
     # is it empty? what is there; what is there at the end
     assert first["LIST"] == 3
     assert first["LIST_MULTIPART"] == 2
-    # lock, manifest twice, three reports
-    assert first["PUT"] == works + packs + files + 6
+    # the probe three times, lock, manifest twice, three reports
+    assert first["PUT"] == works + packs + files + 9
     # manifest: before, after the lock, at the end; not of receipts that are not there
     assert first["GET"] <= 4
-    assert first.get("HEAD", 0) == 0
-    # receipts that were packed, intermediates
-    assert first["POST"] == packs + 1
+    assert first["HEAD"] == 1  # the probe is gone
+    # the probe, receipts that were packed, intermediates
+    assert first["POST"] == packs + 2
     s3.proxy.forget()
     prepare(recipe, out, one_by_one)
     again = dict(s3.proxy.requests)
-    assert again == {"GET": 3, "PUT": 1, "LIST": 1, "LIST_MULTIPART": 2, "DELETE": 1}
+    of_probe = {"PUT": 4, "POST": 1, "HEAD": 1}
+    assert again == {"GET": 3, "LIST": 1, "LIST_MULTIPART": 2, "DELETE": 1, **of_probe}
 
 
 def test_what_was_done_before_a_kill_is_not_done_again(s3, corpus, here, out, tmp_path):
@@ -334,7 +335,8 @@ def test_credentials_stand_in_nothing_that_is_written(s3, corpus, out, tmp_path)
 
 
 def test_without_boto3_the_way_to_it_is_told(out, monkeypatch):
-    monkeypatch.setitem(sys.modules, "boto3", None)
+    for name in ("boto3", "boto3.exceptions"):
+        monkeypatch.setitem(sys.modules, name, None)
     for name in ("tokenmill.pipelines.storage.s3", "tokenmill.pipelines.storage.s3"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     with pytest.raises(ConfigError) as e, held(out):

@@ -292,7 +292,7 @@ def answer(code, status):
         (answer("SlowDown", 503), OutageError, "does not answer (slow down)"),
         (answer("502", 502), OutageError, "does not answer (status 502)"),
         (answer("NoSuchUpload", 404), OutageError, "no such upload"),
-        (NoCredentialsError(), ConfigError, "no credentials; set AWS_ACCESS_KEY_ID"),
+        (NoCredentialsError(), ConfigError, "no credentials, neither in the environment"),
         (
             EndpointConnectionError(endpoint_url=f"http://me:{SECRET}@host"),
             OutageError,

@@ -66,6 +66,7 @@ def test_a_benchmark_that_is_not_there_is_named(corpus):
 
 def test_a_store_that_does_not_answer_is_told_in_a_line(corpus, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_NO_SIGN_REQUEST", "true")
     with pytest.raises(ConfigError, match=r"^benchmark 'quiz': s3://b/x.jsonl: the store does not"):
         check_outside([bench("s3://b/x.jsonl")], [str(corpus)])
     with pytest.raises(ConfigError, match=r"^s3://b/x.jsonl: the store does not answer"):
