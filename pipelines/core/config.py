@@ -32,6 +32,7 @@ from pydantic_core import ErrorDetails
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import within_roots
 from tokenmill.sizing.errors import keys_at
+from tokenmill.sizing.roots import held
 from tokenmill.sizing.units import parse_bytes
 
 _KIND = re.compile(
@@ -228,7 +229,7 @@ def readable(path: Path) -> Iterator[BufferedReader]:
         ConfigError: it cannot be read.
     """
     try:
-        with path.open("rb") as f:
+        with held(path) as name, open(name, "rb") as f:
             yield f
     except OSError as e:
         raise ConfigError(f"{path}: cannot be read ({e.strerror})") from e

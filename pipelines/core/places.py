@@ -20,18 +20,18 @@ import os
 import re
 from pathlib import Path
 from typing import Any, TypeAlias
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.sizing.roots import SCHEME, VARIABLE, root_over, roots_of
 
-VARIABLE = "TOKENMILL_ROOTS"
 ADDRESSES = "TOKENMILL_ADDRESSES"
-HUB = "hf://"
-SCHEME = "s3://"
-_BETWEEN = re.compile(rf"{re.escape(os.pathsep)}(?!//)")  # but not the colon of s3://
+HUB, FILE = "hf://", "file://"
 _WILD = re.compile(r"[*?\[]")
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")  # not the drive of a path on Windows
-_SET = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(/[\w.,=+-]+){0,2}")  # of the hub, by name
+_REPO = r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*"  # of the hub, by name
+_MODEL = re.compile(_REPO, re.ASCII)
+_SET = re.compile(_REPO + r"(/[\w=+-][\w.,=+-]*){0,2}", re.ASCII)
 
 
 def within_roots(path: str) -> str:
@@ -42,20 +42,69 @@ def within_roots(path: str) -> str:
     Raises:
         ConfigError: names the path and the roots.
     """
-    roots, found = roots_of(os.environ.get(VARIABLE)), path
+    roots = roots_of(os.environ.get(VARIABLE))
     if path.startswith(HUB):
         name = path.removeprefix(HUB)
         if not _SET.fullmatch(name):
             raise ConfigError(f"{path}: is no set on the hub; write {HUB}OWNER/NAME/CONFIG/SPLIT")
-        found = "/".join(name.split("/")[:2])  # a folder of this name is taken before the hub
-        if not os.path.lexists(found):
-            return path
-    if roots is None or any(_below(found, root) for root in roots):
+        folder = "/".join(name.split("/")[:2])
+        if os.path.lexists(folder):  # the library that reads sets would take it before the hub
+            raise ConfigError(
+                f"{path}: a folder {folder} lies here and would be read in its place; name it"
+                " without hf://, or start elsewhere"
+            )
         return path
-    local = _local(found)
-    real = path if local is None else os.path.realpath(local)
-    leads = f", it leads to {real}" if local != real else ""
+    local = local_path(path)
+    if roots is None:
+        return path
+    if local is None:
+        if any(_below(path, r) for r in roots if path.startswith(SCHEME) and r.startswith(SCHEME)):
+            return path
+        leads = ""
+    else:
+        begin = _begin(local)
+        real = os.path.realpath(begin)
+        if root_over(real, roots) is not None:
+            return path
+        leads = f", it leads to {real}" if begin != real else ""
     raise ConfigError(f"{path}: lies outside of {VARIABLE} ({os.pathsep.join(roots)}){leads}")
+
+
+def check_links(folder: Path) -> None:
+    """Refuse a folder that is read or written as a whole, as a run, if a link leads out of it.
+
+    Raises:
+        ConfigError: the roots do not allow what a link leads to.
+    """
+    waiting = [folder] * (VARIABLE in os.environ and folder.is_dir())
+    while waiting:
+        for entry in os.scandir(waiting.pop()):
+            if entry.is_symlink():
+                within_roots(entry.path)
+            elif entry.is_dir():
+                waiting.append(Path(entry.path))
+
+
+def file_or_name(name: str) -> str:
+    """The path of a file here, if the roots allow it; the name of something that ships as it is.
+
+    Raises:
+        ConfigError: they do not.
+    """
+    return within_roots(name) if os.sep in name or os.path.lexists(name) else name
+
+
+def file_or_model(name: str) -> str:
+    """The whole path of a file here, or the id of a model on the hub as it is.
+
+    Raises:
+        ConfigError: it is neither; or the roots do not allow the file.
+    """
+    if _MODEL.fullmatch(name) and not os.path.lexists(name):
+        return name
+    if Path(name).suffix or os.sep in name or os.path.lexists(name):
+        return os.path.abspath(os.path.expanduser(within_roots(name)))
+    raise ConfigError(f"{name}: no such file, and no model on the hub, which is OWNER/NAME")
 
 
 def allowed_address(address: str) -> str:
@@ -90,46 +139,30 @@ def allowed_directives(directives: tuple[str, ...]) -> tuple[str, ...]:
     return directives
 
 
-def roots_of(value: str | None) -> tuple[str, ...] | None:
-    """The roots that a value of the variable names; None where it is not set.
+def _below(path: str, root: str) -> bool:
+    """Of addresses on S3."""
+    parts, prefix = path[len(SCHEME) :].split("/"), root[len(SCHEME) :].split("/")
+    return ".." not in parts and parts[: len(prefix)] == prefix
 
-    >>> roots_of("/data:s3://corpora/2026/")
-    ('/data', 's3://corpora/2026')
+
+def local_path(path: str) -> str | None:
+    """The path on this machine that a path or file:// address names, whole; None of an address.
 
     Raises:
-        ConfigError: it names none, or one that is neither absolute nor on S3.
+        ConfigError: a file:// address names another machine.
     """
-    if value is None:
-        return None
-    roots = [root.rstrip("/") or "/" for root in _BETWEEN.split(value) if root]
-    for root in roots:
-        if not (root.startswith(SCHEME) and len(root) > len(SCHEME)) and not os.path.isabs(root):
-            raise ConfigError(f"{VARIABLE}: {root!r} is no absolute folder and no s3://bucket/…")
-    if not roots:
-        raise ConfigError(f"{VARIABLE} is empty: nothing may be read; name folders, or unset it")
-    return tuple(roots)
+    if path.startswith(FILE):
+        host, _, rest = path.removeprefix(FILE).partition("/")
+        if host not in ("", "localhost"):
+            raise ConfigError(
+                f"{path}: {host!r} is another machine; write file:///path of a file of this one"
+            )
+        return os.path.abspath(unquote(f"/{rest}"))
+    return None if "://" in path else os.path.abspath(os.path.expanduser(path))
 
 
-def _below(path: str, root: str) -> bool:
-    if path.startswith(SCHEME) or root.startswith(SCHEME):
-        if not (path.startswith(SCHEME) and root.startswith(SCHEME)):
-            return False
-        parts, prefix = path[len(SCHEME) :].split("/"), root[len(SCHEME) :].split("/")
-        return ".." not in parts and parts[: len(prefix)] == prefix
-    local = _local(path)
-    if local is None:
-        return False
-    fixed = os.path.realpath(root)
-    return os.path.commonpath([fixed, os.path.realpath(local)]) == fixed
-
-
-def _local(path: str) -> str | None:
-    """The path on this machine, of a pattern the folder that it begins with; None if elsewhere."""
-    if path.startswith("file://"):
-        path = unquote(urlsplit(path).path)
-    elif "://" in path:
-        return None
-    path = os.path.abspath(os.path.expanduser(path))
+def _begin(path: str) -> str:
+    """Of a pattern that is not there as it is written, the folder that it begins with."""
     wild = _WILD.search(path)
     return path if wild is None or os.path.lexists(path) else os.path.dirname(path[: wild.start()])
 
@@ -216,21 +249,22 @@ def place(text: str) -> Place:
     """What a command line names: a folder here, or an address, which is checked.
 
     Raises:
-        ConfigError: it names no bucket, no prefix, or credentials; or it is of another store.
+        ConfigError: it names no bucket, no prefix, or credentials; or it is of another store; or
+            the roots do not allow it.
     """
     if not is_remote(text):
         return _path_here(text)
     bucket, key = bucket_and_key(text)
     if not key:
         raise ConfigError(f"{text}: a whole bucket; name a prefix in it, as s3://{bucket}/run")
-    return f"s3://{bucket}/{key}"
+    return within_roots(f"s3://{bucket}/{key}")
 
 
 def folder_here(text: str) -> Path:
     """What a command line names that can be on this machine only.
 
     Raises:
-        ConfigError: it is an address.
+        ConfigError: it is an address, or the roots do not allow it.
     """
     if is_remote(text):
         raise ConfigError(
@@ -241,14 +275,12 @@ def folder_here(text: str) -> Path:
 
 def _path_here(text: str) -> Path:
     address = _ADDRESS.match(text)
-    if address is None:
-        return Path(text)
-    local = _local(text)
-    if local is None or not text.startswith("file:///"):
+    if address is not None and not text.startswith(FILE):
         raise ConfigError(
             f"{text}: nothing of ours can be on {address[1]}:; name a folder, or s3://bucket/prefix"
         )
-    return Path(local)
+    within_roots(text)
+    return Path(text if address is None else local_path(text) or text)
 
 
 def below(out: Place, name: str) -> str:
