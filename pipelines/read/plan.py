@@ -87,6 +87,7 @@ def plan_inputs(
     sections = frozenset(["images"] * images + ["html"] * html)
     shards: list[SourceShard] = []
     failed: list[FailedInput] = []
+    damaged: dict[str, str] = {}
     files: list[InputFile] = []
     skipped: list[str] = []
     for index, wanted in enumerate(inputs):
@@ -99,11 +100,12 @@ def plan_inputs(
         for path in missing:
             why = f"{path}: named in {path.rpartition('/')[0]}/state.json but not there"
             failed.append(_failed(source, path, InputError(why, cause="not_found")))
-        for part in _cut(source, chosen, shard_bytes, limits):
+        for part in _cut(source, chosen, shard_bytes, limits, damaged):
             (shards if isinstance(part, SourceShard) else failed).append(part)  # type: ignore[arg-type]
     return Plan(
         shards=numbered(shards, first=sum(run.shards for run in against)),
         failed=tuple(failed),
+        damaged=damaged,
         files=tuple(files),
         skipped=tuple(skipped),
         against=tuple(against),
@@ -203,9 +205,16 @@ def _datasets(source: _Source, files: Sequence[InputFile]) -> list[SavedDataset]
 
 
 def _cut(
-    source: _Source, chosen: Sequence[_File], shard_bytes: int, limits: Limits
+    source: _Source,
+    chosen: Sequence[_File],
+    shard_bytes: int,
+    limits: Limits,
+    damaged: dict[str, str],
 ) -> Iterator[SourceShard | FailedInput]:
-    """Shards and failures of an input, in the order of its files."""
+    """Shards and failures of an input, in the order of its files.
+
+    damaged: takes up what was damaged where files were looked into, and the cause.
+    """
 
     def look(item: _File) -> list[Piece] | InputError:
         file, cut = item.file, item.reader.cut
@@ -216,8 +225,17 @@ def _cut(
         except InputError as e:
             return e
 
+    def look_twice(item: _File) -> list[Piece] | InputError:
+        """Look again where damage was met: it may have been met on the way here alone."""
+        found = look(item)
+        if isinstance(found, InputError) or any(piece.damage for piece in found):
+            found = look(item)
+        if not isinstance(found, InputError):
+            damaged.update({item.file.path: piece.damage for piece in found if piece.damage})
+        return found
+
     with ThreadPoolExecutor(LOOKERS) as pool:
-        looks = pool.map(look, [f for f in chosen if not f.reader.whole])
+        looks = pool.map(look_twice, [f for f in chosen if not f.reader.whole])
         several = sum(f.reader.samples for f in chosen) > 1
         for reader, alike in groupby(chosen, key=attrgetter("reader")):
             if reader.whole:
