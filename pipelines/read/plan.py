@@ -217,25 +217,16 @@ def _cut(
     """
 
     def look(item: _File) -> list[Piece] | InputError:
-        file, cut = item.file, item.reader.cut
-        if cut is None:
-            return []
-        try:
-            return patiently(lambda: cut(file, source.wanted, shard_bytes, limits), file.path)
-        except InputError as e:
-            return e
-
-    def look_twice(item: _File) -> list[Piece] | InputError:
-        """Look again where damage was met: it may have been met on the way here alone."""
-        found = look(item)
-        if isinstance(found, InputError) or any(piece.damage for piece in found):
-            found = look(item)
-        if not isinstance(found, InputError):
-            damaged.update({item.file.path: piece.damage for piece in found if piece.damage})
+        """Twice where damage is met: it may have been met on the way here alone."""
+        found, damage = _looked(source, item, shard_bytes, limits)
+        if damage:
+            found, damage = _looked(source, item, shard_bytes, limits)
+        if damage and not isinstance(found, InputError):
+            damaged[item.file.path] = damage
         return found
 
     with ThreadPoolExecutor(LOOKERS) as pool:
-        looks = pool.map(look_twice, [f for f in chosen if not f.reader.whole])
+        looks = pool.map(look, [f for f in chosen if not f.reader.whole])
         several = sum(f.reader.samples for f in chosen) > 1
         for reader, alike in groupby(chosen, key=attrgetter("reader")):
             if reader.whole:
@@ -258,6 +249,20 @@ def _cut(
                 else:
                     for piece in pieces:
                         yield _shard(source, reader, [item.file], piece, item.sidecar, several)
+
+
+def _looked(
+    source: _Source, item: _File, shard_bytes: int, limits: Limits
+) -> tuple[list[Piece] | InputError, str]:
+    """A file as it is cut, or why it cannot be; and the cause of damage that was met, or ""."""
+    file, cut = item.file, item.reader.cut
+    if cut is None:
+        return [], ""
+    try:
+        found = patiently(lambda: cut(file, source.wanted, shard_bytes, limits), file.path)
+    except InputError as e:
+        return e, e.cause
+    return found, next((piece.damage for piece in found if piece.damage), "")
 
 
 def _shard(
