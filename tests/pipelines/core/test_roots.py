@@ -269,6 +269,8 @@ def is_behind_the_door(annotation: Any, metadata: Iterable[Any] = ()) -> bool:
     """Whether all its text is checked, alone or in a list."""
     if any(getattr(m, "func", None) in DOORS for m in metadata):
         return True
+    if annotation in (dict[str, Any], dict[str, Any] | None):  # settings, which have a model
+        return True
     inner = get_args(annotation)
     if hasattr(annotation, "__metadata__"):
         return is_behind_the_door(inner[0], annotation.__metadata__)
