@@ -71,18 +71,20 @@ def within_roots(path: str) -> str:
 
 
 def check_links(folder: Path) -> None:
-    """Refuse a folder that is read or written as a whole, as a run, if a link leads out of it.
+    """Refuse a folder that is read or written as a whole, as a run, if it leads out of the roots.
 
     Raises:
-        ConfigError: the roots do not allow what a link leads to.
+        ConfigError: they do not allow it, or what a link in it leads to.
     """
+    within_roots(str(folder))
     waiting = [folder] * (VARIABLE in os.environ and folder.is_dir())
     while waiting:
-        for entry in os.scandir(waiting.pop()):
-            if entry.is_symlink():
-                within_roots(entry.path)
-            elif entry.is_dir():
-                waiting.append(Path(entry.path))
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_symlink():
+                    within_roots(entry.path)
+                elif entry.is_dir():
+                    waiting.append(Path(entry.path))
 
 
 def file_or_name(name: str) -> str:

@@ -59,7 +59,7 @@ def words_in(path: Path) -> list[str]:
     """
     try:
         with readable(path) as f:
-            text = io.TextIOWrapper(f, encoding="utf-8-sig").read()
+            text = io.StringIO(f.read().decode("utf-8-sig"), newline=None).read()
         found = json.loads(text) if text.lstrip()[:1] in ("[", "{") else text.split("\n")
     except ValueError as e:
         raise ConfigError(f"{path}: neither lines of words in UTF-8 nor JSON: {e}") from e
