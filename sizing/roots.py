@@ -11,7 +11,7 @@ import errno
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tokenmill.sizing.errors import PlanError
@@ -54,13 +54,13 @@ def root_over(path: str, roots: tuple[str, ...]) -> str | None:
 
 
 @contextmanager
-def held(path: str | Path, *, within: str | None = None) -> Iterator[str]:
+def held(path: str | Path, *, within: str | None = None, make: bool = False) -> Iterator[str]:
     """A name of the file or folder at a path, by which it is opened, and nothing else.
 
     It holds for the length of the block, also where somebody puts a link in its way; messages are
     for the path. Without roots it is the path.
 
-    within: a folder, its links resolved, that is the only root.
+    within: a folder, its links resolved, that is the only root.  make: folders that are not there.
 
     Raises:
         PermissionError: it lies outside of the roots.
@@ -68,6 +68,8 @@ def held(path: str | Path, *, within: str | None = None) -> Iterator[str]:
     """
     roots = roots_of(os.environ.get(VARIABLE)) if within is None else (within,)
     if roots is None:
+        if make:
+            os.makedirs(path, exist_ok=True)
         yield str(path)
         return
     real = os.path.realpath(path)
@@ -75,9 +77,14 @@ def held(path: str | Path, *, within: str | None = None) -> Iterator[str]:
     if root is None:
         told = f"it lies outside of {VARIABLE}, {os.pathsep.join(roots)}"
         raise PermissionError(errno.EACCES, told, str(path))
+    if make:
+        os.makedirs(root, exist_ok=True)
     at = os.open(root, _BY_NAME | os.O_DIRECTORY)
     try:
         for part in Path(real).relative_to(root).parts:
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=at)
             above, at = at, os.open(part, _BY_NAME, dir_fd=at)
             os.close(above)
         yield f"/proc/self/fd/{at}" if hasattr(os, "O_PATH") else real

@@ -28,6 +28,7 @@ from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import PARTIAL, json_text, sweep_partials
 from tokenmill.pipelines.storage.inputs import OutageError
 from tokenmill.pipelines.storage.mirror import CACHE_BYTES, alone, mirrored, top_names
+from tokenmill.sizing.roots import held as held_by_name
 
 DifferentPlace: TypeAlias = tuple[str, ...]  # keys from the top of an identity to a value
 Values: TypeAlias = tuple[Any, Any]  # there and here
@@ -242,8 +243,8 @@ def locked(out: Path) -> Iterator[None]:
     if read_manifest(out) is None:
         _usable(out)
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        lock = os.open(out / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+        with held_by_name(out, make=True) as folder:
+            lock = os.open(f"{folder}/.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
     except OSError as e:
         raise cannot_write(out, e) from e
     try:

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tokenmill.pipelines.core.places import within_roots
 from tokenmill.sizing.roots import held
 
 PARTIAL = ".partial-"
@@ -27,11 +26,8 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
     Raises:
         OSError: the file could not be written whole; nothing is left under either name.
-        ConfigError: the roots do not allow it.
     """
-    within_roots(str(path.parent))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with held(path.parent) as folder:
+    with held(path.parent, make=True) as folder:
         partial = Path(folder, f"{path.name}{PARTIAL}{uuid.uuid4().hex}")
         try:
             yield partial

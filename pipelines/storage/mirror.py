@@ -332,7 +332,8 @@ def remove(paths: Iterable[Path]) -> None:
         mirror.delete(mirror.name(path) for path in wanted)
         return
     for path in wanted:
-        path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError), held(path.parent) as folder:
+            Path(folder, path.name).unlink()
 
 
 def remove_folders(out: Path, pattern: str) -> None:

@@ -11,6 +11,7 @@ import shutil
 import struct
 import sys
 import threading
+from itertools import count
 from pathlib import Path
 
 import pyarrow as pa
@@ -38,7 +39,7 @@ from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.runs.manifest import locked, read_manifest
 from tokenmill.pipelines.storage.atomic import write_text
 from tokenmill.pipelines.storage.inputs import expand, open_input
-from tokenmill.pipelines.storage.mirror import viewed
+from tokenmill.pipelines.storage.mirror import remove, viewed
 from tokenmill.pipelines.tokens.dataset import first_rows
 from tokenmill.pipelines.tokens.reference import open_reference
 from tokenmill.sizing.requirements import size
@@ -98,6 +99,7 @@ def tree(tmp_path_factory):
         )
         (folder / "report.json").write_text('{"measurement": {}}')
         (folder / "plan.yaml").write_text("inputs: [a]\ntokenizer: {path: a/b}\n")
+        (folder / "gone").write_text("")
         (folder / "state.json").write_text('{"_data_files": [{"filename": "x.arrow"}]}')
         train(folder)
     for name, to in (
@@ -253,7 +255,10 @@ ALONG = {
     "list": lambda p: content(p / "secret.jsonl"),
     "manifest": read_manifest,
     "output": lambda p: write_text(p / "x", "text"),
+    "new folder": lambda p: write_text(p / str(next(NUMBERS)) / "x", "text"),
+    "removal": lambda p: remove([p / "gone"]),
 }
+NUMBERS = count()
 
 
 @pytest.mark.parametrize("use", ALONG.values(), ids=ALONG)
