@@ -4,7 +4,8 @@
 
 Whoever may start a run by a form of Prefect's UI chooses its paths. With the variable set, each
 path is refused that does not lie below a root when links and ".." are resolved, in recipes and in
-what they lead to. Names of models and sets on the Hugging Face hub are no paths.
+what they lead to; `sizing.roots` sees to it that nothing else is opened. Names of models and sets
+on the Hugging Face hub are no paths.
 
 S3 is reached by what the environment says, and by nothing else: a path that holds credentials is
 refused, and not repeated. The client tries a request a few times; then the store is asked whether

@@ -21,7 +21,7 @@ IdType = Literal["auto", "uint16", "uint32", "int32"]
 class Tokenizer(Config):
     """Which tokenizer, and what stands around a document.
 
-    path: a `tokenizer.json`, the id of a model on the Hugging Face hub, one of OpenAI's
+    path: a `tokenizer.json`, the id of a model on the hub, OWNER/NAME, one of OpenAI's
         `.tiktoken` files, GPT-2's `vocab.bpe`, or a SentencePiece `.model`.
     eos, bos: append or prepend the end- or start-of-document token: true for the one the
         vocabulary has by a common name, a string for that very token, false for none.
