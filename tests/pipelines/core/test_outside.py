@@ -30,7 +30,7 @@ from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.filters.bad_words import WordFile
 from tokenmill.pipelines.filters.models.quality import ModelFile
 from tokenmill.pipelines.measure.compare import load_estimate
-from tokenmill.pipelines.prepare.against import earlier_runs
+from tokenmill.pipelines.prepare.against import earlier_runs, holder
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.probe.shards import open_dataset
 from tokenmill.pipelines.read.images.documents import Folder, Place, Value
@@ -237,6 +237,36 @@ def test_without_roots_the_same_is_opened(tree, here, use, monkeypatch):
         with contextlib.suppress(*REFUSED):
             USES[use](str(outside / name))
     assert here.names()
+
+
+def test_nor_what_a_file_names_in_turn(tree, here):
+    outside, away = tree.parent / "outside", "../../outside"
+    saved, run = tree / "saved", tree / "earlier"
+    for folder in (saved, run / "dataset"):
+        folder.mkdir(parents=True)
+        (folder / "dataset_dict.json").write_text(json.dumps({"splits": [f"../{away}"]}))
+        named = {"_data_files": [{"filename": f"{away}/secret.jsonl"}]}
+        (folder / "state.json").write_text(json.dumps(named))
+    (saved / "b.jsonl").write_text(json.dumps({"text": "a", "images": [f"{away}/secret.jsonl"]}))
+    report = {"against": {"runs": [{"path": str(outside), "shards": 1}]}}
+    manifest = {"identity": {"recipe": {"tokenizer": {"path": "x.json"}}}, "report": report}
+    (run / "manifest.json").write_text(json.dumps({"status": "complete", **manifest}))
+    (saved / "plan.yaml").write_text(f"corpus: {{path: {away}/report.json}}")
+    (saved / "link.yaml").symlink_to(outside / "plan.yaml")
+    tries = {
+        "rows": lambda: read_rows(str(saved)),
+        "first rows": lambda: seen_in(run),
+        "splits": lambda: open_dataset(run, f"../{away}"),
+        "files": lambda: open_dataset(saved),
+        "inputs": lambda: plan_inputs([Input(path=str(saved), format="dataset")], 1000).shards[0],
+        "earlier": lambda: holder(manifest, 0),
+        "plan": lambda: size(str(saved / "plan.yaml")),
+        "recipe": lambda: read_recipe(str(saved / "link.yaml")),
+    }
+    for name, tried in tries.items():
+        with pytest.raises((*REFUSED, LookupError)):
+            tried()
+        assert here.names() == [], name
 
 
 def swapping(one, other, until):

@@ -24,6 +24,7 @@ from tokenmill.pipelines.core.places import (
     within_roots,
 )
 from tokenmill.pipelines.core.step import STEPS
+from tokenmill.pipelines.filters.bad_words import WordFile
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.prepare.recipe import Recipe, load_recipe, make_recipe
 from tokenmill.pipelines.storage.inputs import expand, open_input
@@ -186,6 +187,17 @@ def test_a_file_of_another_machine_is_not_looked_for_here(data, of, roots, monke
         with pytest.raises(ConfigError, match=f"'{host}' is another machine; write file:///path"):
             of(f"file://{host}{data}/a.jsonl")
     assert of(f"file://localhost{data}/a.jsonl")
+
+
+def test_what_can_be_here_only_is_a_path_however_it_is_written(data):
+    (data / "words.txt").write_text("word\n")
+    words = WordFile(file=f"file://{data}/words.txt")
+    assert words.file == str(data / "words.txt")
+    assert words.words() == ["word", ""]
+    assert RunOptions(scratch=f"file://localhost{data}/x").scratch == str(data / "x")
+    for of in (lambda path: WordFile(file=path), lambda path: RunOptions(scratch=path)):
+        with pytest.raises(ValueError, match="only inputs and runs of prepare can be on s3://"):
+            of("s3://corpora/2026/x")
 
 
 def test_a_path_of_this_machine_is_no_address(tmp_path):
