@@ -75,7 +75,7 @@ def held(path: str | Path, *, within: str | None = None, make: bool = False) -> 
     real = os.path.realpath(path)
     root = root_over(real, roots)
     if root is None:
-        told = f"it lies outside of {VARIABLE}, {os.pathsep.join(roots)}"
+        told = f"lies outside of {VARIABLE} ({os.pathsep.join(roots)})"
         raise PermissionError(errno.EACCES, told, str(path))
     if make:
         os.makedirs(root, exist_ok=True)
