@@ -21,7 +21,7 @@ SCHEME = "s3://"
 _BETWEEN = re.compile(rf"{re.escape(os.pathsep)}(?!//)")  # but not the colon of s3://
 # Folders besides, their links resolved: what ships with us, and what this process made for itself
 OURS: set[str] = set()
-_BY_NAME = getattr(os, "O_PATH", os.O_RDONLY) | os.O_NOFOLLOW | os.O_CLOEXEC
+_BY_NAME = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_NOFOLLOW", 0)
 
 
 def roots_of(value: str | None) -> tuple[str, ...] | None:

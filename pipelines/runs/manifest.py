@@ -172,6 +172,7 @@ def open_run(
             )
         check_layout(out, found)
         if healed:
+            mirror.remove_folders(out, "receipts")
             write_manifest(out, {"status": RUNNING, "identity": identity})
     return digest_of([json.dumps(identity, sort_keys=True)])
 
@@ -179,7 +180,7 @@ def open_run(
 def _healed(there: Mapping[str, Any], here: Mapping[str, Any]) -> bool:
     """Whether all that differs comes of files with which planning met damage there, and not here.
 
-    Then the run begins anew in its directory: what it made is of another cut, and known as that.
+    Then the run begins anew in its directory: what it made is of another cut.
     """
     healed = there.get(FAILED, {}).keys() - here.get(FAILED, {}).keys()
     rest = [

@@ -74,8 +74,12 @@ def test_a_run_planned_over_damage_begins_anew_when_it_is_mended(tmp_path, lines
     assert not report["damaged_shards"]
     assert not report["failed_inputs"]
     assert report["inputs"]["shards"] > broken["inputs"]["shards"]
-    prepare(recipe, tmp_path / "other", one_by_one)
-    assert dataset(out) == dataset(tmp_path / "other")
+    other = tmp_path / "other"
+    prepare(recipe, other, one_by_one)
+    assert dataset(out) == dataset(other)
+    for top in ("receipts", "removed"):
+        names = [{p.relative_to(of) for p in (of / top).rglob("*")} for of in (out, other)]
+        assert names[0] == names[1]
     assert prepare(recipe, out, one_by_one) == report
 
 
