@@ -198,6 +198,8 @@ def _record_batches(shard: SourceShard) -> Iterator[pa.RecordBatch]:
             if shard.start == 0:  # the whole file: only the stream reader takes in dictionaries
                 handle.seek(stream_start(handle))
                 yield from pa.ipc.open_stream(handle)
+                for _ in messages(handle, stream_start(handle)):  # which tell of a file cut short
+                    pass
                 return
             for message in messages(handle, shard.start, shard.stop):
                 handle.seek(message.start)
