@@ -49,7 +49,8 @@ def within_roots(path: str) -> str:
         if not _SET.fullmatch(name):
             raise ConfigError(f"{path}: is no set on the hub; write {HUB}OWNER/NAME/CONFIG/SPLIT")
         folder = "/".join(name.split("/")[:2])
-        if os.path.lexists(folder):  # the library that reads sets would take it before the hub
+        # the library that reads sets takes such a folder before the hub, and what its card names
+        if roots is not None and os.path.lexists(folder):
             raise ConfigError(
                 f"{path}: a folder {folder} lies here and would be read in its place; name it"
                 " without hf://, or start elsewhere"
