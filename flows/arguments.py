@@ -8,6 +8,18 @@ COLUMN = "column of the text, where its name does not tell"
 FORMATS = ("megatron", "parquet", "mds")  # those of pipelines.tokens.export, which imports Arrow
 
 
+class Named(str):
+    """What the user names that lies somewhere: held to the roots before anything is done."""
+
+    __slots__ = ()
+
+
+class FileOrName(Named):
+    """A file, or else the name of something that ships."""
+
+    __slots__ = ()
+
+
 def parser() -> argparse.ArgumentParser:
     """The whole command line, as `--help` shows it."""
     top = argparse.ArgumentParser(
@@ -24,11 +36,13 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _inputs(command: argparse.ArgumentParser, option: str, text: str, **more: Any) -> None:
-    command.add_argument(option, nargs="+", action="extend", metavar="PATH", help=text, **more)
+    command.add_argument(
+        option, type=Named, nargs="+", action="extend", metavar="PATH", help=text, **more
+    )
 
 
 def _out(command: argparse.ArgumentParser, text: str, metavar: str | None = None) -> None:
-    command.add_argument("--out", required=True, metavar=metavar, help=text)
+    command.add_argument("--out", type=Named, required=True, metavar=metavar, help=text)
 
 
 def _options(command: argparse.ArgumentParser, *options: tuple[str, Any, str | None, str]) -> None:
@@ -71,7 +85,9 @@ def _runner(
 
 def _recipe(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "recipe", help="a recipe file, or the name of one that ships with tokenmill"
+        "recipe",
+        type=FileOrName,
+        help="a recipe file, or the name of one that ships with tokenmill",
     )
 
 
@@ -81,7 +97,7 @@ def _set(command: argparse.ArgumentParser, example: str = "") -> None:
 
 
 def _demo(demo: argparse.ArgumentParser) -> None:
-    _options(demo, ("out", "tokenmill-demo", None, "where to put it"))
+    _options(demo, ("out", Named("tokenmill-demo"), None, "where to put it"))
 
 
 def _prepare(prepare: argparse.ArgumentParser) -> None:
@@ -98,7 +114,7 @@ def _prepare(prepare: argparse.ArgumentParser) -> None:
         "plan file, or the name of an example that ships: tell what storage it takes to train on"
         " the dataset, and write requirements.md, .html and .json into the run directory"
     )
-    _options(prepare, ("estimate", str, "PATH", estimate), ("plan", str, "PATH", plan))
+    _options(prepare, ("estimate", Named, "PATH", estimate), ("plan", FileOrName, "PATH", plan))
     _flags(prepare, ("dry-run", "show inputs, shards, steps and disk; write nothing"))
 
 
@@ -123,7 +139,11 @@ def _measure(measure: argparse.ArgumentParser) -> None:
 
 def _contamination(contamination: argparse.ArgumentParser) -> None:
     contamination.add_argument(
-        "paths", nargs="+", metavar="PATH", help="a file, folder or pattern of the corpus; a source"
+        "paths",
+        type=Named,
+        nargs="+",
+        metavar="PATH",
+        help="a file, folder or pattern of the corpus; a source",
     )
     items = (
         "items to look for; NAME alone of a well-known one reads it from the hub; may be"
@@ -154,7 +174,7 @@ def _contamination(contamination: argparse.ArgumentParser) -> None:
 
 
 def _inspect(inspect: argparse.ArgumentParser) -> None:
-    inspect.add_argument("run", help="run directory, or s3://bucket/run")
+    inspect.add_argument("run", type=Named, help="run directory, or s3://bucket/run")
     reason = (
         "list the documents and images removed or failed for this reason, or the documents"
         " cut into pieces: cut"
@@ -181,7 +201,7 @@ def _export(export: argparse.ArgumentParser) -> None:
         " document or, packed, sequence by sequence. The text itself is not in a run's dataset, and"
         " so in no export. The same command continues an export that was stopped."
     )
-    export.add_argument("run", help="run directory, here or on s3://")
+    export.add_argument("run", type=Named, help="run directory, here or on s3://")
     export.add_argument(
         "--format",
         required=True,
@@ -202,6 +222,7 @@ def _export(export: argparse.ArgumentParser) -> None:
 def _size(size: argparse.ArgumentParser) -> None:
     size.add_argument(
         "plan",
+        type=FileOrName,
         nargs="?",
         help="plan file, or the name of an example that ships; without one every default is"
         " assumed",
@@ -210,14 +231,14 @@ def _size(size: argparse.ArgumentParser) -> None:
         "run directory, here or on s3://, report.json or estimate.json, in place of the plan's"
         " corpus.path"
     )
-    _options(size, ("corpus", str, "PATH", measured))
+    _options(size, ("corpus", Named, "PATH", measured))
     others = (
         "compare the plan with other settings, as model.params=8e9,70e9; given again, every"
         " combination"
     )
     _repeated(size, "vary", "KEY=V1,V2", others)
     _flags(size, ("all", "show every section of the sheet"))
-    _options(size, ("out", str, "FOLDER", "write requirements.md, .html and .json"))
+    _options(size, ("out", Named, "FOLDER", "write requirements.md, .html and .json"))
 
 
 def _claims(claims: argparse.ArgumentParser) -> None:
@@ -236,10 +257,12 @@ def _probe(probe: argparse.ArgumentParser) -> None:
         " before): accelerators fed, bytes and requests a second add up, utilisation does not."
         " Where twice the hosts no longer give twice the sum, the storage is what limits."
     )
-    probe.add_argument("dataset", help="a saved dataset, or a run directory, on the storage")
+    probe.add_argument(
+        "dataset", type=Named, help="a saved dataset, or a run directory, on the storage"
+    )
     _options(
         probe,
-        ("plan", str, None, "plan file, or the name of an example that ships"),
+        ("plan", FileOrName, None, "plan file, or the name of an example that ships"),
         ("split", str, None, "of the dataset (train)"),
     )
     probe.add_argument(
@@ -265,12 +288,12 @@ def _probe(probe: argparse.ArgumentParser) -> None:
     )
     _options(
         probe,
-        ("checkpoint", str, "FOLDER", "write checkpoints here too, and read them back"),
+        ("checkpoint", Named, "FOLDER", "write checkpoints here too, and read them back"),
         ("checkpoint-bytes", str, "SIZE", "of a node's checkpoint, at most (1GB)"),
         ("fill", str, "SIZE", written),
     )
     _flags(probe, ("remove", "delete what --fill wrote when all is read"))
-    _options(probe, ("out", str, "FOLDER", "write probe.md, .html and .json"))
+    _options(probe, ("out", Named, "FOLDER", "write probe.md, .html and .json"))
 
 
 def _serve(serve: argparse.ArgumentParser) -> None:
@@ -284,9 +307,12 @@ def _serve(serve: argparse.ArgumentParser) -> None:
         " server on 127.0.0.1, or behind PREFECT_SERVER_API_AUTH_STRING."
     )
     serve.add_argument(
-        "recipe", nargs="?", help="what prepare-corpus runs, unless its form says otherwise"
+        "recipe",
+        type=FileOrName,
+        nargs="?",
+        help="what prepare-corpus runs, unless its form says otherwise",
     )
-    _options(serve, ("out", str, None, "run directory of the recipe"))
+    _options(serve, ("out", Named, None, "run directory of the recipe"))
     when = serve.add_mutually_exclusive_group()
     when.add_argument("--cron", metavar="CRON", help="run the recipe then, as '0 3 * * *'")
     when.add_argument(
@@ -336,7 +362,7 @@ def _train_lm(train: argparse.ArgumentParser) -> None:
     rare = "n-grams of 3 words or more that occur at most so often are left out"
     _options(
         train,
-        ("arpa", str, "FILE", "write it for KenLM too, as lm.arpa"),
+        ("arpa", Named, "FILE", "write it for KenLM too, as lm.arpa"),
         ("order", 4, "N", "words of the longest n-grams"),
         ("vocabulary", 1 << 18, "N", "words of the model at most, the most frequent"),
         ("min-count", 2, "N", "how often a word must occur to be one of them"),

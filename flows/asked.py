@@ -14,15 +14,9 @@ from pydantic import ValidationError
 from tokenmill.pipelines.core.config import explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
-from tokenmill.pipelines.core.places import Place, folder_here, is_remote, place, within_roots
+from tokenmill.pipelines.core.places import Place, folder_here, is_remote, place
 from tokenmill.pipelines.core.shard import Plan
-from tokenmill.pipelines.prepare.recipe import (
-    SHIPPED,
-    Recipe,
-    find_recipe,
-    load_recipe,
-    make_recipe,
-)
+from tokenmill.pipelines.prepare.recipe import Recipe, find_recipe, load_recipe, make_recipe
 from tokenmill.sizing.units import UnitError, parse_bytes, parse_count
 
 # What searches, predicts and runs is imported by who asks for it: a mistake is told before.
@@ -67,10 +61,7 @@ def read_recipe(
         said = run.model_dump(mode="json", exclude_unset=True)
         over |= {f"run.{name}": value for name, value in said.items()}
     if isinstance(recipe, str):
-        path = find_recipe(recipe)
-        if path.parent != SHIPPED:
-            within_roots(str(path))
-        return load_recipe(path, over)
+        return load_recipe(find_recipe(recipe), over)
     given = dict(recipe)
     for key in over:
         section, _, name = key.partition(".")
@@ -88,9 +79,7 @@ def ask_run(recipe: Recipe, out: str) -> Asked[Recipe, Place]:
     """
     from tokenmill.pipelines.prepare import prepare as preparing
 
-    folder = place(out)
-    within_roots(out)
-    return _asked(recipe, folder, preparing.plan_run(recipe), preparing)
+    return _asked(recipe, place(out), preparing.plan_run(recipe), preparing)
 
 
 def ask_check(check: "Check", out: str) -> "Asked[Check, Path]":
@@ -101,8 +90,7 @@ def ask_check(check: "Check", out: str) -> "Asked[Check, Path]":
     """
     from tokenmill.pipelines.contamination import check as searching
 
-    folder = folder_here(within_roots(out))
-    return _asked(check, folder, searching.plan_check(check), searching)
+    return _asked(check, folder_here(out), searching.plan_check(check), searching)
 
 
 def _asked(what: Run, out: Out, plan: Plan, module: ModuleType) -> Asked[Run, Out]:
@@ -126,7 +114,7 @@ def ask_measuring(measuring: "Measuring", out: str) -> "Asked[Measuring, Path]":
     from tokenmill.pipelines.measure import run as estimating
     from tokenmill.pipelines.prepare.prepare import plan_run
 
-    file = folder_here(within_roots(out))
+    file = folder_here(out)
     check_pool(measuring.recipe.run)
     plan = plan_run(measuring.recipe)
     sample = estimating.sample_of(measuring, plan)

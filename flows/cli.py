@@ -14,7 +14,7 @@ import threading
 import traceback
 from collections.abc import Iterator, Sequence
 
-from tokenmill.flows.arguments import parser
+from tokenmill.flows.arguments import FileOrName, Named, parser
 from tokenmill.flows.exits import BUG, OK, exit_code_of
 
 STOPPING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -33,6 +33,7 @@ def _run(args: argparse.Namespace, signals: list[int]) -> int:
         command = importlib.import_module(
             f"tokenmill.flows.commands.{args.command.replace('-', '_')}"
         )
+        _hold(args)
         code = int(command.run(args))
         sys.stdout.flush()  # here, where a reader that has gone is known
         return code
@@ -52,6 +53,24 @@ def _run(args: argparse.Namespace, signals: list[int]) -> int:
             return BUG
         sys.stderr.write(f"tokenmill {args.command}: {e}\n")
         return known
+
+
+def _hold(args: argparse.Namespace) -> None:
+    """Hold what is named to the roots.
+
+    Raises:
+        ConfigError: they do not allow it.
+    """
+    given = [v for values in vars(args).values() for v in _listed(values) if isinstance(v, Named)]
+    if given:
+        from tokenmill.pipelines.core.places import file_or_name, within_roots
+
+        for name in given:
+            (file_or_name if isinstance(name, FileOrName) else within_roots)(name)
+
+
+def _listed(values: object) -> list[object]:
+    return values if isinstance(values, list) else [values]
 
 
 @contextlib.contextmanager

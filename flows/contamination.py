@@ -14,9 +14,9 @@ from tokenmill.flows.prefect.executing import reported
 from tokenmill.flows.prefect.flow_run import (
     MOST_ROWS,
     Ended,
+    Named,
     Shown,
     asked_by,
-    from_anywhere,
     key_of,
     our_flow,
 )
@@ -32,9 +32,9 @@ DEFAULT_COPIES, DEFAULT_FOLDS = Copies(), Folds()
 
 @our_flow("check-contamination", "check {out}")
 def contamination_flow(
-    corpus: list[str],
+    corpus: list[Named],
     benchmarks: list[str],
-    out: str,
+    out: Named,
     ngram: int | Literal["auto"] = "auto",
     most_docs: int | None = MOST_DOCS,
     folding: Folds = DEFAULT_FOLDS,
@@ -64,7 +64,7 @@ def contamination_flow(
         check = check_of(
             corpus, benchmarks, matching, copies=copies, text_column=column, run=options
         )
-        return ask_check(check, from_anywhere(out))
+        return ask_check(check, out)
 
     asked = asked_by(ask)
     title = f"check {whole(asked.out)}"

@@ -6,7 +6,15 @@ from typing import Any
 from tokenmill.flows.asked import Asked, ask_measuring, measuring_of, read_recipe, whole
 from tokenmill.flows.measure_tables import HEADS, figure_rows, unread
 from tokenmill.flows.prefect.executing import executing
-from tokenmill.flows.prefect.flow_run import Ended, Shown, asked_by, from_anywhere, key_of, our_flow
+from tokenmill.flows.prefect.flow_run import (
+    Ended,
+    FileOrName,
+    Named,
+    Shown,
+    asked_by,
+    key_of,
+    our_flow,
+)
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.measure.job import DEFAULT_PROBES, Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
@@ -14,8 +22,8 @@ from tokenmill.pipelines.measure.run import measure_corpus
 
 @our_flow("measure-corpus", "measure {out}")
 def measure_flow(
-    recipe: str | dict[str, Any],
-    out: str,
+    recipe: FileOrName | dict[str, Any],
+    out: Named,
     settings: dict[str, Any] | None = None,
     probes: int = DEFAULT_PROBES,
     sample: str = "20%",
@@ -51,7 +59,7 @@ def measure_flow(
             seed=seed,
             cores=cores,
         )
-        return ask_measuring(measuring, from_anywhere(out))
+        return ask_measuring(measuring, out)
 
     asked = asked_by(ask)
     made, name = asked.what.recipe, asked.what.recipe.name

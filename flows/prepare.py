@@ -6,7 +6,15 @@ from typing import Any, TypeAlias
 
 from tokenmill.flows.asked import ask_run, read_recipe, whole
 from tokenmill.flows.prefect.executing import reported
-from tokenmill.flows.prefect.flow_run import Ended, Shown, asked_by, from_anywhere, key_of, our_flow
+from tokenmill.flows.prefect.flow_run import (
+    Ended,
+    FileOrName,
+    Named,
+    Shown,
+    asked_by,
+    key_of,
+    our_flow,
+)
 from tokenmill.flows.sheets import plan_within, sheet_rows, size_run
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.places import Place, below, is_remote
@@ -24,11 +32,11 @@ DOCUMENT, PAGE = "report.md", "report.html"
 
 @our_flow("prepare-corpus", "prepare {out}")
 def prepare_flow(
-    recipe: str | dict[str, Any],
-    out: str,
+    recipe: FileOrName | dict[str, Any],
+    out: Named,
     settings: dict[str, Any] | None = None,
     run: RunOptions | None = None,
-    plan: str | None = None,
+    plan: FileOrName | None = None,
 ) -> Ended:
     """Turn the inputs of a recipe into a dataset; run again, it continues, or finds all done.
 
@@ -43,7 +51,7 @@ def prepare_flow(
     """
     if plan is not None:
         plan_within(plan)
-    asked = asked_by(lambda: ask_run(read_recipe(recipe, settings, run), from_anywhere(out)))
+    asked = asked_by(lambda: ask_run(read_recipe(recipe, settings, run), out))
     name = asked.what.name
     title = f"prepare {name}, {whole(asked.out)}"
     ended = reported(asked, run_recipe, in_short, artifacts, name=title, label=name)

@@ -1,31 +1,31 @@
 """Probe a dataset's storage as a Prefect flow: for a schedule, or from a form in Prefect's UI."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 from prefect import get_run_logger
 from pydantic import Field
 
-from tokenmill.flows.prefect.flow_run import Ended, Shown, describe, from_anywhere, our_flow
-from tokenmill.flows.sheets import size_within, write_texts
-from tokenmill.pipelines.core.places import within_roots
+from tokenmill.flows.prefect.flow_run import Ended, FileOrName, Named, Shown, describe, our_flow
+from tokenmill.flows.sheets import write_texts
+from tokenmill.pipelines.core.places import folder_here
 from tokenmill.pipelines.probe.document import probe_files, probe_markdown, summary, verdict_rows
 from tokenmill.pipelines.probe.loader import Order
 from tokenmill.pipelines.probe.run import Settings, probe
+from tokenmill.sizing.requirements import size
 
 TABLE, DOCUMENT = "storage-probe", "storage-probe-report"  # keys of the artifacts
 
 
 @our_flow("probe-storage", "probe {dataset}")
 def probe_storage(
-    dataset: str,
-    plan: str | None = None,
+    dataset: Named,
+    plan: FileOrName | None = None,
     changes: dict[str, Any] | None = None,
     order: Order | None = None,
     accelerators: Annotated[int, Field(ge=1)] | None = None,
     seconds: Annotated[float, Field(gt=0)] = 120.0,
-    checkpoint: str | None = None,
-    out: str | None = None,
+    checkpoint: Named | None = None,
+    out: Named | None = None,
 ) -> Ended:
     """Say whether a dataset's storage feeds the planned cluster; its result is plain data.
 
@@ -39,23 +39,20 @@ def probe_storage(
         checkpoint: folder to write checkpoints to, and to read them back from
         out: folder for probe.md, .html and .json, if they are wanted, by its whole path
     """
-    for path in (dataset, checkpoint, out):
-        if path is not None:
-            within_roots(from_anywhere(path))
     settings = Settings(
         order=order,
         accelerators=accelerators,
         seconds=seconds,
-        checkpoint=None if checkpoint is None else Path(checkpoint),
+        checkpoint=None if checkpoint is None else folder_here(checkpoint),
     )
-    sheet = size_within(plan, changes=changes)
+    sheet = size(plan, changes=changes)
     describe(f"probe {dataset}", "probe")
-    data = probe(Path(dataset), sheet, settings, plan=plan or "of defaults")
+    data = probe(folder_here(dataset), sheet, settings, plan=plan or "of defaults")
     outcome, told = data["verdict"]["outcome"], summary(data)
     log = get_run_logger()
     (log.info if outcome == "PASS" else log.warning)("%s", told)
     if out is not None:
-        write_texts(Path(out), probe_files(data))
+        write_texts(folder_here(out), probe_files(data))
     rows = [{"what": what, "verdict": made, "why": why} for what, made, why in verdict_rows(data)]
     shown = (
         Shown(TABLE, rows, told),

@@ -21,33 +21,16 @@ def plan_within(name: str | None, changes: Mapping[str, Any] | None = None) -> P
     """A plan by its path or the name of an example; it and its corpora are held to the roots.
 
     Raises:
-        ConfigError: the plan or a corpus of it lies outside of the roots.
-        PlanError: see `load_plan`.
+        ConfigError: a corpus of it lies outside of the roots.
+        PlanError: the plan does; or see `load_plan`.
     """
     path = None if name is None else find_plan(name)
     folder = Path() if path is None else path.parent
-    if path is not None and path == Path(name or ""):  # not an example that ships
-        within_roots(str(path))
     plan = load_plan(path, changes=changes)
     for named in (plan.corpus, *plan.sources):
         if named.path is not None:
             within_roots(str(folder / named.path))
     return plan
-
-
-def size_within(
-    plan: str | None, corpus: str | None = None, changes: Mapping[str, Any] | None = None
-) -> Sheet:
-    """The sheet of a plan, see `sizing.requirements.size`; paths are held to the roots.
-
-    Raises:
-        ConfigError: the plan or a corpus of it lies outside of the roots.
-        PlanError: see `size`.
-    """
-    plan_within(plan, changes)
-    if corpus is not None:
-        within_roots(corpus)
-    return size(plan, corpus=None if corpus is None else Path(corpus), changes=changes)
 
 
 def size_run(plan: str, out: Place) -> Sheet:

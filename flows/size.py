@@ -1,13 +1,13 @@
 """Size a cluster's storage as a Prefect flow: for a schedule, or from a form in Prefect's UI."""
 
-from pathlib import Path
 from typing import Any
 
-from tokenmill.flows.prefect.flow_run import Ended, Shown, describe, from_anywhere, our_flow
-from tokenmill.flows.sheets import sheet_rows, size_within, write_sheet
-from tokenmill.pipelines.core.places import within_roots
+from tokenmill.flows.prefect.flow_run import Ended, FileOrName, Named, Shown, describe, our_flow
+from tokenmill.flows.sheets import sheet_rows, write_sheet
+from tokenmill.pipelines.core.places import folder_here
 from tokenmill.sizing.report.data import sheet_json
 from tokenmill.sizing.report.outline import about, sheet_markdown
+from tokenmill.sizing.requirements import size
 
 # stands alone: a deployment of this flow names it by this module
 TABLE, SHEET = "storage-requirements", "storage-requirements-sheet"  # keys of the artifacts
@@ -15,10 +15,10 @@ TABLE, SHEET = "storage-requirements", "storage-requirements-sheet"  # keys of t
 
 @our_flow("size-cluster", "size {plan}")
 def size_cluster(
-    plan: str | None = None,
-    corpus: str | None = None,
+    plan: FileOrName | None = None,
+    corpus: Named | None = None,
     changes: dict[str, Any] | None = None,
-    out: str | None = None,
+    out: Named | None = None,
 ) -> Ended:
     """Say what storage a corpus and a cluster ask for; its result is the sheet as plain data.
 
@@ -29,12 +29,11 @@ def size_cluster(
         changes: in place of the plan's settings, by key, as `{"model.params": "70B"}`
         out: folder for requirements.md, .html and .json, if they are wanted, by its whole path
     """
-    if out is not None:
-        within_roots(from_anywhere(out))
-    sheet = size_within(plan, corpus, changes)
+    measured = None if corpus is None else folder_here(corpus)
+    sheet = size(plan, corpus=measured, changes=changes)
     describe(f"size {plan or 'by defaults'}", "size")
     if out is not None:
-        write_sheet(Path(out), sheet)
+        write_sheet(folder_here(out), sheet)
     shown = (
         Shown(TABLE, sheet_rows(sheet), about(sheet)),
         Shown(SHEET, sheet_markdown(sheet), about(sheet)),

@@ -5,6 +5,7 @@ was estimated from a sample before the run and has intervals.
 """
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from tokenmill.sizing.errors import PlanError, explain
 from tokenmill.sizing.figure import AnyFigure, Figure, from_error
 from tokenmill.sizing.requirement import Input
+from tokenmill.sizing.roots import held
 from tokenmill.sizing.strict import Strict
 from tokenmill.sizing.units import format_bytes
 
@@ -289,10 +291,11 @@ def load_corpus(path: Path) -> CorpusMeasurement:
     """
     file = path / "report.json" if path.is_dir() else path
     try:
-        size = file.stat().st_size
-        if size > MOST_BYTES:
-            raise PlanError(f"{file}: {format_bytes(size)} is no measurement; {ACCEPTED}")
-        data = json.loads(file.read_text(encoding="utf-8"))
+        with held(file) as name, open(name, "rb") as f:
+            size = os.fstat(f.fileno()).st_size
+            if size > MOST_BYTES:
+                raise PlanError(f"{file}: {format_bytes(size)} is no measurement; {ACCEPTED}")
+            data = json.loads(f.read())
     except OSError as e:
         raise PlanError(f"{file}: cannot read the corpus ({e.strerror}); {ACCEPTED}") from e
     except ValueError as e:  # not UTF-8, or not JSON

@@ -3,6 +3,7 @@
 A plan is given by its path or name; it may point to corpora.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -13,6 +14,7 @@ from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.plan.load import load_plan
 from tokenmill.sizing.plan.plan import Plan
 from tokenmill.sizing.requirement import Requirement
+from tokenmill.sizing.roots import OURS
 from tokenmill.sizing.sections import (
     capacity,
     checkpoints,
@@ -31,6 +33,7 @@ from tokenmill.sizing.sections import (
 from tokenmill.sizing.sheet import Sheet
 
 EXAMPLES = Path(__file__).parent / "examples"
+OURS.add(os.path.realpath(EXAMPLES))
 SECTIONS = (
     rate,
     corpus,

@@ -8,7 +8,7 @@ from tokenmill.flows.exits import OK, PARTIAL
 from tokenmill.flows.progress import watcher, watching
 from tokenmill.flows.show import as_json, show, table
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.places import folder_here, place, within_roots
+from tokenmill.pipelines.core.places import folder_here, place
 from tokenmill.pipelines.runs.work import Phase
 from tokenmill.pipelines.tokens.export.exported import asked
 from tokenmill.pipelines.tokens.export.run import ExportReport, SplitReport, export
@@ -23,9 +23,9 @@ def run(args: argparse.Namespace) -> int:
         by_source=args.by_source,
         tokens_only=args.tokens_only,
     )
-    out = folder_here(within_roots(args.out)).expanduser().absolute()
+    out = folder_here(args.out).expanduser().absolute()
     with watching(quiet=args.json):
-        report = export(place(within_roots(args.run)), out, what, _tell)
+        report = export(place(args.run), out, what, _tell)
     as_json(report) if args.json else show(list(lines(report)))
     return PARTIAL if report["failed_shards"] else OK
 

@@ -11,8 +11,9 @@ from tokenmill.flows.commands.shared import settings_of
 from tokenmill.flows.prefect.server import check_server, user_has_server
 from tokenmill.flows.show import as_json
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.places import VARIABLE, place, roots_of, within_roots
+from tokenmill.pipelines.core.places import place
 from tokenmill.pipelines.prepare.recipe import find_recipe
+from tokenmill.sizing.roots import VARIABLE, roots_of
 
 OK_STATUS = 200
 URL = "http://127.0.0.1:4200"
@@ -61,7 +62,6 @@ def parse_parameters(args: argparse.Namespace) -> dict[str, Any] | None:
         return None
     settings = settings_of(args)
     read_recipe(args.recipe, settings)  # the user's mistakes, before anything is served
-    within_roots(args.out)
     recipe = find_recipe(args.recipe)
     return {
         "recipe": str(recipe.absolute()),

@@ -11,7 +11,7 @@ from tokenmill.flows.exits import OK, PARTIAL
 from tokenmill.flows.show import as_json, show
 from tokenmill.pipelines.core.config import Config, explain
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.places import folder_here, within_roots
+from tokenmill.pipelines.core.places import folder_here
 from tokenmill.pipelines.core.shard import Input
 from tokenmill.sizing.document.section import Block
 
@@ -53,7 +53,7 @@ def parse_file(option: str, given: str, suffix: str, example: str) -> Path:
     Raises:
         ConfigError: it is no place for one.
     """
-    path = folder_here(within_roots(given)).expanduser().absolute()
+    path = folder_here(given).expanduser().absolute()
     if path.suffix != suffix or path.is_dir():
         raise ConfigError(
             f"{option} {given}: write a file name that ends in {suffix}, as {example}"

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from pathlib import PurePath
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
 
 from prefect import Flow, State, flow, get_run_logger
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
@@ -21,12 +21,13 @@ from prefect.context import FlowRunContext
 from prefect.logging.loggers import flow_run_logger
 from prefect.runtime import deployment
 from prefect.states import Completed, Failed
-from pydantic import ValidationError, create_model
+from pydantic import AfterValidator, ValidationError, create_model
 
 from tokenmill.flows.exits import exit_code_of
 from tokenmill.flows.prefect.run_here import Errand, awaited, errand
 from tokenmill.pipelines.core.config import Config, explain
 from tokenmill.pipelines.core.errors import ConfigError, ShardError
+from tokenmill.pipelines.core.places import file_or_name, within_roots
 
 T = TypeVar("T")
 
@@ -160,6 +161,11 @@ def from_anywhere(path: str) -> str:
     if deployment.id and "://" not in path and not os.path.isabs(os.path.expanduser(path)):
         raise ConfigError(f"{path!r}: give the whole path; a worker runs in a folder of its own")
     return path
+
+
+# what a form names that lies somewhere; or that may be the name of what ships
+Named: TypeAlias = Annotated[str, AfterValidator(from_anywhere), AfterValidator(within_roots)]
+FileOrName: TypeAlias = Annotated[str, AfterValidator(file_or_name)]
 
 
 def say_what_stays(flow: Flow[Any, Any], flow_run: Any, state: State[Any]) -> None:

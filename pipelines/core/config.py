@@ -30,8 +30,9 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.places import within_roots
+from tokenmill.pipelines.core.places import folder_here, within_roots
 from tokenmill.sizing.errors import keys_at
+from tokenmill.sizing.roots import held
 from tokenmill.sizing.units import parse_bytes
 
 _KIND = re.compile(
@@ -67,6 +68,8 @@ def _absolute(path: str) -> str:
 FilePath: TypeAlias = Annotated[
     str, Field(min_length=1), AfterValidator(_absolute), AfterValidator(within_roots)
 ]
+# a folder or file that can be on this machine only
+PathHere: TypeAlias = Annotated[FilePath, AfterValidator(lambda path: str(folder_here(path)))]
 
 
 class Config(BaseModel):
@@ -151,7 +154,7 @@ class PinnedFile(Config):
 
     way: ClassVar[str] = "check the path"  # out, where it cannot be read
 
-    file: FilePath
+    file: PathHere
     sha256: str = ""
 
     @model_validator(mode="before")
@@ -159,7 +162,7 @@ class PinnedFile(Config):
     def _pin(cls, data: Any) -> Any:
         if not isinstance(data, dict) or "sha256" in data or not isinstance(data.get("file"), str):
             return data
-        path = Path(within_roots(data["file"])).expanduser()
+        path = folder_here(data["file"]).expanduser()
         try:
             found = {**data, "sha256": sha256_of(path)}
         except ConfigError as e:
@@ -228,7 +231,7 @@ def readable(path: Path) -> Iterator[BufferedReader]:
         ConfigError: it cannot be read.
     """
     try:
-        with path.open("rb") as f:
+        with held(path) as name, open(name, "rb") as f:
             yield f
     except OSError as e:
         raise ConfigError(f"{path}: cannot be read ({e.strerror})") from e

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from tokenmill.pipelines.core.config import Bytes, Config, FilePath
+from tokenmill.pipelines.core.config import Bytes, Config, PathHere
 from tokenmill.pipelines.core.machine import cores
 from tokenmill.pipelines.core.places import allowed_address, allowed_directives
 
@@ -92,7 +92,7 @@ class RunOptions(Config):
     address: Annotated[str, AfterValidator(allowed_address)] | None = None
     slurm: Slurm = Slurm()
     task_seconds: Annotated[float, Field(gt=0.0)] = 60.0
-    scratch: FilePath | None = None
+    scratch: PathHere | None = None
     scratch_bytes: Bytes = 16 * 1024**3
     keep_intermediates: bool = False
     keep_index: bool = False

@@ -4,7 +4,8 @@
 
 Whoever may start a run by a form of Prefect's UI chooses its paths. With the variable set, each
 path is refused that does not lie below a root when links and ".." are resolved, in recipes and in
-what they lead to. Names of models and sets on the Hugging Face hub are no paths.
+what they lead to; `sizing.roots` sees to it that nothing else is opened. Names of models and sets
+on the Hugging Face hub are no paths.
 
 A path that holds credentials is refused, and not repeated. A client of S3 tries a request a few
 times; then the store is asked whether it is there at all (`pipelines.storage.inputs`). If it is,
@@ -19,20 +20,19 @@ import os
 import re
 from pathlib import Path
 from typing import TypeAlias
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.sizing.roots import IN_STORE, SCHEME, VARIABLE, root_over, roots_of
 
-VARIABLE = "TOKENMILL_ROOTS"
 ADDRESSES = "TOKENMILL_ADDRESSES"
-HUB = "hf://"
+HUB, FILE = "hf://", "file://"
 FILES = f"{HUB}datasets/"  # of a set, as inputs; others are sets by name
-SCHEME = "s3://"
-_BETWEEN = re.compile(rf"{re.escape(os.pathsep)}(?!//)")  # but not the colon of s3://
 _WILD = re.compile(r"[*?\[]")
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")  # not the drive of a path on Windows
-_IN_STORE = re.compile(r"(?!file:)[a-z0-9]+://[^/]")
-_SET = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(/[\w.,=+-]+){0,2}")  # of the hub, by name
+_REPO = r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*"  # of the hub, by name
+_MODEL = re.compile(_REPO, re.ASCII)
+_SET = re.compile(_REPO + r"(/[\w=+-][\w.,=+-]*){0,2}", re.ASCII)
 
 
 def within_roots(path: str) -> str:
@@ -43,20 +43,72 @@ def within_roots(path: str) -> str:
     Raises:
         ConfigError: names the path and the roots.
     """
-    roots, found = roots_of(os.environ.get(VARIABLE)), path
+    roots = roots_of(os.environ.get(VARIABLE))
     if path.startswith(HUB) and not path.startswith(FILES):
         name = path.removeprefix(HUB)
         if not _SET.fullmatch(name):
             raise ConfigError(f"{path}: is no set on the hub; write {HUB}OWNER/NAME/CONFIG/SPLIT")
-        found = "/".join(name.split("/")[:2])  # a folder of this name is taken before the hub
-        if not os.path.lexists(found):
-            return path
-    if roots is None or any(_below(found, root) for root in roots):
+        folder = "/".join(name.split("/")[:2])
+        # the library that reads sets takes such a folder before the hub, and what its card names
+        if roots is not None and os.path.lexists(folder):
+            raise ConfigError(
+                f"{path}: a folder {folder} lies here and would be read in its place; name it"
+                " without hf://, or start elsewhere"
+            )
         return path
-    local = _local(found)
-    real = path if local is None else os.path.realpath(local)
-    leads = f", it leads to {real}" if local != real else ""
+    local = local_path(path)
+    if roots is None:
+        return path
+    if local is None:
+        if any(_below(path, root) for root in roots if IN_STORE.match(root)):
+            return path
+        leads = ""
+    else:
+        begin = _begin(local)
+        real = os.path.realpath(begin)
+        if root_over(real, roots) is not None:
+            return path
+        leads = f", it leads to {real}" if begin != real else ""
     raise ConfigError(f"{path}: lies outside of {VARIABLE} ({os.pathsep.join(roots)}){leads}")
+
+
+def check_links(folder: Path) -> None:
+    """Refuse a folder that is read or written as a whole, as a run, if it leads out of the roots.
+
+    Raises:
+        ConfigError: they do not allow it, or what a link in it leads to.
+    """
+    within_roots(str(folder))
+    waiting = [folder] * (VARIABLE in os.environ and folder.is_dir())
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_symlink():
+                    within_roots(entry.path)
+                elif entry.is_dir():
+                    waiting.append(Path(entry.path))
+
+
+def file_or_name(name: str) -> str:
+    """The path of a file here, if the roots allow it; the name of something that ships as it is.
+
+    Raises:
+        ConfigError: they do not.
+    """
+    return within_roots(name) if os.sep in name or os.path.lexists(name) else name
+
+
+def file_or_model(name: str) -> str:
+    """The whole path of a file here, or the id of a model on the hub as it is.
+
+    Raises:
+        ConfigError: it is neither; or the roots do not allow the file.
+    """
+    if _MODEL.fullmatch(name) and not os.path.lexists(name):
+        return name
+    if Path(name).suffix or os.sep in name or os.path.lexists(name):
+        return os.path.abspath(os.path.expanduser(within_roots(name)))
+    raise ConfigError(f"{name}: no such file, and no model on the hub, which is OWNER/NAME")
 
 
 def allowed_address(address: str) -> str:
@@ -91,45 +143,31 @@ def allowed_directives(directives: tuple[str, ...]) -> tuple[str, ...]:
     return directives
 
 
-def roots_of(value: str | None) -> tuple[str, ...] | None:
-    """The roots that a value of the variable names; None where it is not set.
+def _below(path: str, root: str) -> bool:
+    """Of addresses in stores."""
+    parts, prefix = path.split("/"), root.split("/")
+    plain = unquote(path).replace("\\", "/").split("/")  # as a server may take it
+    return not {".", ".."} & set(plain) and parts[: len(prefix)] == prefix
 
-    >>> roots_of("/data:s3://corpora/2026/")
-    ('/data', 's3://corpora/2026')
+
+def local_path(path: str) -> str | None:
+    """The path on this machine that a path or file:// address names, whole; None of an address.
 
     Raises:
-        ConfigError: it names none, or one that is neither absolute nor an address.
+        ConfigError: a file:// address names another machine.
     """
-    if value is None:
-        return None
-    roots = [root.rstrip("/") or "/" for root in _BETWEEN.split(value) if root]
-    for root in roots:
-        if not _IN_STORE.match(root) and not os.path.isabs(root):
-            raise ConfigError(f"{VARIABLE}: {root!r} is no absolute folder and no s3://bucket/…")
-    if not roots:
-        raise ConfigError(f"{VARIABLE} is empty: nothing may be read; name folders, or unset it")
-    return tuple(roots)
+    if path.startswith(FILE):
+        host, _, rest = path.removeprefix(FILE).partition("/")
+        if host not in ("", "localhost"):
+            raise ConfigError(
+                f"{path}: {host!r} is another machine; write file:///path of a file of this one"
+            )
+        return os.path.abspath(unquote(f"/{rest}"))
+    return None if "://" in path else os.path.abspath(os.path.expanduser(path))
 
 
-def _below(path: str, root: str) -> bool:
-    if _IN_STORE.match(path) or _IN_STORE.match(root):
-        parts, prefix = path.split("/"), root.split("/")
-        plain = unquote(path).replace("\\", "/").split("/")  # as a server may take it
-        return not {".", ".."} & set(plain) and parts[: len(prefix)] == prefix
-    local = _local(path)
-    if local is None:
-        return False
-    fixed = os.path.realpath(root)
-    return os.path.commonpath([fixed, os.path.realpath(local)]) == fixed
-
-
-def _local(path: str) -> str | None:
-    """The path on this machine, of a pattern the folder that it begins with; None if elsewhere."""
-    if path.startswith("file://"):
-        path = unquote(urlsplit(path).path)
-    elif "://" in path:
-        return None
-    path = os.path.abspath(os.path.expanduser(path))
+def _begin(path: str) -> str:
+    """Of a pattern that is not there as it is written, the folder that it begins with."""
     wild = _WILD.search(path)
     return path if wild is None or os.path.lexists(path) else os.path.dirname(path[: wild.start()])
 
@@ -195,21 +233,22 @@ def place(text: str) -> Place:
     """What a command line names: a folder here, or an address, which is checked.
 
     Raises:
-        ConfigError: it names no bucket, no prefix, or credentials; or it is of another store.
+        ConfigError: it names no bucket, no prefix, or credentials; or it is of another store; or
+            the roots do not allow it.
     """
     if not is_remote(text):
         return _path_here(text)
     bucket, key = bucket_and_key(text)
     if not key:
         raise ConfigError(f"{text}: a whole bucket; name a prefix in it, as s3://{bucket}/run")
-    return f"s3://{bucket}/{key}"
+    return within_roots(f"s3://{bucket}/{key}")
 
 
 def folder_here(text: str) -> Path:
     """What a command line names that can be on this machine only.
 
     Raises:
-        ConfigError: it is an address.
+        ConfigError: it is an address, or the roots do not allow it.
     """
     if is_remote(text):
         raise ConfigError(
@@ -220,14 +259,12 @@ def folder_here(text: str) -> Path:
 
 def _path_here(text: str) -> Path:
     address = _ADDRESS.match(text)
-    if address is None:
-        return Path(text)
-    local = _local(text)
-    if local is None or not text.startswith("file:///"):
+    if address is not None and not text.startswith(FILE):
         raise ConfigError(
             f"{text}: nothing of ours can be on {address[1]}:; name a folder, or s3://bucket/prefix"
         )
-    return Path(local)
+    within_roots(text)
+    return Path(text if address is None else local_path(text) or text)
 
 
 def below(out: Place, name: str) -> str:

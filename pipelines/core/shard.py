@@ -247,6 +247,7 @@ class EarlierRun:
 class Plan:
     """All the work of reading.
 
+    damaged: files that were cut though damage was met, which decided how, and its causes.
     files: what the inputs were when planned, failed ones included.
     skipped: paths found in a folder whose names tell no format; nothing reads them.
     against: the runs that stand before, oldest first.
@@ -254,6 +255,7 @@ class Plan:
 
     shards: tuple[SourceShard, ...]
     failed: tuple[FailedInput, ...] = ()
+    damaged: Mapping[str, str] = field(default_factory=dict)
     files: tuple[InputFile, ...] = ()
     skipped: tuple[str, ...] = field(default=())
     against: tuple[EarlierRun, ...] = ()
@@ -262,7 +264,7 @@ class Plan:
         """All of the inputs that decides what a run makes of them, as JSON."""
         return {
             "inputs": {f.path: [f.bytes, str(f.version)] for f in self.files},
-            "failed_inputs": {f.path: f.cause for f in self.failed},
+            "failed_inputs": {**self.damaged, **{f.path: f.cause for f in self.failed}},
             "shards": digest_of(json.dumps(s.to_json(), sort_keys=True) for s in self.shards),
             "against": [run.identity() for run in self.against],
         }

@@ -3,6 +3,7 @@
 The list is given in the recipe, or in a file that the user has.
 """
 
+import io
 import json
 import re
 from collections.abc import Collection, Iterator
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 from pydantic import BeforeValidator, Field
 
 from tokenmill.dedup.arrays import U64, Bools
-from tokenmill.pipelines.core.config import PinnedFile, file_of
+from tokenmill.pipelines.core.config import PinnedFile, file_of, readable
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.step import StageResult, Step, keep_where
 from tokenmill.pipelines.filters.text.node_facts import word_table
@@ -57,7 +58,8 @@ def words_in(path: Path) -> list[str]:
         ConfigError: it is neither UTF-8 nor JSON.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        with readable(path) as f:
+            text = io.StringIO(f.read().decode("utf-8-sig"), newline=None).read()
         found = json.loads(text) if text.lstrip()[:1] in ("[", "{") else text.split("\n")
     except ValueError as e:
         raise ConfigError(f"{path}: neither lines of words in UTF-8 nor JSON: {e}") from e

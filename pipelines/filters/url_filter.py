@@ -18,7 +18,7 @@ import pyarrow as pa
 from pydantic import BeforeValidator, Field, model_validator
 
 from tokenmill.dedup.arrays import I32, I64, U8, U64, power_of_two, read_only, text_buffers
-from tokenmill.pipelines.core.config import PinnedFile, file_of
+from tokenmill.pipelines.core.config import PinnedFile, file_of, readable
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.step import StageResult, Step, keep_where
 from tokenmill.pipelines.filters.kernels import urls as kernels
@@ -219,7 +219,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
         ConfigError: it is not UTF-8.
     """
     before = 0
-    with path.open("rb") as f:
+    with readable(path) as f:
         while lines := f.readlines(BLOCK_BYTES):
             block = b"".join(lines)
             if before == 0:

@@ -7,6 +7,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tokenmill.pipelines.core.config import readable
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.prepare.report.model import Images, LedgerRow, Report
@@ -57,9 +58,10 @@ def load_estimate(path: Path, recipe: Recipe) -> Estimate:
         ConfigError: it cannot be read, is no estimate, or was made for another recipe.
     """
     try:
-        estimate = Estimate.model_validate(json.loads(path.read_text(encoding="utf-8")))
-    except OSError as e:
-        raise ConfigError(f"{path}: cannot read the estimate ({e.strerror})") from e
+        with readable(path) as f:
+            estimate = Estimate.model_validate(json.load(f))
+    except ConfigError:
+        raise
     except ValueError as e:  # pydantic's too
         raise ConfigError(f"{path}: not an estimate; tokenmill measure writes one") from e
     if estimate.recipe != recipe.digest():

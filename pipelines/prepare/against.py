@@ -32,6 +32,7 @@ from tokenmill.dedup.arrays import U64
 from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.pieces import NUMBERS
+from tokenmill.pipelines.core.places import check_links, folder_here
 from tokenmill.pipelines.core.schema import shard_and_row
 from tokenmill.pipelines.core.shard import EarlierRun
 from tokenmill.pipelines.core.step import Step
@@ -229,6 +230,7 @@ def _finished(where: str, path: str) -> dict[str, Any]:
             f"{where}: earlier runs are read from disk; copy its manifest.json and"
             " index/ to a folder, and name that"
         )
+    check_links(Path(path))
     manifest = read_manifest(Path(path))
     if manifest is None:
         raise ConfigError(
@@ -366,5 +368,5 @@ def holder(manifest: Mapping[str, Any], doc_id: int) -> Path | None:
     for run in runs:
         end += run["shards"]
         if ordinal < end:
-            return Path(run["path"])
+            return folder_here(run["path"])
     return None

@@ -42,6 +42,7 @@ from tokenmill.pipelines.prepare.against import first_ordinal, holder, part_numb
 from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe
 from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import read_manifest
+from tokenmill.pipelines.storage.inputs import open_input
 from tokenmill.pipelines.storage.mirror import find, present
 from tokenmill.pipelines.tokens.tokenize import Engine
 
@@ -342,7 +343,7 @@ def _text(engine: Engine, ids: list[int]) -> str:
 def _rows(path: Path, doc_id: int) -> list[dict[str, Any]]:
     """The rows of a file of the dataset that are the document, or pieces of it."""
     rows: list[dict[str, Any]] = []
-    with pa.memory_map(str(path)) as mapped, pa.ipc.open_stream(mapped) as batches:
+    with open_input(str(path), mapped=True) as mapped, pa.ipc.open_stream(mapped) as batches:
         if "source" not in batches.schema.names:  # packed: a row is a sequence
             return rows
         for batch in batches:

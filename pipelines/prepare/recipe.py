@@ -9,6 +9,7 @@ Settings of a recipe that `--set` gives in place of what its file says.
 """
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -27,7 +28,7 @@ from pydantic import (
     model_validator,
 )
 
-from tokenmill.pipelines.core.config import Bytes, Config, FilePath, digest_of, explain
+from tokenmill.pipelines.core.config import Bytes, Config, FilePath, digest_of, explain, readable
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.measured import TOTAL
 from tokenmill.pipelines.core.options import RunOptions
@@ -37,6 +38,7 @@ from tokenmill.pipelines.core.step import STEPS, Step
 from tokenmill.pipelines.read.options import Html, Images, Limits
 from tokenmill.pipelines.tokens.options import Mix, Output, Tokenizer
 from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.roots import OURS
 from tokenmill.sizing.strict import parse_yaml
 
 
@@ -82,6 +84,7 @@ if TYPE_CHECKING:
     from tokenmill.pipelines.tokens.run import Tokenizing
 
 SHIPPED = Path(__file__).parent / "recipes"
+OURS.add(os.path.realpath(SHIPPED))
 
 
 class Recipe(Config):
@@ -264,9 +267,8 @@ def load_recipe(path: Path, settings: Mapping[str, Any] | None = None) -> Recipe
         ConfigError: the file cannot be read, is not YAML, or says something unknown or impossible.
     """
     try:
-        data = parse_yaml(path.read_text(encoding="utf-8"))
-    except OSError as e:
-        raise ConfigError(f"{path}: cannot read the recipe ({e.strerror})") from e
+        with readable(path) as f:
+            data = parse_yaml(f.read().decode())
     except (yaml.YAMLError, UnicodeDecodeError) as e:
         raise ConfigError(f"{path}: not YAML: {' '.join(str(e).split())}") from e
     except PlanError as e:

@@ -19,6 +19,7 @@ import xxhash
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.probe.cache import device_bytes, evict, fetched_since
 from tokenmill.pipelines.probe.demand import Demand
+from tokenmill.sizing.roots import held
 from tokenmill.sizing.units import format_bytes
 
 BLOCK_BYTES = 4 * 1024**2
@@ -89,7 +90,7 @@ class CheckpointFile:
 
     def _write(self, path: Path, blocks: list[bytes]) -> int:
         digest, left, i = xxhash.xxh3_64(), self.n_bytes, 0
-        with path.open("wb", buffering=0) as f:
+        with held(path.parent) as folder, Path(folder, path.name).open("wb", buffering=0) as f:
             while left:
                 block = memoryview(blocks[i % len(blocks)])[:left]
                 done = f.write(block)
@@ -165,8 +166,8 @@ def check_writable(folder: Path, wrong: str, option: str = "") -> bool:
     """
     is_new = not folder.exists()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
+        with held(folder, make=True) as known:
+            tempfile.TemporaryFile(dir=known).close()
     except OSError as e:
         raise ConfigError(f"{folder}: {wrong} ({e.strerror}); choose another{option}") from e
     return is_new

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.places import check_links
 from tokenmill.pipelines.read.arrow import BATCH, DICTIONARY, CutShortError, messages, stream_start
 from tokenmill.pipelines.read.stream import one_line
 
@@ -92,6 +93,7 @@ def open_dataset(folder: Path, split: str | None = None) -> Shards:
     Raises:
         ConfigError: no dataset is there, or one of its files is not what it should be.
     """
+    check_links(folder)
     root = _split_folder(folder, split)
     files = _files(root)
     batches: list[BatchPlace] = []

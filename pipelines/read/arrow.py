@@ -28,7 +28,7 @@ from tokenmill.pipelines.read.columns import Piece, table_columns
 from tokenmill.pipelines.read.options import Limits, Reading
 from tokenmill.pipelines.read.stream import DamagedError, one_line, outage_or
 from tokenmill.pipelines.read.table import table_batches
-from tokenmill.pipelines.storage.inputs import open_input, resolve
+from tokenmill.pipelines.storage.inputs import open_input
 
 MAGIC = b"ARROW1"
 CONTINUATION = 0xFFFFFFFF
@@ -36,6 +36,7 @@ SCHEMA, DICTIONARY, BATCH = 1, 2, 3
 # Fields of the flatbuffer table Message, by slot.
 _HEADER_TYPE, _HEADER, _BODY_LENGTH = 1, 2, 3
 _ROWS = 0  # of the table RecordBatch
+END_BYTES = 8  # of the mark behind the last message
 MAX_HEADER_BYTES = 256 * 1024**2
 
 
@@ -72,6 +73,8 @@ def messages(file: pa.NativeFile, start: int, stop: int | None = None) -> Iterat
     while start < (end if stop is None else stop):
         message = _message(file, start, end)
         if message is None:
+            if end - start > END_BYTES and stream_start(file):  # of a file it stands at the footer
+                raise CutShortError("an end before the footer", start)
             return
         yield message
         start = message.stop
@@ -152,22 +155,25 @@ def cut_arrow(file: InputFile, wanted: Input, shard_bytes: int, _: Limits) -> li
     Raises:
         InputError: not Arrow IPC ("damaged_arrow"), or as `table_columns`.
     """
-    with _open(file.path) as handle:
+    with open_input(file.path, mapped=True) as handle:
         schema = _schema(handle, file.path)
         columns = table_columns(schema, wanted, file.path)
         pieces: list[Piece] = []
         start = row = first_row = size = 0
+        damage = ""
         for message in _batches(handle, stream_start(handle)):
             if message.kind == DICTIONARY:
                 return [Piece(columns, 0, None, bytes=file.bytes)]
             start = start or message.start
             n_bytes = message.stop - message.start
+            damage = "" if n_bytes else "truncated_arrow"
             if size and size + n_bytes > shard_bytes:
                 pieces.append(Piece(columns, start, message.start, bytes=size, first_row=first_row))
                 start, first_row, size = message.start, row, 0
             size += n_bytes
             row += message.rows
-    return [*pieces, Piece(columns, start, None, bytes=size, first_row=first_row)]
+    last = Piece(columns, start, None, bytes=size, first_row=first_row, damage=damage)
+    return [*pieces, last]
 
 
 def read_arrow(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
@@ -186,12 +192,14 @@ def _record_batches(shard: SourceShard) -> Iterator[pa.RecordBatch]:
         DamagedError: after the last good one was yielded.
     """
     path = shard.paths[0]
-    with _open(path) as handle:
+    with open_input(path, mapped=True) as handle:
         try:
             schema = _schema(handle, path)
             if shard.start == 0:  # the whole file: only the stream reader takes in dictionaries
                 handle.seek(stream_start(handle))
                 yield from pa.ipc.open_stream(handle)
+                for _ in messages(handle, stream_start(handle)):  # which tell of a file cut short
+                    pass
                 return
             for message in messages(handle, shard.start, shard.stop):
                 handle.seek(message.start)
@@ -217,15 +225,6 @@ def _schema(handle: pa.NativeFile, path: str) -> pa.Schema:
     except (pa.ArrowException, OSError, EOFError) as e:
         why = f"{path}: not an Arrow IPC file or stream ({one_line(e)}); fetch or write it again"
         raise outage_or(InputError(why, cause="damaged_arrow"), e, path) from None
-
-
-def _open(path: str) -> pa.NativeFile:
-    handle = open_input(path)
-    store, where = resolve(path)
-    if store.type_name != "local" or handle.size() == 0:
-        return handle
-    handle.close()
-    return pa.memory_map(where)
 
 
 STATE = "state.json"

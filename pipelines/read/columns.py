@@ -31,13 +31,17 @@ class Columns(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A shard's part of a file, as `SourceShard` describes it."""
+    """A shard's part of a file, as `SourceShard` describes it.
+
+    damage: cause of what was met while the file was cut, which it would be otherwise without.
+    """
 
     columns: Columns
     start: int
     stop: int | None
     bytes: int
     first_row: int = 0
+    damage: str = ""
 
 
 def find_columns(names: Collection[str], wanted: Input, path: str) -> Columns:

@@ -195,13 +195,14 @@ def cut_jsonl(file: InputFile, wanted: Input, shard_bytes: int, limits: Limits) 
     """
     compression = compression_of(file.name)
     columns = _sniff(file.path, wanted, compression, limits)
-    size = file.bytes
+    size, damage = file.bytes, ""
     if compression is not None:
-        size = math.ceil(size * expansion_ratio(file.path, compression, limits))
+        ratio, damage = expansion_ratio(file.path, compression, limits)
+        size = math.ceil(size * ratio)
     n = max(1, -(-size // shard_bytes))
     starts = [i * size // n for i in range(n)]
     return [
-        Piece(columns, a, None if b == size else b, bytes=b - a)
+        Piece(columns, a, None if b == size else b, bytes=b - a, damage=damage)
         for a, b in pairwise([*starts, size])
     ]
 

@@ -87,6 +87,7 @@ def plan_inputs(
     sections = frozenset(["images"] * images + ["html"] * html)
     shards: list[SourceShard] = []
     failed: list[FailedInput] = []
+    damaged: dict[str, str] = {}
     files: list[InputFile] = []
     skipped: list[str] = []
     for index, wanted in enumerate(inputs):
@@ -99,11 +100,12 @@ def plan_inputs(
         for path in missing:
             why = f"{path}: named in {path.rpartition('/')[0]}/state.json but not there"
             failed.append(_failed(source, path, InputError(why, cause="not_found")))
-        for part in _cut(source, chosen, shard_bytes, limits):
+        for part in _cut(source, chosen, shard_bytes, limits, damaged):
             (shards if isinstance(part, SourceShard) else failed).append(part)  # type: ignore[arg-type]
     return Plan(
         shards=numbered(shards, first=sum(run.shards for run in against)),
         failed=tuple(failed),
+        damaged=damaged,
         files=tuple(files),
         skipped=tuple(skipped),
         against=tuple(against),
@@ -203,18 +205,25 @@ def _datasets(source: _Source, files: Sequence[InputFile]) -> list[SavedDataset]
 
 
 def _cut(
-    source: _Source, chosen: Sequence[_File], shard_bytes: int, limits: Limits
+    source: _Source,
+    chosen: Sequence[_File],
+    shard_bytes: int,
+    limits: Limits,
+    damaged: dict[str, str],
 ) -> Iterator[SourceShard | FailedInput]:
-    """Shards and failures of an input, in the order of its files."""
+    """Shards and failures of an input, in the order of its files.
+
+    damaged: takes up what was damaged where files were looked into, and the cause.
+    """
 
     def look(item: _File) -> list[Piece] | InputError:
-        file, cut = item.file, item.reader.cut
-        if cut is None:
-            return []
-        try:
-            return patiently(lambda: cut(file, source.wanted, shard_bytes, limits), file.path)
-        except InputError as e:
-            return e
+        """Twice where damage is met: it may have been met on the way here alone."""
+        found, damage = _looked(source, item, shard_bytes, limits)
+        if damage:
+            found, damage = _looked(source, item, shard_bytes, limits)
+        if damage and not isinstance(found, InputError):
+            damaged[item.file.path] = damage
+        return found
 
     with ThreadPoolExecutor(LOOKERS) as pool:
         looks = pool.map(look, [f for f in chosen if not f.reader.whole])
@@ -240,6 +249,20 @@ def _cut(
                 else:
                     for piece in pieces:
                         yield _shard(source, reader, [item.file], piece, item.sidecar, several)
+
+
+def _looked(
+    source: _Source, item: _File, shard_bytes: int, limits: Limits
+) -> tuple[list[Piece] | InputError, str]:
+    """A file as it is cut, or why it cannot be; and the cause of damage that was met, or ""."""
+    file, cut = item.file, item.reader.cut
+    if cut is None:
+        return [], ""
+    try:
+        found = patiently(lambda: cut(file, source.wanted, shard_bytes, limits), file.path)
+    except InputError as e:
+        return e, e.cause
+    return found, next((piece.damage for piece in found if piece.damage), "")
 
 
 def _shard(

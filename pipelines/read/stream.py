@@ -229,19 +229,22 @@ def read_blocks(
             stream.close()
 
 
-def expansion_ratio(path: str, compression: str, limits: Limits) -> float:
-    """Uncompressed bytes per compressed byte, measured on the first MiB of the file."""
+def expansion_ratio(path: str, compression: str, limits: Limits) -> tuple[float, str]:
+    """Uncompressed bytes per compressed byte, measured on the first MiB of the file.
+
+    Beside it the cause of the damage that was met there, which makes it too small, or "".
+    """
     with open_input(path) as file:
-        sample = _read(file, path, RATIO_SAMPLE_BYTES)
-    made = 0
+        sample, size = _read(file, path, RATIO_SAMPLE_BYTES), file.size()
+    made, damage = 0, ""
     try:
         for out in _DECOMPRESS[compression](iter((sample,)), limits):
             made += len(out)
             if made > RATIO_OUT_BYTES:
                 break
-    except DamagedError:
-        pass  # the sample breaks off by design; the reader reports what is really broken
-    return made / len(sample) if sample else 1.0
+    except DamagedError as e:  # the reader tells it again; a sample breaks off by design
+        damage = "" if e.cause.startswith("truncated_") and len(sample) < size else e.cause
+    return (made / len(sample) if sample else 1.0), damage
 
 
 def raw_blocks(file: pa.NativeFile, path: str) -> Iterator[bytes]:

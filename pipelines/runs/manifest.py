@@ -22,18 +22,20 @@ from typing import Any, TypeAlias
 
 from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.places import Place, is_remote
+from tokenmill.pipelines.core.places import Place, check_links, is_remote
 from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import PARTIAL, json_text, sweep_partials
 from tokenmill.pipelines.storage.inputs import OutageError
 from tokenmill.pipelines.storage.mirror import CACHE_BYTES, alone, mirrored, top_names
+from tokenmill.sizing.roots import held as held_by_name
 
 DifferentPlace: TypeAlias = tuple[str, ...]  # keys from the top of an identity to a value
 Values: TypeAlias = tuple[Any, Any]  # there and here
 
 FILES = ("inputs", "benchmarks")  # path -> size and version
-FOLLOWING = ("shards", "failed_inputs", "tokenizer")  # from files and settings, if these differ
+FAILED = "failed_inputs"  # those with damage that was met while the inputs were cut, and its cause
+FOLLOWING = ("shards", FAILED, "tokenizer")  # from files and settings, if these differ
 AGAINST = "against"  # earlier runs, told by what they hold
 FOLLOWS = {"source": "path", "short_threshold": "threshold"}  # from one beside it
 COMMANDS = {"check", "recipe", "measuring"}  # keys that tell which command made a run
@@ -60,8 +62,10 @@ def differences(
     lines = [*_settings(found, words), *_files(there, here, named=named)]
     if there.get(AGAINST) != here.get(AGAINST):
         lines.append(f"it stood {_stood(there)}, now {_stood(here)}")
+    was, now = there.get(FAILED) or {}, here.get(FAILED) or {}
+    worse = [f"{path} is damaged now ({now[path]})" for path in sorted(now.keys() - was)]
     following = [key for key in FOLLOWING if there.get(key) != here.get(key)]
-    return lines or [f"{key} differs" for key in following]
+    return lines or worse or [f"{key} differs" for key in following]
 
 
 def _leaves(there: Any, here: Any, at: DifferentPlace) -> Iterator[tuple[DifferentPlace, Values]]:
@@ -160,14 +164,35 @@ def open_run(
         write_manifest(out, {"status": RUNNING, "identity": identity})
     else:
         told = differences(found["identity"], identity, words)
-        if told:
+        healed = bool(told) and _healed(found["identity"], identity)
+        if told and not healed:
             raise ConfigError(
                 f"{out}: made by another run: {'; '.join(told[:SHOWN])}"
                 f"{f' and {len(told) - SHOWN} more' if len(told) > SHOWN else ''};"
                 " choose another --out, or delete this one"
             )
         check_layout(out, found)
+        if healed:
+            mirror.remove_folders(out, "receipts")
+            write_manifest(out, {"status": RUNNING, "identity": identity})
     return digest_of([json.dumps(identity, sort_keys=True)])
+
+
+def _healed(there: Mapping[str, Any], here: Mapping[str, Any]) -> bool:
+    """Whether all that differs comes of files with which planning met damage there, and not here.
+
+    Then the run begins anew in its directory: what it made is of another cut.
+    """
+    healed = there.get(FAILED, {}).keys() - here.get(FAILED, {}).keys()
+    rest = [
+        {
+            **{k: v for k, v in of.items() if k != "shards"},
+            "inputs": {k: v for k, v in of.get("inputs", {}).items() if k not in healed},
+            FAILED: {k: v for k, v in of.get(FAILED, {}).items() if k not in healed},
+        }
+        for of in (there, here)
+    ]
+    return bool(healed) and rest[0] == rest[1]
 
 
 def read_manifest(out: Path) -> dict[str, Any] | None:
@@ -216,11 +241,12 @@ def locked(out: Path) -> Iterator[None]:
     Raises:
         ConfigError: another run holds it, it cannot be written, or it holds other files.
     """
+    check_links(out)
     if read_manifest(out) is None:
         _usable(out)
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        lock = os.open(out / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+        with held_by_name(out, make=True) as folder:
+            lock = os.open(f"{folder}/.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
     except OSError as e:
         raise cannot_write(out, e) from e
     try:

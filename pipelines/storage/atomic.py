@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tokenmill.sizing.roots import held
+
 PARTIAL = ".partial-"
 OURS = re.compile(re.escape(PARTIAL) + "[0-9a-f]{32}$")
 
@@ -25,17 +27,17 @@ def atomic_path(path: Path) -> Iterator[Path]:
     Raises:
         OSError: the file could not be written whole; nothing is left under either name.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}{PARTIAL}{uuid.uuid4().hex}")
-    try:
-        yield partial
-        _fsync(partial)
-        os.replace(partial, path)
-        _fsync(path.parent)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
-        raise
+    with held(path.parent, make=True) as folder:
+        partial = Path(folder, f"{path.name}{PARTIAL}{uuid.uuid4().hex}")
+        try:
+            yield partial
+            _fsync(partial)
+            os.replace(partial, Path(folder, path.name))
+            _fsync(Path(folder))
+        except BaseException:
+            with contextlib.suppress(OSError):
+                partial.unlink(missing_ok=True)
+            raise
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
-from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 from pyarrow import fs
@@ -31,11 +30,13 @@ from tokenmill.pipelines.core.places import (
     READ_ATTEMPTS,
     REQUEST_TIMEOUT_S,
     check_no_credentials,
+    local_path,
     within_roots,
 )
 from tokenmill.pipelines.core.shard import InputFile
 from tokenmill.pipelines.storage.aws import arrow_settings
 from tokenmill.pipelines.storage.stores import STORES, name_of, reached
+from tokenmill.sizing.roots import held
 
 WILD = re.compile(r"[*?\[]")
 # What Hadoop, Spark, Delta and Databricks leave beside the data. Not every name with an
@@ -55,11 +56,10 @@ def resolve(path: str) -> tuple[fs.FileSystem, str]:
         ConfigError: the path holds credentials.
         ConfigError: the roots do not allow it, see `pipelines.core.places`.
     """
-    scheme, separator, rest = within_roots(path).partition("://")
-    if not separator:
-        return fs.LocalFileSystem(), os.path.abspath(os.path.expanduser(path))
-    if scheme == "file":
-        return fs.LocalFileSystem(), os.path.abspath(unquote(urlsplit(path).path))
+    local = local_path(within_roots(path))
+    if local is not None:
+        return fs.LocalFileSystem(), local
+    scheme, _, rest = path.partition("://")
     if scheme == "s3":
         check_no_credentials(path)
         bucket, _, key = rest.partition("/")
@@ -118,8 +118,10 @@ def files_among(paths: Sequence[str]) -> list[InputFile]:
     ]
 
 
-def open_input(path: str) -> pa.NativeFile:
+def open_input(path: str, *, mapped: bool = False) -> pa.NativeFile:
     """Open a file for reading and seeking.
+
+    mapped: into memory, where it lies on this machine and holds anything.
 
     Raises:
         InputError: it is not there or may not be read.
@@ -127,7 +129,11 @@ def open_input(path: str) -> pa.NativeFile:
     """
     store, where = resolve(path)
     try:
-        return store.open_input_file(where)
+        if not isinstance(store, fs.LocalFileSystem):
+            return store.open_input_file(where)
+        with held(where) as name:
+            file = store.open_input_file(name)
+            return pa.memory_map(name) if mapped and file.size() else file
     except OSError as e:
         raise translated(e, path) from None
 
@@ -251,7 +257,10 @@ def _entries(store: fs.FileSystem, folder: str) -> list[fs.FileInfo]:
 
     Raises:
         InputError: a name is not UTF-8, which Arrow cannot open (cause "name_not_utf8").
+        ConfigError: a link led here, and out of the roots.
     """
+    if isinstance(store, fs.LocalFileSystem):
+        within_roots(folder)
     selector = fs.FileSelector(folder, allow_not_found=True)
     try:
         entries = sorted(store.get_file_info(selector), key=lambda e: str(e.path))

@@ -32,10 +32,11 @@ from typing import TYPE_CHECKING, Any
 import xxhash
 
 from tokenmill.pipelines.core.errors import ConfigError, TokenmillError
-from tokenmill.pipelines.core.places import Place, is_remote, place
+from tokenmill.pipelines.core.places import Place, check_links, is_remote, place, within_roots
 from tokenmill.pipelines.storage import atomic
 from tokenmill.pipelines.storage.atomic import PARTIAL
 from tokenmill.pipelines.storage.aws import optional
+from tokenmill.sizing.roots import OURS, held
 
 CACHE_BYTES = 16 * 1024**3
 SWEEP_FRAC = 1 / 8  # of the bound, that is added before files go: so much less is left then
@@ -201,7 +202,9 @@ def present(path: Path) -> Path:
         FileNotFoundError: there is no such file.
     """
     mirror = of(path)
-    if mirror is not None and not mirror.cache.touch(path):
+    if mirror is None:
+        within_roots(str(path))
+    elif not mirror.cache.touch(path):
         with mirror.cache.adding(path) as partial:
             if partial is not None:
                 mirror.store.fetch(mirror.name(path), partial)
@@ -216,7 +219,8 @@ def read_bytes(path: Path) -> bytes:
     """
     mirror = of(path)
     if mirror is None:
-        return path.read_bytes()
+        with held(path) as known:
+            return Path(known).read_bytes()
     found = mirror.store.get(mirror.name(path))
     if found is None:
         raise FileNotFoundError(address(path))
@@ -328,7 +332,8 @@ def remove(paths: Iterable[Path]) -> None:
         mirror.delete(mirror.name(path) for path in wanted)
         return
     for path in wanted:
-        path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError), held(path.parent) as folder:
+            Path(folder, path.name).unlink()
 
 
 def remove_folders(out: Path, pattern: str) -> None:
@@ -393,6 +398,7 @@ def mirrored(
             yield folder
     finally:
         mirrors.pop(folder, None)
+        OURS.discard(os.path.realpath(folder))
         shutil.rmtree(folder, ignore_errors=True)
         with suppress(OSError):
             of_run.rmdir()
@@ -402,6 +408,7 @@ def mirrored(
 def viewed(out: Place) -> Iterator[Path]:
     """A run directory to be read, wherever it lies; of one on an object store a folder."""
     if not is_remote(out):
+        check_links(Path(out))
         yield Path(out)
         return
     temporary = tempfile.TemporaryDirectory(prefix="tokenmill-view-")
@@ -442,6 +449,7 @@ def join(folder: Path, remote: str, most_bytes: int = CACHE_BYTES) -> Mirror:
             f"{folder}: cannot hold files of {remote} ({e.strerror}); name a folder that can be"
             " made on every machine, as run.scratch"
         ) from e
+    OURS.add(os.path.realpath(folder))
     return mirrors.setdefault(folder, Mirror(folder, remote, most_bytes))
 
 

@@ -1,6 +1,5 @@
 """How documents become a dataset: settings of the tokenizer, of the dataset and of a mixture."""
 
-import os
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, TypeAlias
@@ -12,22 +11,17 @@ from pydantic import (
 )
 
 from tokenmill.pipelines.core.config import Bytes, Config
-from tokenmill.pipelines.core.places import within_roots
+from tokenmill.pipelines.core.places import file_or_model
 from tokenmill.sizing.units import parse_count
 
 MOST_COPIES = 1_000_000  # of a document, in all epochs: of an input too, by its weight
 IdType = Literal["auto", "uint16", "uint32", "int32"]
 
 
-def _absolute_if_file(path: str) -> str:
-    """A hub id stays as it is; a file is named wholly, so that a run can be looked at later."""
-    return within_roots(os.path.abspath(path)) if os.path.isfile(path) else path
-
-
 class Tokenizer(Config):
     """Which tokenizer, and what stands around a document.
 
-    path: a `tokenizer.json`, the id of a model on the Hugging Face hub, one of OpenAI's
+    path: a `tokenizer.json`, the id of a model on the hub, OWNER/NAME, one of OpenAI's
         `.tiktoken` files, GPT-2's `vocab.bpe`, or a SentencePiece `.model`.
     eos, bos: append or prepend the end- or start-of-document token: true for the one the
         vocabulary has by a common name, a string for that very token, false for none.
@@ -37,7 +31,7 @@ class Tokenizer(Config):
         file belongs to, for everything.
     """
 
-    path: Annotated[str, AfterValidator(_absolute_if_file)]
+    path: Annotated[str, AfterValidator(file_or_model)]
     eos: bool | str = True
     bos: bool | str = False
     special_tokens_in_text: Literal["plain", "id"] = "plain"

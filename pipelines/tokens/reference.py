@@ -21,7 +21,9 @@ from typing import Any, NamedTuple, TypeAlias
 import tokenizers
 from tokenizers import Regex, decoders, models, pre_tokenizers
 
+from tokenmill.pipelines.core.config import readable
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.sizing.roots import held
 
 _CONTRACTION = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _R50K = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
@@ -91,7 +93,9 @@ def read_tiktoken(path: Path) -> tokenizers.Tokenizer:
 
 def _read_ranks(path: Path) -> dict[bytes, int]:
     ranks: dict[bytes, int] = {}
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+    with readable(path) as f:
+        data = f.read()
+    for number, line in enumerate(data.splitlines(), 1):
         try:
             token, rank = line.split()
             ranks[base64.b64decode(token, validate=True)] = int(rank)
@@ -161,7 +165,8 @@ def _open_file(path: Path) -> tokenizers.Tokenizer:
     if path.name == "vocab.bpe" or path.name == "merges.txt":
         return _read_gpt2_pair(path)
     try:
-        return tokenizers.Tokenizer.from_file(str(path))
+        with held(path) as name:
+            return tokenizers.Tokenizer.from_file(name)
     except Exception as e:  # the library raises no narrower one
         raise ConfigError(f"{path}: not a tokenizer.json ({e})") from e
 
@@ -173,7 +178,8 @@ def _read_gpt2_pair(merges: Path) -> tokenizers.Tokenizer:
     if vocab is None:
         raise ConfigError(f"{merges}: no encoder.json or vocab.json beside it; put it there")
     try:
-        model = models.BPE.from_file(str(vocab), str(merges))
+        with held(vocab) as vocab_name, held(merges) as merges_name:
+            model = models.BPE.from_file(vocab_name, merges_name)
     except Exception as e:  # the library raises no narrower one
         raise ConfigError(f"{merges}: not a vocabulary in GPT-2's format ({e})") from e
     made = tokenizers.Tokenizer(model)
@@ -232,7 +238,8 @@ class SentencePieceReference:
             raise ConfigError(
                 f"{path}: needs the sentencepiece library; pip install 'tokenmill[sentencepiece]'"
             ) from e
-        data = Path(path).read_bytes()
+        with readable(Path(path)) as f:
+            data = f.read()
         self.name = f"sentencepiece {sentencepiece.__version__}"
         self._model: Any = sentencepiece.SentencePieceProcessor()
         try:

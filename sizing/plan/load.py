@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from tokenmill.sizing.errors import PlanError, explain
 from tokenmill.sizing.plan.plan import Plan
+from tokenmill.sizing.roots import held
 from tokenmill.sizing.strict import parse_yaml
 from tokenmill.sizing.tables.row import OF_THE_PLAN, Row
 from tokenmill.sizing.tables.shipped import ACCELERATORS, TIERS
@@ -31,7 +32,8 @@ def load_plan(path: Path | None, *, changes: Mapping[str, Any] | None = None) ->
     if path is None:
         return parse_plan("", where="plan", changes=changes)
     try:
-        text = path.read_text(encoding="utf-8")
+        with held(path) as name:
+            text = Path(name).read_text(encoding="utf-8")
     except OSError as e:
         raise PlanError(f"{path}: cannot read the plan ({e.strerror})") from e
     except UnicodeDecodeError as e:

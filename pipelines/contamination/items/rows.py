@@ -32,7 +32,7 @@ from pyarrow import fs
 
 from tokenmill.pipelines.contamination.items.spec import Benchmark
 from tokenmill.pipelines.core.errors import ConfigError, InputError
-from tokenmill.pipelines.core.places import FILES
+from tokenmill.pipelines.core.places import FILES, within_roots
 from tokenmill.pipelines.core.shard import InputFile
 from tokenmill.pipelines.storage.inputs import expand, is_outage, open_input, resolve
 
@@ -123,7 +123,7 @@ def read_rows(path: str) -> list[Row]:
         OSError: the store cannot be reached, or a file is damaged.
     """
     if is_hub(path):
-        return one_a_question(hub_rows(parse_hub(path)))
+        return one_a_question(hub_rows(parse_hub(within_roots(path))))
     store, where = resolve(path)
     kind = store.get_file_info(where).type
     if kind == fs.FileType.File:

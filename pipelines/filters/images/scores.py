@@ -33,6 +33,7 @@ from tokenmill.pipelines.core.step import (
 from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
 from tokenmill.pipelines.filters.images.keys import Keys, has_key, image_keys, text_keys
 from tokenmill.pipelines.read.images.nodes import owners_of
+from tokenmill.sizing.roots import held
 
 
 class Scored(PinnedFile):
@@ -57,7 +58,8 @@ class Scored(PinnedFile):
     def look(cls, path: Path, settings: dict[str, Any]) -> None:
         key = settings.get("by", cls.model_fields["by"].default)
         try:
-            there = pq.read_schema(path).names
+            with held(path) as name:
+                there = pq.read_schema(name).names
         except (pa.ArrowException, OSError) as e:
             raise ConfigError(f"{path}: not a Parquet file of scores: {e}") from e
         limits = (settings.get(name) for name in ("least", "most"))
@@ -106,7 +108,8 @@ def load(scored: Scored, by: str) -> Scores:
     """
     path = scored.checked()
     columns = list(dict.fromkeys([by, *scored.most, *scored.least]))
-    table = pq.read_table(path, columns=columns).combine_chunks()
+    with held(path) as name:
+        table = pq.read_table(name, columns=columns).combine_chunks()
     keys = _keys(table[by].combine_chunks(), by, path)
     order = np.argsort(_sortable(keys), kind="stable")
     keys = keys[order]

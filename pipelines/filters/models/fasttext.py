@@ -21,6 +21,7 @@ import pyarrow as pa
 from tokenmill.dedup.arrays import F64
 from tokenmill.pipelines.core.config import readable
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.sizing.roots import held
 
 MAGIC = struct.pack("<i", 793712314)
 VERSIONS = (11, 12)
@@ -51,7 +52,7 @@ def check_fasttext(path: Path) -> tuple[str, ...]:
         ConfigError: it is damaged, of another version, or classifies nothing.
     """
     try:
-        with path.open("rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        with readable(path) as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as data:
             labels = _walk(data, os.fstat(f.fileno()).st_size)
     except (_CutError, UnicodeDecodeError) as e:
         raise ConfigError(f"{path}: not a whole fastText model ({e}); copy it again") from e
@@ -194,6 +195,7 @@ def _loaded(path: Path) -> Any:
     import fasttext  # optional
 
     try:
-        return fasttext.load_model(str(path))
+        with held(path) as name:
+            return fasttext.load_model(name)
     except (ValueError, MemoryError, RuntimeError) as e:
         raise ConfigError(f"{path}: fastText cannot read it: {e}") from e

@@ -18,9 +18,11 @@ import numpy as np
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import F64
+from tokenmill.pipelines.core.config import readable
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.filters.models.model import DECIMALS
 from tokenmill.pipelines.filters.models.text import normalize
+from tokenmill.sizing.roots import held
 
 LIBRARY, PIECES = "kenlm", "sentencepiece"  # modules
 BINARY = b"mmap lm http://kheafield.com/code format version"
@@ -88,7 +90,8 @@ def load_kenlm(path: Path) -> Any:
     config.show_progress = False
     config.arpa_complain = kenlm.ARPALoadComplain.NONE
     try:
-        return kenlm.Model(str(path), config)
+        with held(path) as name:
+            return kenlm.Model(name, config)
     except (OSError, MemoryError) as e:
         raise ConfigError(f"{path}: KenLM cannot read it ({e}); copy it again") from e
 
@@ -105,6 +108,7 @@ def load_pieces(path: Path) -> Any:
     import sentencepiece  # optional
 
     try:
-        return sentencepiece.SentencePieceProcessor(model_proto=path.read_bytes())
-    except (OSError, RuntimeError) as e:
+        with readable(path) as f:
+            return sentencepiece.SentencePieceProcessor(model_proto=f.read())
+    except RuntimeError as e:
         raise ConfigError(f"{path}: not a SentencePiece model ({e})") from e

@@ -34,6 +34,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.filters.kernels import ngrams as kernels
 from tokenmill.pipelines.filters.models.text import FIRST_WORD, LineWords, Vocabulary, blocks
 from tokenmill.pipelines.storage.atomic import atomic_path
+from tokenmill.sizing.roots import held
 
 ORDERS = range(2, 7)
 MOST_WORDS = 1 << 22  # of a vocabulary
@@ -250,7 +251,7 @@ def _check_cutoffs(cutoffs: Any) -> None:
 
 
 def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
-    with zipfile.ZipFile(path) as members:
+    with held(path) as name, zipfile.ZipFile(name) as members:
         found = {m.filename.removesuffix(".npy"): m for m in members.infolist()}
         if set(found) != set(ARRAYS) or len(members.infolist()) != len(ARRAYS):
             raise ConfigError(

@@ -37,6 +37,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.filters.kernels import quality as kernels
 from tokenmill.pipelines.filters.models.model import DAMAGE
 from tokenmill.pipelines.storage.atomic import atomic_path
+from tokenmill.sizing.roots import held
 
 BLOCK_BYTES = 1 << 18  # of text at a time: its letters and words stay in the second-level cache
 MOST_FEATURES = 1 << 24
@@ -188,14 +189,14 @@ def load_model(path: Path) -> LinearModel:
 
 
 def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
-    with zipfile.ZipFile(path) as members:
+    with held(path) as name, zipfile.ZipFile(name) as members:
         unpacked = sum(member.file_size for member in members.infolist())
         if unpacked > MOST_BYTES:
             raise ConfigError(
                 f"{path}: not a quality model: unpacks to {unpacked:,} bytes, the largest has"
                 f" {MOST_BYTES:,}"
             )
-    with np.load(path, allow_pickle=False) as file:
+    with held(path) as name, np.load(name, allow_pickle=False) as file:
         if set(file.files) != ARRAYS:
             raise ConfigError(
                 f"{path}: not a quality model, which has {', '.join(sorted(ARRAYS))};"

@@ -27,6 +27,7 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import unquote_to_bytes
@@ -54,6 +55,7 @@ from tokenmill.pipelines.read.images.facts import Facts, image_facts, lies, too_
 from tokenmill.pipelines.read.images.nodes import BREAK, without_places
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.storage.inputs import resolve, translated
+from tokenmill.sizing.roots import held
 
 WITH_DOCUMENT = "document_failed"  # the cause of an image whose document could not be read
 
@@ -266,7 +268,8 @@ class Folder:
         path = f"{self._root}{name}"
         try:
             store, where = resolve(path)
-            if isinstance(store, fs.LocalFileSystem) and not self._holds(where):
+            is_here = isinstance(store, fs.LocalFileSystem)
+            if is_here and not self._holds(where):
                 return Lost("outside_input", f"{shown} is a link that leaves the input's folder")
             info = store.get_file_info(where)
             if info.type != fs.FileType.File:
@@ -275,7 +278,8 @@ class Folder:
             if info.size > self._options.max_bytes:
                 lost = too_large(info.size, self._options)
                 return Lost(lost.cause, f"{shown}: {lost.detail}", info.size)
-            with store.open_input_file(where) as file:
+            name_held = held(where, within=self._real_root) if is_here else nullcontext(where)
+            with name_held as known, store.open_input_file(known) as file:
                 return unsigned(file.read_buffer())
         except ValueError as e:  # a name that no file system takes
             return Lost("not_found", f"{shown}: {e}")

@@ -61,7 +61,7 @@ def cut_warc(file: InputFile, *, shard_bytes: int, limits: Limits) -> list[Piece
         return _cut_plain(file, shard_bytes, limits)
     if packing == "lz4":
         return [Piece(_COLUMNS, 0, None, bytes=file.bytes)]
-    ratio = expansion_ratio(file.path, packing, limits)
+    ratio, damage = expansion_ratio(file.path, packing, limits)
     size = int(file.bytes * ratio)
     n = max(size // shard_bytes, 1)
     starts = [0]
@@ -71,7 +71,7 @@ def cut_warc(file: InputFile, *, shard_bytes: int, limits: Limits) -> list[Piece
             find = partial(_member_from, file.path, packing, nominal, limits)
             begin = patiently(find, file.path)  # a file has hundreds of cuts: not all of them anew
             starts += [begin] if begin is not None and begin > starts[-1] else []
-    return _pieces(starts, file.bytes, ratio)
+    return _pieces(starts, file.bytes, ratio, damage)
 
 
 def _check(path: str, packing: str | None, limits: Limits) -> None:
@@ -104,9 +104,9 @@ def _cut_plain(file: InputFile, shard_bytes: int, limits: Limits) -> list[Piece]
     return _pieces(starts, file.bytes, 1.0)
 
 
-def _pieces(starts: list[int], size: int, ratio: float) -> list[Piece]:
+def _pieces(starts: list[int], size: int, ratio: float, damage: str = "") -> list[Piece]:
     return [
-        Piece(_COLUMNS, a, None if b == size else b, bytes=int((b - a) * ratio))
+        Piece(_COLUMNS, a, None if b == size else b, bytes=int((b - a) * ratio), damage=damage)
         for a, b in pairwise([*starts, size])
     ]
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -9,21 +10,26 @@ import pyarrow as pa
 import pytest
 
 from tokenmill.pipelines.contamination.check import Check
-from tokenmill.pipelines.core.config import Config, FilePath
+from tokenmill.pipelines.contamination.items.rows import read_rows
+from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions, Slurm
 from tokenmill.pipelines.core.places import (
     ADDRESSES,
     VARIABLE,
+    file_or_model,
+    file_or_name,
     folder_here,
     place,
-    roots_of,
     within_roots,
 )
 from tokenmill.pipelines.core.step import STEPS
+from tokenmill.pipelines.filters.bad_words import WordFile
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.prepare.recipe import Recipe, load_recipe, make_recipe
-from tokenmill.pipelines.storage.inputs import expand
+from tokenmill.pipelines.storage.inputs import expand, open_input
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.roots import roots_of
 
 # fields of text that name no file: columns, words, tokens, names, addresses
 NO_PATHS = {
@@ -55,8 +61,8 @@ NO_PATHS = {
     "UrlFilter": {"domains", "urls", "words", "soft_words", "subwords"},
     "WordFile": {"sha256"},
 }
-PATHS = {"Tokenizer": {"path"}}  # or an id on the hub: checked where it is a file
-FILE_PATH = set(get_args(FilePath)[1:])
+# what holds the text of a field, a parameter or an option to the roots
+DOORS = {within_roots, file_or_model, file_or_name}
 
 
 @pytest.fixture
@@ -127,6 +133,8 @@ def test_what_does_not_is_refused_with_its_name_and_the_roots(data, tmp_path, pa
         "a/b?c",
         "a%2F/b",
         "a\n/b",
+        "a/b/..",
+        "a/b/../c",
     ],
 )
 def test_a_set_of_the_hub_has_a_name_and_no_path(data, name, monkeypatch):
@@ -137,18 +145,21 @@ def test_a_set_of_the_hub_has_a_name_and_no_path(data, name, monkeypatch):
             within_roots(f"hf://{name}")
 
 
-def test_a_folder_called_as_a_set_of_the_hub_is_a_path(data, tmp_path, monkeypatch):
+def test_a_folder_called_as_a_set_of_the_hub_is_not_read_in_its_place(data, monkeypatch):
     """The library that reads sets takes it before it asks the hub."""
-    (tmp_path / "owner" / "name").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigError, match="hf://owner/name/test: lies outside of"):
-        within_roots("hf://owner/name/test")
-    (data / "owner").symlink_to(tmp_path / "owner")
+    (data / "owner" / "name").mkdir(parents=True)
     monkeypatch.chdir(data)
-    with pytest.raises(ConfigError, match="it leads to"):
-        within_roots("hf://owner/name")
-    (data / "own" / "name").mkdir(parents=True)
-    assert within_roots("hf://own/name")
+    for of in (within_roots, read_rows):
+        with pytest.raises(ConfigError, match="hf://owner/name/test: a folder owner/name lies"):
+            of("hf://owner/name/test")
+    monkeypatch.delenv(VARIABLE)
+    assert within_roots("hf://owner/name/test")
+
+
+@pytest.mark.parametrize("name", ["gpt2", "a/b/..", "../b", "/etc/passwd", "a/b/c", "a//b"])
+def test_a_tokenizer_is_a_file_or_has_a_name_on_the_hub(data, name):
+    with pytest.raises(ConfigError, match=r"which is OWNER/NAME|lies outside of"):
+        recipe(data, tokenizer={"path": name})
 
 
 @pytest.mark.parametrize("take", [place, folder_here])
@@ -157,12 +168,34 @@ def test_a_folder_called_as_a_set_of_the_hub_is_a_path(data, tmp_path, monkeypat
 def test_an_address_that_nothing_can_be_written_to_is_refused(take, scheme, slashes):
     text = f"{scheme}:{slashes}bucket/run"
     if (scheme, slashes) == ("file", "///"):
-        assert take(text) == Path("/bucket/run")
+        assert take(text) == Path("/bucket/run") == take("file://localhost/bucket/run")
     elif (scheme, slashes[:2], take) == ("s3", "//", place):
         assert take(text.replace("///", "//")) == "s3://bucket/run"
     else:
         with pytest.raises(ConfigError, match=scheme):
             take(text)
+
+
+@pytest.mark.parametrize("of", [within_roots, place, folder_here, expand, open_input])
+@pytest.mark.parametrize("roots", [True, False])
+def test_a_file_of_another_machine_is_not_looked_for_here(data, of, roots, monkeypatch):
+    if not roots:
+        monkeypatch.delenv(VARIABLE)
+    for host in ("elsewhere", "10.0.0.1:80", "LOCALHOST.example", "%2e"):
+        with pytest.raises(ConfigError, match=f"'{host}' is another machine; write file:///path"):
+            of(f"file://{host}{data}/a.jsonl")
+    assert of(f"file://localhost{data}/a.jsonl")
+
+
+def test_what_can_be_here_only_is_a_path_however_it_is_written(data):
+    (data / "words.txt").write_text("word\n")
+    words = WordFile(file=f"file://{data}/words.txt")
+    assert words.file == str(data / "words.txt")
+    assert words.words() == ["word", ""]
+    assert RunOptions(scratch=f"file://localhost{data}/x").scratch == str(data / "x")
+    for of in (lambda path: WordFile(file=path), lambda path: RunOptions(scratch=path)):
+        with pytest.raises(ValueError, match="only inputs and runs of prepare can be on s3://"):
+            of("s3://corpora/2026/x")
 
 
 def test_a_path_of_this_machine_is_no_address(tmp_path):
@@ -171,8 +204,6 @@ def test_a_path_of_this_machine_is_no_address(tmp_path):
 
 
 def test_a_link_that_a_pattern_finds_leads_nowhere_else(data, tmp_path):
-    from tokenmill.pipelines.storage.inputs import open_input
-
     (data / "b.jsonl").symlink_to(tmp_path / "secret.jsonl")
     names = [f.path for f in expand(str(data / "*.jsonl"))]
     with pytest.raises(ConfigError, match=r"b\.jsonl: lies outside of"):
@@ -216,10 +247,9 @@ def test_each_path_of_a_recipe_is_held_against_them(data, changes, place):
 def test_a_new_field_of_text_is_a_path_or_is_known_to_be_none():
     for model in models():
         for name, field in model.model_fields.items():
-            if is_text(field.annotation) and not is_file_path(field):
-                known = NO_PATHS.get(model.__name__, set()) | PATHS.get(model.__name__, set())
+            if not is_behind_the_door(field.annotation, field.metadata):
+                known = NO_PATHS.get(model.__name__, set())
                 assert name in known, f"{model.__name__}.{name}: make it a FilePath, or list it"
-            assert Path not in kinds(field.annotation), f"{model.__name__}.{name}: use FilePath"
 
 
 def models() -> set[type[Config]]:
@@ -241,13 +271,19 @@ def kinds(annotation: Any) -> list[Any]:
 
 
 def is_text(annotation: Any) -> bool:
-    return bool({str, object, Any} & {k for k in kinds(annotation) if isinstance(k, type)})
+    return bool({str, object, Any, Path} & {k for k in kinds(annotation) if isinstance(k, type)})
 
 
-def is_file_path(field: Any) -> bool:
-    """Whether all its text is checked: it is a FilePath, alone or in a list."""
-    metadata = [*field.metadata, *(m for k in get_args(field.annotation) for m in get_args(k)[1:])]
-    return any(m in FILE_PATH for m in metadata if m.__hash__ is not None)
+def is_behind_the_door(annotation: Any, metadata: Iterable[Any] = ()) -> bool:
+    """Whether all its text is checked, alone or in a list."""
+    if any(getattr(m, "func", None) in DOORS for m in metadata):
+        return True
+    if annotation in (dict[str, Any], dict[str, Any] | None):  # settings, which have a model
+        return True
+    inner = get_args(annotation)
+    if hasattr(annotation, "__metadata__"):
+        return is_behind_the_door(inner[0], annotation.__metadata__)
+    return all(is_behind_the_door(k) for k in inner) if inner else not is_text(annotation)
 
 
 def test_without_the_variable_any_path_will_do(monkeypatch):
@@ -265,7 +301,7 @@ def test_without_the_variable_any_path_will_do(monkeypatch):
     ],
 )
 def test_roots_that_say_nothing_are_refused(value, told):
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(PlanError, match=told):
         roots_of(value)
 
 

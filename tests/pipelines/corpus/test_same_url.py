@@ -122,7 +122,11 @@ def test_a_step_comes_back_from_the_identity_of_its_run(settings):
 
 
 def recipe(step, **more):
-    data = {"inputs": [{"path": "a"}], "tokenizer": {"path": "gpt2"}, "steps": [{"same_url": step}]}
+    data = {
+        "inputs": [{"path": "a"}],
+        "tokenizer": {"path": "a/b"},
+        "steps": [{"same_url": step}],
+    }
     return make_recipe({**data, **more}, where="r.yaml")
 
 

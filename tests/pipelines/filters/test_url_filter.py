@@ -128,7 +128,7 @@ def recipe(step):
             "name": "r",
             "inputs": [{"path": "a.jsonl"}],
             "steps": [{"url_filter": step}],
-            "tokenizer": {"path": "gpt2"},
+            "tokenizer": {"path": "a/b"},
         },
         where="r.yaml",
     )

@@ -181,6 +181,21 @@ def test_an_arrow_file_cut_between_batches_still_lacks_its_footer(tmp_path):
         assert got.reasons == ["truncated_arrow"]
 
 
+@pytest.mark.parametrize("mark", [b"\xff" * 4 + b"\0" * 4, b"\0" * 8])
+@pytest.mark.parametrize("shard_bytes", [1, 1_000_000])
+@pytest.mark.parametrize("more", [{}, {"kind": pa.array(["a"] * 100).dictionary_encode()}])
+def test_an_arrow_file_that_ends_before_its_footer_was_cut_short(tmp_path, mark, shard_bytes, more):
+    path = write(tmp_path / "d.arrow", pa.table({"text": TEXTS, **more}))
+    with pa.OSFile(str(path)) as file:
+        batches = [m for m in ipc.messages(file, 8) if m.kind == ipc.BATCH]
+    data = bytearray(path.read_bytes())
+    data[batches[4].start : batches[4].start + 8] = mark
+    path.write_bytes(data)
+    got = read_all(path, shard_bytes=shard_bytes)
+    assert got.texts == TEXTS[:40]
+    assert got.reasons == ["truncated_arrow"]
+
+
 @both
 def test_batches_of_long_texts_are_bounded_by_bytes(tmp_path, name):
     texts = [f"{i} " * (250_000 // len(f"{i} ")) for i in range(100)]
