@@ -98,8 +98,26 @@ def _prepare(prepare: argparse.ArgumentParser) -> None:
         "plan file, or the name of an example that ships: tell what storage it takes to train on"
         " the dataset, and write requirements.md, .html and .json into the run directory"
     )
-    _options(prepare, ("estimate", str, "PATH", estimate), ("plan", str, "PATH", plan))
+    log = (
+        "write a line of JSON for each work and phase, behind what the file has; - is stderr, in"
+        " place of progress"
+    )
+    _options(
+        prepare,
+        ("estimate", str, "PATH", estimate),
+        ("plan", str, "PATH", plan),
+        ("log-json", str, "FILE", log),
+    )
     _flags(prepare, ("dry-run", "show inputs, shards, steps and disk; write nothing"))
+
+
+def _status(status: argparse.ArgumentParser) -> None:
+    status.description = (
+        "Tell how far a run is: from what lies in its directory, so that it may be asked from any"
+        " machine that reads it, whoever works on it. Exit code 0 is finished, 3 finished but for"
+        " inputs or shards that failed, 1 not finished."
+    )
+    status.add_argument("run", help="run directory, or s3://bucket/run")
 
 
 def _measure(measure: argparse.ArgumentParser) -> None:
@@ -357,6 +375,7 @@ def _steps(steps: argparse.ArgumentParser) -> None:
 COMMANDS = {
     "demo": ("the whole job on real text found on this machine", _demo),
     "prepare": ("ingest, filter, deduplicate, tokenize to Arrow", _prepare),
+    "status": ("how far a run is, and what failed, from any machine", _status),
     "measure": ("predict a run of a recipe before it is made", _measure),
     "contamination": (
         "which benchmark items a corpus holds, and in which documents",

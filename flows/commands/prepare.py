@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         "settings": settings or None,
         "plan": args.plan,
     }
-    report = prepared(asked, shown, quiet=args.json)
+    report = prepared(asked, shown, quiet=args.json, log=args.log_json)
     is_sized = args.plan is not None and report.total.tokens
     sheet = size_run(args.plan, out) if is_sized else None
     rows = compare(found[1], report, workers=workers) if found else []
@@ -88,9 +88,13 @@ def estimate_for(recipe: Recipe, args: argparse.Namespace) -> "tuple[Path, Estim
     return find_estimate(recipe, beside)
 
 
-def prepared(asked: Asked[Recipe, Place], shown: dict[str, Any], *, quiet: bool) -> "Report":
+def prepared(
+    asked: Asked[Recipe, Place], shown: dict[str, Any], *, quiet: bool, log: str | None = None
+) -> "Report":
     """The report of a run, which is made unless it was before; see `result_of`."""
     from tokenmill.pipelines.prepare.report.model import Report
 
     report: Report | None = asked.report
-    return report or Report.model_validate(result_of("prepare", asked, shown, quiet=quiet))
+    if report is not None:
+        return report
+    return Report.model_validate(result_of("prepare", asked, shown, quiet=quiet, log=log))

@@ -14,7 +14,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from pydantic import Field
 
@@ -31,10 +31,12 @@ from tokenmill.pipelines.runs.receipt import (
     WorkId,
     file_entry,
     no_facts,
+    note_failure,
     publish_files,
     save_receipt,
     valid_receipt,
 )
+from tokenmill.pipelines.runs.standing import STANDING, Coming, Standing, begin
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.inputs import PAUSES_S, is_outage, stop_if_gone
 from tokenmill.pipelines.storage.mirror import join_run
@@ -93,13 +95,6 @@ class Outcome:
     receipt: Receipt[Any] | None = None
     error: BaseException | None = None
     fresh: bool = False
-
-
-class Coming(NamedTuple):
-    """A stage of a run that is to come.  cost: CPU time, in a unit that all its stages share."""
-
-    name: str
-    cost: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,23 +195,28 @@ def drive(job: Job, running: Phases[T], execute: Execute) -> T:
     packed.
     """
     kept: dict[str, list[str]] = defaultdict(list)
-    phase = next(running)
+    phase, standing = next(running), Standing()
     while True:
-        outcomes, names = _run(job, phase, execute)
+        outcomes, names = _run(job, phase, execute, standing)
         kept[phase.works[0].step] += names
         try:
             phase = running.send(outcomes)
         except StopIteration as end:
             sweep_receipts(job.out, kept)
+            mirror.remove([job.out / "receipts" / STANDING])
             finished: T = end.value
             return finished
 
 
-def _run(job: Job, phase: Phase[Any], execute: Execute) -> tuple[list[Outcome], list[str]]:
+def _run(
+    job: Job, phase: Phase[Any], execute: Execute, standing: Standing
+) -> tuple[list[Outcome], list[str]]:
     """How the works of a phase ended, in order, and the names of the files of their receipts."""
     found = find_receipts(job.out, phase.works)
     left = tuple(work for work in phase.works if work.key not in found.receipts)
-    made = execute(job, replace(phase, works=left, done=tuple(found.receipts.values())))
+    todo = replace(phase, works=left, done=tuple(found.receipts.values()))
+    begin(job.out, standing, todo)
+    made = execute(job, todo)
     ended = {outcome.work.key: outcome for outcome in made} | {
         work.key: Outcome(work=work, receipt=found.receipts[work.key])
         for work in phase.works
@@ -224,6 +224,9 @@ def _run(job: Job, phase: Phase[Any], execute: Execute) -> tuple[list[Outcome], 
     }
     outcomes = [ended[work.key] for work in phase.works if work.key in ended]
     receipts = {o.work.key: o.receipt for o in outcomes if o.receipt is not None}
+    for outcome in outcomes:
+        standing.advance(outcome)
+    standing.end()
     return outcomes, pack_receipts(job.out, phase.works, receipts, found)
 
 
@@ -240,6 +243,7 @@ def attempt(job: Job, work: Work[Any]) -> Outcome:
         except Exception as e:  # noqa: BLE001 - whatever one shard meets, the others go on
             stop_if_hopeless(job, e)
             if not is_outage(e) or not pauses:
+                note_failure(job.out, work, line_of(e))
                 return Outcome(work=work, error=e)
             stop_if_gone(e)
             time.sleep(pauses.pop(0) * random.uniform(0.5, 1.0))  # not all workers at once
@@ -264,7 +268,7 @@ def do_phase(phase: Phase[F], finished: Finished) -> Phases[dict[str, Receipt[F]
         else:
             finished.failures.append(
                 FailedShard(
-                    step=outcome.work.step, key=outcome.work.key, error=_line(outcome.error)
+                    step=outcome.work.step, key=outcome.work.key, error=line_of(outcome.error)
                 )
             )
     finished.receipts += [made[w.key] for w in phase.works if w.key in made]
@@ -277,5 +281,6 @@ def do_one(work: Work[F], finished: Finished) -> Phases[Receipt[F]]:
     return (yield from do_phase(phase, finished))[work.key]
 
 
-def _line(error: BaseException | None) -> str:
+def line_of(error: BaseException | None) -> str:
+    """Kind and message of an error."""
     return "".join(traceback.format_exception_only(error)).strip().replace("\n", " ")

@@ -214,13 +214,19 @@ def read_bytes(path: Path) -> bytes:
     Raises:
         FileNotFoundError: there is none.
     """
+    return read_dated(path)[0]
+
+
+def read_dated(path: Path) -> tuple[bytes, float]:
+    """As `read_bytes`, and the seconds since it was written, in a mirror by the store's clock."""
     mirror = of(path)
     if mirror is None:
-        return path.read_bytes()
+        with path.open("rb") as f:
+            return f.read(), time.time() - os.fstat(f.fileno()).st_mtime
     found = mirror.store.get(mirror.name(path))
     if found is None:
         raise FileNotFoundError(address(path))
-    return found.data
+    return found.data, found.age_s
 
 
 def read_text(path: Path) -> str:
@@ -282,11 +288,12 @@ def publish(path: Path, digest: str | None = None) -> None:
 
 
 def find(folder: Path, pattern: str) -> list[Path]:
-    """Files in a folder whose names match a pattern, in order of names."""
+    """Files in a folder whose names match a pattern, "*/*" those of its folders, in order."""
     mirror = of(folder)
     if mirror is None:
         return sorted(folder.glob(pattern))
-    found = (path for path, _ in sizes(folder) if path.parent == folder and path.match(pattern))
+    deep = len(folder.parts) + len(Path(pattern).parts)
+    found = (path for path, _ in sizes(folder) if len(path.parts) == deep and path.match(pattern))
     return sorted(found)
 
 
