@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from tokenmill.flows.pools.pool import Pool, ThreadPool
+from tokenmill.flows.pools.sbatch import check_sbatch
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.places import Place, is_remote
@@ -20,9 +21,8 @@ def check_pool(options: RunOptions) -> None:
         if options.runner == "dask":
             importlib.import_module("tokenmill.flows.pools.dask")
         elif options.runner == "slurm":
-            from tokenmill.flows.pools.slurm import check_sbatch
-
-            check_sbatch()
+            importlib.import_module("tokenmill.flows.pools.slurm")
+            check_sbatch(options.runner)
     except ModuleNotFoundError as e:
         raise ConfigError(
             f"run.runner needs {e.name}, which is not installed; pip install 'tokenmill[cluster]'"
