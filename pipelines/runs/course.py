@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeVar
 
-from tokenmill.pipelines.runs.standing import Coming
-from tokenmill.pipelines.runs.work import Phases
+from tokenmill.pipelines.runs.work import Coming, Phases
 
 T = TypeVar("T")
 

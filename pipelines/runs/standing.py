@@ -12,26 +12,17 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from tokenmill.pipelines.runs.packs import LOOKERS, dated
 from tokenmill.pipelines.runs.receipt import Receipt, failures, step_folder
+from tokenmill.pipelines.runs.work import Coming, Outcome, Phase
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import json_text
-
-if TYPE_CHECKING:
-    from tokenmill.pipelines.runs.work import Outcome, Phase
 
 LEAST_SHARE, LEAST_S = 0.02, 5.0  # of a run, before the time it still takes is guessed at
 MOST_COMING = 4  # stages named
 STANDING = "standing.json"
-
-
-class Coming(NamedTuple):
-    """A stage of a run that is to come.  cost: CPU time, in a unit that all its stages share."""
-
-    name: str
-    cost: float
 
 
 @dataclass
@@ -60,18 +51,18 @@ class Standing:
     phase_began: float = field(default_factory=time.time)
     at: float | None = None
 
-    def start(self, phase: "Phase[Any]", n_works: int) -> None:
+    def start(self, phase: Phase[Any], n_works: int) -> None:
         self.open(phase, n_works)
         for receipt in phase.done:
             self.count(receipt)
 
-    def open(self, phase: "Phase[Any]", n_works: int) -> None:
+    def open(self, phase: Phase[Any], n_works: int) -> None:
         """As `start`, before what was found done is counted."""
         self.phase, self.works, self.done = phase.name, n_works, len(phase.done)
         self.cost, self.behind = phase.cost, phase.behind
         self.n_bytes, self.phase_began = 0, time.time()
 
-    def advance(self, outcome: "Outcome | None" = None) -> None:
+    def advance(self, outcome: Outcome | None = None) -> None:
         self.done += 1
         if outcome is None or outcome.receipt is None:
             return
@@ -151,7 +142,7 @@ def bytes_in(receipt: Receipt[Any]) -> int:
     return receipt.stats[0][1].bytes_in if receipt.stats else 0
 
 
-def begin(out: Path, standing: Standing, phase: "Phase[Any]") -> None:
+def begin(out: Path, standing: Standing, phase: Phase[Any]) -> None:
     """Set down that a phase begins; phase: with the works to do, and what was found done."""
     step = (phase.works or phase.done)[0].step
     standing.open(phase, len(phase.works) + len(phase.done))

@@ -2,19 +2,19 @@
 
     Phase: Works ── do ──► Outcomes, each with a receipt in OUT/receipts/
 
-A job is a generator: it yields one phase at a time and is sent how its works ended; `drive` runs
-it, whoever does the works. What a later phase reads is named by the receipts of the earlier ones,
-so that a work is done again when, and only when, something it reads has changed.
+A job is a generator: it yields one phase at a time and is sent how its works ended; `runs.drive`
+runs it, whoever does the works. What a later phase reads is named by the receipts of the earlier
+ones, so that a work is done again when, and only when, something it reads has changed.
 """
 
 import random
 import time
 import traceback
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from pydantic import Field
 
@@ -24,7 +24,6 @@ from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.runs.manifest import HOPELESS, cannot_write
-from tokenmill.pipelines.runs.packs import find_receipts, pack_receipts, sweep_receipts
 from tokenmill.pipelines.runs.receipt import (
     F,
     Receipt,
@@ -36,7 +35,6 @@ from tokenmill.pipelines.runs.receipt import (
     save_receipt,
     valid_receipt,
 )
-from tokenmill.pipelines.runs.standing import STANDING, Coming, Standing, begin
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.inputs import PAUSES_S, is_outage, stop_if_gone
 from tokenmill.pipelines.storage.mirror import join_run
@@ -95,6 +93,13 @@ class Outcome:
     receipt: Receipt[Any] | None = None
     error: BaseException | None = None
     fresh: bool = False
+
+
+class Coming(NamedTuple):
+    """A stage of a run that is to come.  cost: CPU time, in a unit that all its stages share."""
+
+    name: str
+    cost: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,48 +191,6 @@ class Finished:
 T = TypeVar("T")
 Phases: TypeAlias = Generator[Phase[Any], Sequence[Outcome], T]
 Execute: TypeAlias = Callable[[Job, Phase[Any]], Sequence[Outcome]]
-
-
-def drive(job: Job, running: Phases[T], execute: Execute) -> T:
-    """Run all phases; `execute` does the works of one phase and says how each ended.
-
-    It is handed those works that no receipt shows done. The receipts of a phase that has ended are
-    packed.
-    """
-    kept: dict[str, list[str]] = defaultdict(list)
-    phase, standing = next(running), Standing()
-    while True:
-        outcomes, names = _run(job, phase, execute, standing)
-        kept[phase.works[0].step] += names
-        try:
-            phase = running.send(outcomes)
-        except StopIteration as end:
-            sweep_receipts(job.out, kept)
-            mirror.remove([job.out / "receipts" / STANDING])
-            finished: T = end.value
-            return finished
-
-
-def _run(
-    job: Job, phase: Phase[Any], execute: Execute, standing: Standing
-) -> tuple[list[Outcome], list[str]]:
-    """How the works of a phase ended, in order, and the names of the files of their receipts."""
-    found = find_receipts(job.out, phase.works)
-    left = tuple(work for work in phase.works if work.key not in found.receipts)
-    todo = replace(phase, works=left, done=tuple(found.receipts.values()))
-    begin(job.out, standing, todo)
-    made = execute(job, todo)
-    ended = {outcome.work.key: outcome for outcome in made} | {
-        work.key: Outcome(work=work, receipt=found.receipts[work.key])
-        for work in phase.works
-        if work.key in found.receipts
-    }
-    outcomes = [ended[work.key] for work in phase.works if work.key in ended]
-    receipts = {o.work.key: o.receipt for o in outcomes if o.receipt is not None}
-    for outcome in outcomes:
-        standing.advance(outcome)
-    standing.end()
-    return outcomes, pack_receipts(job.out, phase.works, receipts, found)
 
 
 def attempt(job: Job, work: Work[Any]) -> Outcome:

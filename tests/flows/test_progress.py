@@ -14,8 +14,8 @@ from tests.running import one_by_one, prepare
 from tokenmill.flows.progress import Bars, Lines, watcher, watching
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.recipe import load_recipe
-from tokenmill.pipelines.runs.standing import Coming, Standing
-from tokenmill.pipelines.runs.work import Outcome, Phase, Work, attempt
+from tokenmill.pipelines.runs.standing import Standing
+from tokenmill.pipelines.runs.work import Coming, Outcome, Phase, Work, attempt
 
 
 class StoppedError(Exception):
