@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 COLUMN = "column of the text, where its name does not tell"
+RUNNERS = ("threads", "dask", "slurm")  # array is of prepare alone
 FORMATS = ("megatron", "parquet", "mds")  # those of pipelines.tokens.export, which imports Arrow
 
 
@@ -53,14 +54,13 @@ def _flags(command: argparse.ArgumentParser, *options: tuple[str, str]) -> None:
         command.add_argument(f"--{name}", action="store_true", help=text)
 
 
-def _runner(
-    command: argparse.ArgumentParser, runners: Sequence[str] = ("threads", "dask", "slurm")
-) -> None:
+def _runner(command: argparse.ArgumentParser, runners: Sequence[str] = RUNNERS) -> None:
     """Where the work is done; `flows.commands.shared.run_settings` reads what is given."""
     command.add_argument(
         "--runner",
         choices=runners,
-        help="where the work is done: in this process, by a Dask cluster, in jobs of SLURM",
+        help="where the work is done: in this process, by a Dask cluster, in jobs of SLURM"
+        f"{', in job arrays without Dask' if 'array' in runners else ''}",
     )
     _options(
         command,
@@ -88,7 +88,7 @@ def _prepare(prepare: argparse.ArgumentParser) -> None:
     _recipe(prepare)
     _out(prepare, "run directory, or s3://bucket/run; the same command continues it")
     _set(prepare, ", as output.seq_len=2048")
-    _runner(prepare)
+    _runner(prepare, (*RUNNERS, "array"))
     estimate = (
         "what tokenmill measure predicted for this recipe, to be held against the run; without"
         " it, an estimate.json made for this recipe in or beside the run directory, or beside the"

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokenmill.flows.asked import Asked, ask_run, read_recipe
+from tokenmill.flows.asked import Asked, ask_run, read_recipe, whole
 from tokenmill.flows.commands.shared import result_of, settings_of
 from tokenmill.flows.exits import OK
 from tokenmill.flows.show import as_json, show
@@ -43,7 +43,18 @@ def run(args: argparse.Namespace) -> int:
         return OK
     with viewed(out) as folder:
         workers = recipe.run.n_workers if read_manifest(folder) is None else None
+    is_array = recipe.run.runner == "array"
+    if is_array:
+        from tokenmill.flows.pools.array import check_idle, submit_run
+        from tokenmill.flows.pools.choose import logs_of
+
+        check_idle(whole(out))
     asked = ask_run(recipe, args.out)
+    if is_array and asked.report is None:
+        job = submit_run(recipe, asked.plan, whole(out), logs_of(out))
+        told = f"submitted as job {job} of SLURM; tokenmill status {out} tells how far it is"
+        as_json({"submitted": job}) if args.json else show(told)
+        return OK
     shown = {
         "recipe": str(find_recipe(args.recipe).absolute()),
         "settings": settings or None,

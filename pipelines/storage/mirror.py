@@ -250,6 +250,23 @@ def write_bytes(path: Path, data: bytes) -> None:
     mirror.written(mirror.name(path), len(data))
 
 
+def create(path: Path) -> bool:
+    """Make a file where there is none; whether it was this call that did."""
+    mirror, mine = of(path), uuid.uuid4().hex.encode()
+    if mirror is not None:
+        name = mirror.name(path)
+        if mirror.store.put(name, mine, IfNoneMatch="*") is None:
+            found = mirror.store.get(name)  # it was ours, and the answer lost
+            return found is not None and found.data == mine
+        return True
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.open("xb").close()
+    except FileExistsError:
+        return False
+    return True
+
+
 def may_exist(path: Path) -> bool:
     """Whether it is worth while to look for the receipt of a work; asks nothing."""
     mirror = of(path)
