@@ -8,6 +8,7 @@ from tokenmill.flows.asked import Asked, ask_run, read_recipe, whole
 from tokenmill.flows.commands.shared import result_of, settings_of
 from tokenmill.flows.exits import OK
 from tokenmill.flows.show import as_json, show
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place, is_remote, place
 from tokenmill.pipelines.prepare.recipe import Recipe, find_recipe
 
@@ -48,6 +49,8 @@ def run(args: argparse.Namespace) -> int:
         from tokenmill.flows.pools.array import check_idle, submit_run
         from tokenmill.flows.pools.choose import logs_of
 
+        if args.log_json is not None:
+            raise ConfigError(f"--log-json: jobs of an array write their own, in {logs_of(out)}")
         check_idle(whole(out))
     asked = ask_run(recipe, args.out)
     if is_array and asked.report is None:

@@ -76,6 +76,8 @@ def _blocks(told: dict[str, Any]) -> Iterator[Any]:
     yield table(f"{told['name']}: {told['run']}", ("what", "now"), _rows(told))
     yield bounded(told.get("failures", []), "--json")
     if "seems_alive" not in told:
+        if told["status"] == RUNNING:
+            yield "no phase is at work: none has begun, or the report is being written"
         return
     quiet = f"the last receipt was written {in_words(told['last_receipt_s_ago'])} ago"
     if told["seems_alive"]:

@@ -175,6 +175,7 @@ def plan(out: str, digest: str, *behind: str) -> int:
     behind: of the array before: its step, the works that it was to do and their groups, the folder
         of these, and its job.
     """
+    signal.signal(signal.SIGTERM, _stop)
     with mirror.viewed(place(out)) as folder:
         order: Order = _got(folder / FOLDER / ORDER, digest)
     try:
@@ -184,6 +185,10 @@ def plan(out: str, digest: str, *behind: str) -> int:
         return OK
     sys.stdout.write(f"done: {report.total.docs:,} documents, {report.total.tokens:,} tokens\n")
     return exit_code(report)
+
+
+def _stop(_signum: int, _frame: object) -> NoReturn:
+    raise KeyboardInterrupt("stopped by SIGTERM; the same command continues")
 
 
 class _Planner:
@@ -352,6 +357,10 @@ def main(argv: Sequence[str]) -> int:
     what, *words = argv
     try:
         return plan(*words) if what == PLANNER else task(*words)
+    except KeyboardInterrupt as e:
+        _note(words[0], e)
+        sys.stderr.write(f"{e}\n")
+        return 128 + signal.SIGTERM
     except Exception as e:
         code = exit_code_of(e)
         if what == PLANNER:
@@ -362,7 +371,7 @@ def main(argv: Sequence[str]) -> int:
         return code
 
 
-def _note(out: str, error: Exception) -> None:
+def _note(out: str, error: BaseException) -> None:
     """Leave word, for who asks for the status, why a planner was the last."""
     with mirror.viewed(place(out)) as folder:
         note_failure(folder, WorkId(step=HERE, key=PLANNER, inputs=""), str(error))

@@ -125,6 +125,9 @@ def first_array(queue):
 def test_planners_and_tasks_by_turns_make_a_run(queue, recipe, tmp_path, wanted, capsys):
     out = tmp_path / "run"
     submit(recipe, out)
+    capsys.readouterr()
+    assert main(["status", str(out)]) == NO
+    assert "none has begun" in capsys.readouterr().out
     words, options = job = first_array(queue)
     assert words[0] == array.TASK
     assert options["dependency"].startswith("afterany:1")  # the planner holds the run
@@ -176,6 +179,17 @@ def test_an_array_that_was_cancelled_ends_the_run_and_the_same_command_continues
     submit(recipe, out)
     assert queue.drain()[-1] == OK
     assert contents(out) == wanted
+
+
+# of a subprocess that an interrupt leaves behind, which ends by itself
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_planner_that_is_told_to_end_leaves_word(queue, recipe, tmp_path, capsys):
+    out = tmp_path / "run"
+    submit(recipe, out)
+    (tmp_path / "bin" / "sbatch").write_text("#!/bin/sh\nkill -TERM $PPID\nsleep 1\n")
+    assert queue.run(queue.next()) == 128 + signal.SIGTERM
+    (why,) = status(out, capsys)[1]["failures"]
+    assert why == "array planner: stopped by SIGTERM; the same command continues"
 
 
 def test_works_that_kill_every_task_are_named_and_the_rest_completes(
@@ -348,6 +362,11 @@ def test_a_job_that_slurm_refuses_is_a_line(queue, recipe, tmp_path, capsys):
     submit(recipe, tmp_path / "run", code=MISTAKE)
     told = capsys.readouterr().err
     assert told.endswith("sbatch takes no job: Invalid job array specification; see run.slurm\n")
+
+
+def test_a_log_of_what_jobs_will_do_is_refused(recipe, tmp_path, capsys):
+    submit(recipe, tmp_path / "run", "--log-json", "-", code=MISTAKE)
+    assert "jobs of an array write their own, in" in capsys.readouterr().err
 
 
 def test_no_flow_runs_by_arrays(tmp_path):

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from tokenmill.pipelines.prepare.recipe import load_recipe, make_recipe
 from tokenmill.pipelines.runs.bundle import check_process, do_bundle, versions
 from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import check_apart, held, read_manifest
-from tokenmill.pipelines.runs.receipt import valid_receipt
+from tokenmill.pipelines.runs.receipt import failures, note_failure, valid_receipt
 from tokenmill.pipelines.runs.work import Done, Job, Work, attempt
 from tokenmill.pipelines.storage import inputs, mirror
 from tokenmill.pipelines.storage.mirror import fetched, viewed
@@ -165,16 +166,32 @@ def test_a_run_is_seen_from_elsewhere_while_it_goes_on(s3, corpus, out, capsys):
     def execute(job, phase):
         made = one_by_one(job, phase)
         if phase.name == "tokenize":
+            note_failure(job.out, phase.works[0], "told")
             code = main(["status", out, "--json"])
+            note_failure(job.out, replace(phase.works[0], step="pass-9"), "told")
+            failed = set(failures(job.out))
+            assert {(step, why) for step, _, why in failed} == {
+                ("pass-1", "told"),
+                ("pass-9", "told"),
+            }
             seen.append((code, json.loads(capsys.readouterr().out), len(made)))
         return made
 
     report = prepare(load_recipe(corpus), out, execute)
     ((code, told, n),) = seen
     assert (code, told["phase"], told["works_done"], told["works"]) == (NO, "tokenize", n, n)
+    assert told["failures"] == []  # what is done has not failed
     assert (told["seems_alive"], told["last_receipt_s_ago"] < 60) == (True, True)
     assert told["docs_kept"] == report["ledger"][-1]["docs_out"]
     assert main(["status", out, "--json"]) == 0
+
+
+@pytest.mark.parametrize("where", ["here", "there"])
+def test_a_file_is_created_by_one_alone(s3, out, tmp_path, where):
+    (tmp_path / "t").mkdir()
+    with viewed(out if where == "there" else tmp_path) as folder, ThreadPoolExecutor(8) as asking:
+        made = list(asking.map(lambda _: mirror.create(folder / "claims" / "0"), range(16)))
+    assert sum(made) == 1
 
 
 def test_with_one_request_in_ten_failing_nothing_is_lost_or_altered(
