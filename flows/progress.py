@@ -25,6 +25,7 @@ from rich.progress import (
 from rich.text import Text
 
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.runs.standing import Standing
 from tokenmill.pipelines.runs.work import Outcome, Phase, line_of
 
@@ -121,11 +122,14 @@ class _Progress(Progress):
 
 
 class JsonLog(Watcher):
-    """Passes on what a watcher is told, and writes a line of JSON of each."""
+    """Passes on what a watcher is told, and writes a line of JSON of each.
 
-    def __init__(self, inner: Watcher, file: IO[str]) -> None:
+    whole: with what the whole run has done so far; one that sees a part of it knows no such thing.
+    """
+
+    def __init__(self, inner: Watcher, file: IO[str], *, whole: bool = True) -> None:
         super().__init__()
-        self._inner, self._file = inner, file
+        self._inner, self._file, self._whole = inner, file, whole
 
     def start(self, phase: Phase, n_works: int | None = None) -> None:
         super().start(phase, n_works)
@@ -154,13 +158,11 @@ class JsonLog(Watcher):
             "event": event,
             "phase": now.phase,
             **more,
-            "works_done": now.done,
-            "works": now.works,
-            "share": now.share,
-            "docs_kept": now.kept,
-            "docs_removed": now.removed,
-            "docs_failed": dict(now.failed),
         }
+        if self._whole:
+            told |= {"works_done": now.done, "works": now.works, "share": now.share}
+            told |= {"docs_kept": now.kept, "docs_removed": now.removed}
+            told["docs_failed"] = dict(now.failed)
         with contextlib.suppress(OSError):  # a log is worth no failed run
             self._file.write(f"{json.dumps(told, ensure_ascii=False)}\n")
             self._file.flush()
@@ -172,7 +174,10 @@ def _of(outcome: Outcome) -> dict[str, Any]:
     if outcome.receipt is None:
         return {**work, "ended": "failed", "error": line_of(outcome.error)}
     seconds = outcome.receipt.seconds[0] if outcome.fresh else 0.0
-    return {**work, "ended": "done" if outcome.fresh else "found done", "seconds": seconds}
+    stages = [stats for _, stats in outcome.receipt.stats] or [StageStats()]
+    docs = {"docs_in": stages[0].docs_in, "docs_out": stages[-1].docs_out}
+    ended = "done" if outcome.fresh else "found done"
+    return {**work, "ended": ended, "seconds": seconds, **docs}
 
 
 NOTHING = Watcher()

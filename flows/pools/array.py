@@ -279,7 +279,7 @@ class _Task:
         first = number * n // tasks
         self._left = [*range(first, n), *range(first)][::-1]
         self._lock, self.stopping = threading.Lock(), threading.Event()
-        self._log = JsonLog(NOTHING, sys.stdout)
+        self._log = JsonLog(NOTHING, sys.stdout, whole=False)
         self._log.start(Phase(name=told.phase, works=()), told.works)
 
     def run(self) -> None:

@@ -197,6 +197,8 @@ def test_a_log_has_a_line_of_json_for_each_work_and_phase(recipe, tmp_path, caps
     works = [line for line in lines if line["event"] == "work"]
     assert [line["ended"] for line in works] == ["done"] * n
     assert len({(line["step"], line["work"]) for line in works}) == n
+    of_pass = [line for line in works if line["step"] == "pass-0"]
+    assert sum(line["docs_in"] for line in of_pass) == report["ledger"][0]["docs_in"]
     assert all(datetime.fromisoformat(line["time"]).tzinfo for line in lines)
     assert (lines[0]["event"], lines[0]["share"]) == ("phase begins", 0)
     assert (lines[-1]["event"], lines[-1]["share"]) == ("phase ends", pytest.approx(1))
