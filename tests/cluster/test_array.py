@@ -5,6 +5,7 @@ import json
 import random
 import subprocess
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -15,7 +16,7 @@ from tests.cluster.processes import environment, eventually
 from tests.e2e.corpus import write_corpus
 
 WITHIN_S = 600
-KILLS, WORKS = 50, 500
+KILLS, AT_ONCE, WORKS = 50, 2, 500
 MOST_DELAY_S = 2.0  # of a kill, behind the receipt that it waits for: a start takes as long
 
 
@@ -93,12 +94,40 @@ def test_many_works_outlive_many_kills(many, slurm, tmp_path):
             eventually("a receipt", moved(), within_s=10)
         time.sleep(draw.uniform(0, MOST_DELAY_S))
         running = slurm.jobs("RUNNING")
-        if running and kills < KILLS:
+        for job in draw.sample(running, min(len(running), AT_ONCE, KILLS - kills)):
             with contextlib.suppress(RuntimeError):  # it has just ended
-                slurm.kill(draw.choice(running))
+                slurm.kill(job)
                 kills += 1
     assert kills == KILLS, "the run ended before"
     assert runs.contents(out) == runs.contents(many.out)
     assert not runs.unbalanced(out)
     assert set(runs.receipts(out)) == many.receipts
     assert files(out) == files(many.out)
+
+
+def test_a_task_that_is_told_to_end_leaves_its_works_to_others(undisturbed, slurm, tmp_path):
+    out = tmp_path / "run"
+    submitted(undisturbed.recipe, out, slurm)
+    tasks = lambda: [job for job in slurm.jobs("RUNNING") if "_" in job]  # noqa: E731
+    claimed = lambda: len(list((out / "99-array").glob("pass-0-*/*/*"))) >= 2 and tasks()  # noqa: E731
+    job = eventually("tasks at work", claimed, within_s=WITHIN_S)[0]
+    slurm.call("scancel", "--signal=TERM", "--batch", job)
+    assert ended(out, slurm) == "complete", said(out)
+    assert "stopped by SIGTERM" in (out / "slurm-logs" / f"pass-0-{job}.out").read_text()
+    assert runs.contents(out) == runs.contents(undisturbed.out)
+
+
+def test_arrays_on_s3_make_the_bytes_of_threads(undisturbed, slurm, s3, tmp_path, monkeypatch):
+    s3.client().create_bucket(Bucket="arrays")
+    (tmp_path / "t").mkdir()
+    slurm = replace(slurm, env={**slurm.env, **s3.env, "TMPDIR": str(tmp_path / "t")})
+    command = runs.command(undisturbed.recipe, "s3://arrays/run", *on_array(slurm))
+    env = environment(**slurm.env)
+    subprocess.run(command, cwd=tmp_path, env=env, check=True, stdout=subprocess.DEVNULL)
+    eventually("no job", lambda: not slurm.jobs(), within_s=WITHIN_S, pause_s=0.5)
+    assert status("s3://arrays/run", slurm.env)[0] == 0, said(tmp_path)
+    out = s3.download("arrays", "run/", tmp_path / "run")
+    assert runs.contents(out) == runs.contents(undisturbed.out)
+    assert set(runs.receipts(out)) == undisturbed.receipts
+    assert not [key for key in s3.keys("arrays") if "/99-" in key or ".lock" in key]
+    assert not list((tmp_path / "t").glob("*")), "scratch goes with the jobs"
