@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 COLUMN = "column of the text, where its name does not tell"
+RUNNERS = ("threads", "dask", "slurm")  # array is of prepare alone
 FORMATS = ("megatron", "parquet", "mds")  # those of pipelines.tokens.export, which imports Arrow
 
 
@@ -67,14 +68,13 @@ def _flags(command: argparse.ArgumentParser, *options: tuple[str, str]) -> None:
         command.add_argument(f"--{name}", action="store_true", help=text)
 
 
-def _runner(
-    command: argparse.ArgumentParser, runners: Sequence[str] = ("threads", "dask", "slurm")
-) -> None:
+def _runner(command: argparse.ArgumentParser, runners: Sequence[str] = RUNNERS) -> None:
     """Where the work is done; `flows.commands.shared.run_settings` reads what is given."""
     command.add_argument(
         "--runner",
         choices=runners,
-        help="where the work is done: in this process, by a Dask cluster, in jobs of SLURM",
+        help="where the work is done: in this process, by a Dask cluster, in jobs of SLURM"
+        f"{', in job arrays without Dask' if 'array' in runners else ''}",
     )
     _options(
         command,
@@ -104,7 +104,7 @@ def _prepare(prepare: argparse.ArgumentParser) -> None:
     _recipe(prepare)
     _out(prepare, "run directory, or s3://bucket/run; the same command continues it")
     _set(prepare, ", as output.seq_len=2048")
-    _runner(prepare)
+    _runner(prepare, (*RUNNERS, "array"))
     estimate = (
         "what tokenmill measure predicted for this recipe, to be held against the run; without"
         " it, an estimate.json made for this recipe in or beside the run directory, or beside the"
@@ -114,8 +114,26 @@ def _prepare(prepare: argparse.ArgumentParser) -> None:
         "plan file, or the name of an example that ships: tell what storage it takes to train on"
         " the dataset, and write requirements.md, .html and .json into the run directory"
     )
-    _options(prepare, ("estimate", Named, "PATH", estimate), ("plan", FileOrName, "PATH", plan))
+    log = (
+        "write a line of JSON for each work and phase, behind what the file has; - is stderr, in"
+        " place of progress"
+    )
+    _options(
+        prepare,
+        ("estimate", Named, "PATH", estimate),
+        ("plan", FileOrName, "PATH", plan),
+        ("log-json", Named, "FILE", log),
+    )
     _flags(prepare, ("dry-run", "show inputs, shards, steps and disk; write nothing"))
+
+
+def _status(status: argparse.ArgumentParser) -> None:
+    status.description = (
+        "Tell how far a run is: from what lies in its directory, so that it may be asked from any"
+        " machine that reads it, whoever works on it. Exit code 0 is finished, 3 finished but for"
+        " inputs or shards that failed, 1 not finished."
+    )
+    status.add_argument("run", type=Named, help="run directory, or s3://bucket/run")
 
 
 def _measure(measure: argparse.ArgumentParser) -> None:
@@ -383,6 +401,7 @@ def _steps(steps: argparse.ArgumentParser) -> None:
 COMMANDS = {
     "demo": ("the whole job on real text found on this machine", _demo),
     "prepare": ("ingest, filter, deduplicate, tokenize to Arrow", _prepare),
+    "status": ("how far a run is, and what failed, from any machine", _status),
     "measure": ("predict a run of a recipe before it is made", _measure),
     "contamination": (
         "which benchmark items a corpus holds, and in which documents",

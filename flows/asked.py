@@ -96,9 +96,12 @@ def ask_check(check: "Check", out: str) -> "Asked[Check, Path]":
 def _asked(what: Run, out: Out, plan: Plan, module: ModuleType) -> Asked[Run, Out]:
     """module: of the pipeline, which opens its directory, and reads its report there."""
     from tokenmill.flows.pools.choose import check_pool
+    from tokenmill.pipelines.runs.receipt import forget_failures
 
     with module.opened(what, out, plan) as job:
         report = module.finished_report(job)
+        if report is None:
+            forget_failures(job.out)
     if report is None:
         check_pool(what.run)
     return Asked(what, out, plan, report, job)

@@ -61,7 +61,8 @@ def _hold(args: argparse.Namespace) -> None:
     Raises:
         ConfigError: they do not allow it.
     """
-    given = [v for values in vars(args).values() for v in _listed(values) if isinstance(v, Named)]
+    values = [value for of in vars(args).values() for value in _listed(of)]
+    given = [v for v in values if isinstance(v, Named) and v != "-"]  # which is a stream
     if given:
         from tokenmill.pipelines.core.places import file_or_name, within_roots
 

@@ -1,13 +1,17 @@
-"""Progress of long work: bars on a terminal, plain lines elsewhere, nothing with --json."""
+"""Progress of long work: bars on a terminal, plain lines elsewhere, nothing with --json.
+
+For those who collect logs also as JSON, an object a line, as things happen.
+"""
 
 import contextlib
+import json
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from typing import TypeVar
+from datetime import UTC, datetime
+from typing import IO, Any, TypeVar
 
 from rich.console import Console, RenderableType
 from rich.progress import (
@@ -20,107 +24,15 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from tokenmill.pipelines.runs.receipt import Receipt
-from tokenmill.pipelines.runs.work import Coming, Outcome, Phase
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.runs.standing import Standing
+from tokenmill.pipelines.runs.work import Outcome, Phase, line_of
 
 T = TypeVar("T")
 
 LINE_EVERY_S = 30.0
-LEAST_SHARE, LEAST_S = 0.02, 5.0  # of a run, before the time it still takes is guessed at
-MOST_COMING = 4  # stages named
-
-
-@dataclass
-class Standing:
-    """How far a run is, from what is told of its phases.
-
-    phase: of which `done` of `works` are done.  cost, behind: as of `Phase`.
-    passed: cost of the phases that have ended.  fresh: cost of works that were not found done.
-    kept, gone: documents so far.  n_bytes: of text that entered works of this phase.
-    """
-
-    phase: str = ""
-    works: int = 0
-    done: int = 0
-    cost: float = 0.0
-    behind: tuple[Coming, ...] = ()
-    passed: float = 0.0
-    fresh: float = 0.0
-    kept: int = 0
-    gone: int = 0
-    n_bytes: int = 0
-    began: float = field(default_factory=time.monotonic)
-    phase_began: float = field(default_factory=time.monotonic)
-
-    def start(self, phase: Phase, n_works: int) -> None:
-        self.phase, self.works, self.done = phase.name, n_works, len(phase.done)
-        self.cost, self.behind = phase.cost, phase.behind
-        self.n_bytes, self.phase_began = 0, time.monotonic()
-        for receipt in phase.done:
-            self._count(receipt)
-
-    def advance(self, outcome: Outcome | None = None) -> None:
-        self.done += 1
-        if outcome is None or outcome.receipt is None:
-            return
-        self._count(outcome.receipt)
-        if outcome.fresh:
-            self.fresh += self.cost / self.works
-            self.n_bytes += outcome.receipt.stats[0][1].bytes_in if outcome.receipt.stats else 0
-
-    def end(self) -> None:
-        self.passed += self.cost
-        self.cost, self.done = 0.0, self.works
-
-    def _count(self, receipt: Receipt) -> None:
-        for name, stats in receipt.stats:
-            left = sum(stats.removed.values()) + sum(stats.failed.values())
-            self.kept += stats.docs_created - left + (stats.docs_in if name == "read" else 0)
-            self.gone += left
-
-    @property
-    def share(self) -> float | None:
-        """Of the whole run, by cost; None where nothing is known of it."""
-        whole = self.passed + self.cost + sum(stage.cost for stage in self.behind)
-        return self._made() / whole if whole else None
-
-    def _made(self) -> float:
-        return self.passed + (self.cost * self.done / self.works if self.works else 0.0)
-
-    def seconds_left(self) -> float | None:
-        """That the run still takes, about; None while too little is done to tell."""
-        share, took = self.share, time.monotonic() - self.began
-        if not share or not self.fresh or not LEAST_SHARE <= share < 1 or took < LEAST_S:
-            return None
-        return self._made() * (1 / share - 1) * took / self.fresh
-
-    def in_words(self) -> str:
-        """Share, speed, documents and the time left, as far as they are known, and what comes."""
-        told, share, left = [], self.share, self.seconds_left()
-        if share is not None:
-            told.append(f"{share:.0%} of the run")
-        took = time.monotonic() - self.phase_began
-        if self.n_bytes and took:
-            told.append(f"{self.n_bytes / took / 1e6:,.0f} MB/s")
-        if self.kept or self.gone:
-            told.append(f"{self.kept:,} documents kept, {self.gone:,} removed")
-        if left is not None:
-            told.append(f"about {_in_words(left)} left")
-        coming = [stage.name for stage in self.behind]
-        more = [f"{len(coming) - MOST_COMING} more"] if len(coming) > MOST_COMING + 1 else []
-        named = [*(coming[:MOST_COMING] if more else coming), *more]
-        return "; ".join([", ".join(told), *([f"to come: {', '.join(named)}"] if named else [])])
-
-
-def _in_words(seconds: float) -> str:
-    """A time that is roughly known.
-
-    >>> _in_words(8), _in_words(130), _in_words(5000)
-    ('10 s', '2 min', '1.4 h')
-    """
-    if seconds < 90:
-        return f"{max(round(seconds, -1), 10):.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 * 0.9 else f"{seconds / 3600:.1f} h"
+STDERR = "-"
 
 
 class Watcher:
@@ -155,7 +67,7 @@ class Lines(Watcher):
     def end(self) -> None:
         super().end()
         now = self.standing
-        took = time.monotonic() - now.phase_began
+        took = time.time() - now.phase_began
         self.tell(f"{now.phase}: {now.done:,} of {now.works:,} in {took:.1f} s")
 
     def tell(self, line: str) -> None:
@@ -209,6 +121,65 @@ class _Progress(Progress):
             yield Text(self._of.standing.in_words())
 
 
+class JsonLog(Watcher):
+    """Passes on what a watcher is told, and writes a line of JSON of each.
+
+    whole: with what the whole run has done so far; one that sees a part of it knows no such thing.
+    """
+
+    def __init__(self, inner: Watcher, file: IO[str], *, whole: bool = True) -> None:
+        super().__init__()
+        self._inner, self._file, self._whole = inner, file, whole
+
+    def start(self, phase: Phase, n_works: int | None = None) -> None:
+        super().start(phase, n_works)
+        self._write("phase begins")
+        self._inner.start(phase, n_works)
+
+    def advance(self, outcome: Outcome | None = None) -> None:
+        super().advance(outcome)
+        if outcome is not None:
+            self._write("work", **_of(outcome))
+        self._inner.advance(outcome)
+
+    def end(self) -> None:
+        super().end()
+        self._write("phase ends")
+        self._inner.end()
+
+    def tell(self, line: str) -> None:
+        self._write("told", line=line)
+        self._inner.tell(line)
+
+    def _write(self, event: str, **more: Any) -> None:
+        now = self.standing
+        told = {
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "event": event,
+            "phase": now.phase,
+            **more,
+        }
+        if self._whole:
+            told |= {"works_done": now.done, "works": now.works, "share": now.share}
+            told |= {"docs_kept": now.kept, "docs_removed": now.removed}
+            told["docs_failed"] = dict(now.failed)
+        with contextlib.suppress(OSError):  # a log is worth no failed run
+            self._file.write(f"{json.dumps(told, ensure_ascii=False)}\n")
+            self._file.flush()
+
+
+def _of(outcome: Outcome) -> dict[str, Any]:
+    """Which work it was, and how it ended."""
+    work = {"step": outcome.work.step, "work": outcome.work.key}
+    if outcome.receipt is None:
+        return {**work, "ended": "failed", "error": line_of(outcome.error)}
+    seconds = outcome.receipt.seconds[0] if outcome.fresh else 0.0
+    stages = [stats for _, stats in outcome.receipt.stats] or [StageStats()]
+    docs = {"docs_in": stages[0].docs_in, "docs_out": stages[-1].docs_out}
+    ended = "done" if outcome.fresh else "found done"
+    return {**work, "ended": ended, "seconds": seconds, **docs}
+
+
 NOTHING = Watcher()
 watcher: ContextVar[Watcher] = ContextVar("watcher", default=NOTHING)
 
@@ -224,18 +195,40 @@ def holding(variable: ContextVar[T], value: T) -> Iterator[T]:
 
 
 @contextlib.contextmanager
-def watching(*, quiet: bool) -> Iterator[None]:
-    """Show progress for the length of the block, in the way that fits where stderr goes."""
-    console = Console(stderr=True)
-    if quiet:
-        yield
+def log_file(name: str) -> Iterator[IO[str]]:
+    """The file to write to, behind what it has; "-" is stderr.
+
+    Raises:
+        ConfigError: it cannot be written.
+    """
+    if name == STDERR:
+        yield sys.stderr
         return
+    try:
+        file = open(name, "a", encoding="utf-8")  # noqa: SIM115 - closed below
+    except OSError as e:
+        raise ConfigError(f"--log-json {name}: cannot write there ({e.strerror})") from e
+    with file:
+        yield file
+
+
+@contextlib.contextmanager
+def watching(*, quiet: bool, log: str | None = None) -> Iterator[None]:
+    """Show progress for the length of the block, in the way that fits where stderr goes.
+
+    log: of a file for lines of JSON besides; "-" is stderr, in place of what else is shown.
+    """
+    console = Console(stderr=True)
     with contextlib.ExitStack() as stack:
-        shown: Watcher
-        if console.is_terminal:
-            shown = Bars(console)
-            stack.enter_context(shown.progress)
+        shown = NOTHING
+        if quiet or log == STDERR:
+            pass
+        elif console.is_terminal:
+            shown = bars = Bars(console)
+            stack.enter_context(bars.progress)
         else:
             shown = stack.enter_context(contextlib.closing(Lines()))
+        if log is not None:
+            shown = JsonLog(shown, stack.enter_context(log_file(log)))
         stack.enter_context(holding(watcher, shown))
         yield

@@ -46,9 +46,10 @@ buy) and `flows/` (commands, Prefect, pools of workers). Where to look for
     the run
       the order of all phases              prepare/phases.py
       the way of a shard through a pass    prepare/shard.py (`run_pass`)
-      what a rerun does not do again       runs/work.py (`_run`) hands out works without a receipt
+      what a rerun does not do again       runs/drive.py (`_run`) hands out works without a receipt
                                            that holds, runs/packs.py (`find_receipts`) looks them
                                            up; prepare/prepare.py (`finished_report`), a whole run
+      how far it is, seen from outside     runs/standing.py (`look`)
       that nothing is lost                 core/ledger.py has the rules; runs/work.py (`do`) holds
                                            each work to them, prepare/report/summary.py
                                            (`ledger`) adds up shards and run

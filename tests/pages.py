@@ -29,6 +29,10 @@ CLUSTER = {
         "tokenmill prepare recipe.yaml --out run --runner dask --workers 64",
     ),
     "slurm": ("tokenmill prepare recipe.yaml --out /shared/run", "srun -N 4 "),
+    "array": (
+        "tokenmill prepare recipe.yaml --out /shared/run --runner array",
+        "tokenmill status /shared/run",
+    ),
     "serve": (
         "export PREFECT_API_URL=",
         "PREFECT_SERVER_API_CSRF_PROTECTION_ENABLED=true ",

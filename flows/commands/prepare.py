@@ -4,10 +4,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokenmill.flows.asked import Asked, ask_run, read_recipe
+from tokenmill.flows.asked import Asked, ask_run, read_recipe, whole
 from tokenmill.flows.commands.shared import result_of, settings_of
 from tokenmill.flows.exits import OK
 from tokenmill.flows.show import as_json, show
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place, is_remote, place
 from tokenmill.pipelines.prepare.recipe import Recipe, find_recipe
 
@@ -43,13 +44,26 @@ def run(args: argparse.Namespace) -> int:
         return OK
     with viewed(out) as folder:
         workers = recipe.run.n_workers if read_manifest(folder) is None else None
+    is_array = recipe.run.runner == "array"
+    if is_array:
+        from tokenmill.flows.pools.array import check_idle, submit_run
+        from tokenmill.flows.pools.choose import logs_of
+
+        if args.log_json is not None:
+            raise ConfigError(f"--log-json: jobs of an array write their own, in {logs_of(out)}")
+        check_idle(whole(out))
     asked = ask_run(recipe, args.out)
+    if is_array and asked.report is None:
+        job = submit_run(recipe, asked.plan, whole(out), logs_of(out))
+        told = f"submitted as job {job} of SLURM; tokenmill status {out} tells how far it is"
+        as_json({"submitted": job}) if args.json else show(told)
+        return OK
     shown = {
         "recipe": str(find_recipe(args.recipe).absolute()),
         "settings": settings or None,
         "plan": args.plan,
     }
-    report = prepared(asked, shown, quiet=args.json)
+    report = prepared(asked, shown, quiet=args.json, log=args.log_json)
     is_sized = args.plan is not None and report.total.tokens
     sheet = size_run(args.plan, out) if is_sized else None
     rows = compare(found[1], report, workers=workers) if found else []
@@ -88,9 +102,13 @@ def estimate_for(recipe: Recipe, args: argparse.Namespace) -> "tuple[Path, Estim
     return find_estimate(recipe, beside)
 
 
-def prepared(asked: Asked[Recipe, Place], shown: dict[str, Any], *, quiet: bool) -> "Report":
+def prepared(
+    asked: Asked[Recipe, Place], shown: dict[str, Any], *, quiet: bool, log: str | None = None
+) -> "Report":
     """The report of a run, which is made unless it was before; see `result_of`."""
     from tokenmill.pipelines.prepare.report.model import Report
 
     report: Report | None = asked.report
-    return report or Report.model_validate(result_of("prepare", asked, shown, quiet=quiet))
+    if report is not None:
+        return report
+    return Report.model_validate(result_of("prepare", asked, shown, quiet=quiet, log=log))

@@ -58,15 +58,23 @@ def run_settings(args: argparse.Namespace) -> dict[str, Any]:
     return {f"run.{name}": value for name, value in given.items() if value is not None}
 
 
-def result_of(flow: str, asked: Asked[Any, Any], shown: dict[str, Any], *, quiet: bool) -> Any:
+def result_of(
+    flow: str,
+    asked: Asked[Any, Any],
+    shown: dict[str, Any],
+    *,
+    quiet: bool,
+    log: str | None = None,
+) -> Any:
     """Run a flow against the user's Prefect server, or against one of its own.
 
     flow: as "prepare".  shown: the flow's parameters but `out`, as Prefect's UI has them.
+    quiet, log: as of `flows.progress.watching`.
     """
     from tokenmill.flows.prefect.server import embedded_server
     from tokenmill.flows.progress import watching
 
-    with watching(quiet=quiet), embedded_server():
+    with watching(quiet=quiet, log=log), embedded_server():
         # Prefect reads its settings when it is imported
         from tokenmill.flows.prefect.run_here import run_here
 

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from tokenmill.flows.pools.pool import Pool, ThreadPool
+from tokenmill.flows.pools.sbatch import check_sbatch
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.places import Place, is_remote
@@ -20,9 +21,9 @@ def check_pool(options: RunOptions) -> None:
         if options.runner == "dask":
             importlib.import_module("tokenmill.flows.pools.dask")
         elif options.runner == "slurm":
-            from tokenmill.flows.pools.slurm import check_sbatch
-
-            check_sbatch()
+            importlib.import_module("tokenmill.flows.pools.slurm")
+        if options.runner in ("slurm", "array"):
+            check_sbatch(options.runner)
     except ModuleNotFoundError as e:
         raise ConfigError(
             f"run.runner needs {e.name}, which is not installed; pip install 'tokenmill[cluster]'"
@@ -43,7 +44,16 @@ def open_pool(options: RunOptions, out: Place) -> AbstractContextManager[Pool]:
         from tokenmill.flows.pools.dask import dask_pool
 
         return dask_pool(options.address, options.workers)
+    if options.runner == "array":
+        raise ConfigError(
+            "run.runner: array is of tokenmill prepare alone, which ends when it has submitted the"
+            " run; here take slurm, dask or threads"
+        )
     from tokenmill.flows.pools.slurm import slurm_pool
 
-    logs = Path() if is_remote(out) else Path(out)  # jobs write there: a folder all nodes share
-    return slurm_pool(options.slurm, logs.absolute() / "slurm-logs")
+    return slurm_pool(options.slurm, logs_of(out))
+
+
+def logs_of(out: Place) -> Path:
+    """Where jobs of SLURM write: a folder that all nodes share."""
+    return (Path() if is_remote(out) else Path(out)).absolute() / "slurm-logs"

@@ -3,7 +3,6 @@
 Needs the extra `cluster`, and `sbatch` where the run is started.
 """
 
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,22 +13,8 @@ from dask_jobqueue.slurm import SLURMCluster, SLURMJob
 from distributed import Client, Status
 
 from tokenmill.flows.pools.dask import LOOPBACK, DaskPool, await_workers, configured
-from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.flows.pools.sbatch import check_sbatch, refusal
 from tokenmill.pipelines.core.options import Slurm
-
-MARKS = ("sbatch: error: ", "sbatch: fatal: ", "Batch job submission failed: ")
-
-
-def check_sbatch() -> None:
-    """Find out whether jobs can be submitted here.
-
-    Raises:
-        ConfigError: there is no `sbatch`.
-    """
-    if shutil.which("sbatch") is None:
-        raise ConfigError(
-            "run.runner: slurm needs sbatch, and there is none here; start the run on a login node"
-        )
 
 
 @contextmanager
@@ -41,7 +26,7 @@ def slurm_pool(options: Slurm, logs: Path) -> Iterator[DaskPool]:
     Raises:
         ConfigError: there is no `sbatch` here, or it takes no job.
     """
-    check_sbatch()
+    check_sbatch("slurm")
     logs.mkdir(parents=True, exist_ok=True)
     refusals: list[str] = []
     # jobs may wait in the queue for days, and the run with them
@@ -99,15 +84,3 @@ def _noting(refusals: list[str]) -> type[SLURMJob]:
             self.status = Status.closed  # which Dask looks for when a run is interrupted
 
     return Job
-
-
-def refusal(told: str) -> str:
-    r"""What sbatch says is wrong, of all that is told about a call of it.
-
-    >>> refusal("Command:\nsbatch x.sh\nstderr:\nsbatch: error: invalid partition specified: cpu\n")
-    'invalid partition specified: cpu'
-    """
-    said = [line for line in told.splitlines() if line.startswith("sbatch: ")] or [told.strip()]
-    for mark in MARKS:
-        said = [line.removeprefix(mark) for line in said]
-    return "; ".join(dict.fromkeys(said))

@@ -76,6 +76,7 @@ from tokenmill.pipelines.read.options import Html, Limits
 from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard, reader_named
 from tokenmill.pipelines.read.stream import parking
+from tokenmill.pipelines.runs.drive import drive
 from tokenmill.pipelines.runs.finished import failures, inventory, manifest, read_report
 from tokenmill.pipelines.runs.manifest import (
     check_apart,
@@ -97,7 +98,6 @@ from tokenmill.pipelines.runs.work import (
     do,
     do_one,
     do_phase,
-    drive,
 )
 from tokenmill.pipelines.storage.atomic import atomic_path, write_json
 from tokenmill.pipelines.storage.files import arrow_file, open_arrow, parquet_file

@@ -12,7 +12,7 @@ from tokenmill.pipelines.core.config import Bytes, Config, PathHere
 from tokenmill.pipelines.core.machine import cores
 from tokenmill.pipelines.core.places import allowed_address, allowed_directives
 
-Runner = Literal["threads", "dask", "slurm"]
+Runner = Literal["threads", "dask", "slurm", "array"]
 # no shell may find more in it than a word: it stands in the script of a job
 Word: TypeAlias = Annotated[str, Field(pattern=r"^[\w.,:@%+=-]+$")]
 
@@ -31,13 +31,14 @@ class Slurm(Config):
     """Jobs of SLURM that hold workers; as many are submitted as are wanted.
 
     cores, memory: of one job.
-    processes: workers in a job, which share its cores and memory; None is one for each core.
+    processes: workers in a job, which share its cores and memory; None is one for each core. Of an
+        array they are threads of one process.
     walltime: HH:MM:SS, after which SLURM ends a job; what it was at is done again by another.
     queue, account: as `sbatch --partition`, `--account`.
     directives: further lines of its script, as "--constraint=rome".
-    interface: of the network that workers and scheduler talk over, as "ib0".
+    interface: of the network that workers and scheduler talk over, as "ib0"; an array has none.
     minimum, maximum: jobs at a time; between them as many as there is work for. Where they are
-        equal, so many from the beginning.
+        equal, so many from the beginning. An array has `maximum` tasks, or as many as works.
     """
 
     cores: Annotated[int, Field(ge=1)] = 1
@@ -72,6 +73,8 @@ class RunOptions(Config):
         "dask": by processes, one for each core of a big node, that are started for the run
         (`--runner dask`); or by a Dask cluster that is there (`--address tcp://…`).
         "slurm": in jobs that dask-jobqueue submits, as many as there is work for (`run.slurm`).
+        "array": in job arrays of SLURM, one a phase, without Dask, ports or a process that waits
+        for them: `tokenmill prepare` submits the first job and ends (`run.slurm`).
     workers: pieces of work done at a time; None is one per processor, or as many as a cluster has.
     address: of a Dask scheduler, as tcp://10.0.0.1:8786.
     slurm: the jobs that hold workers; as many are submitted as are wanted.
@@ -115,4 +118,6 @@ class RunOptions(Config):
     @property
     def works_per_process(self) -> int | None:
         """Pieces of work that one process does at a time; None is one per processor."""
+        if self.runner == "array":
+            return self.slurm.workers
         return self.workers if self.runner == "threads" else 1

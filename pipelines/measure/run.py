@@ -32,9 +32,10 @@ from tokenmill.pipelines.measure.scan import PartFacts, scan_part
 from tokenmill.pipelines.measure.unseen import Growth
 from tokenmill.pipelines.prepare.prepare import plan_run
 from tokenmill.pipelines.read.stream import parking
+from tokenmill.pipelines.runs.drive import drive
 from tokenmill.pipelines.runs.manifest import check_apart, held
 from tokenmill.pipelines.runs.receipt import Receipt
-from tokenmill.pipelines.runs.work import Execute, Finished, Phase, Phases, Work, do_phase, drive
+from tokenmill.pipelines.runs.work import Execute, Finished, Phase, Phases, Work, do_phase
 from tokenmill.pipelines.storage.atomic import write_json
 from tokenmill.sizing.corpus import DATASET, Estimate, UniqueGrowth
 from tokenmill.sizing.figure import Figure

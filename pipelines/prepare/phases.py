@@ -19,15 +19,7 @@ from tokenmill.pipelines.prepare.shard import run_pass
 from tokenmill.pipelines.runs.course import Course
 from tokenmill.pipelines.runs.packs import find_receipts
 from tokenmill.pipelines.runs.receipt import Receipt
-from tokenmill.pipelines.runs.work import (
-    Coming,
-    Finished,
-    Phase,
-    Phases,
-    Work,
-    do_one,
-    do_phase,
-)
+from tokenmill.pipelines.runs.work import Coming, Finished, Phase, Phases, Work, do_one, do_phase
 from tokenmill.pipelines.tokens import dataset
 from tokenmill.pipelines.tokens.mix.phases import mix
 from tokenmill.pipelines.tokens.shards import TokenShard, splits

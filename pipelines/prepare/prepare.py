@@ -24,10 +24,11 @@ from tokenmill.pipelines.prepare.report.summary import summarize
 from tokenmill.pipelines.prepare.steps import side_folders
 from tokenmill.pipelines.read.images.stored import check_shards
 from tokenmill.pipelines.read.stream import parking
+from tokenmill.pipelines.runs.drive import drive
 from tokenmill.pipelines.runs.finished import manifest, read_report
 from tokenmill.pipelines.runs.folder import INDEX
 from tokenmill.pipelines.runs.manifest import check_apart, held, read_manifest, write_manifest
-from tokenmill.pipelines.runs.work import Execute, Finished, do, drive
+from tokenmill.pipelines.runs.work import Execute, Finished, do
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import sweep_partials
 from tokenmill.pipelines.storage.inputs import OutageError

@@ -6,7 +6,8 @@
     Finished: all receipts ── report ──► manifest.json: what was done    a rerun reads this alone
 
 Read first `work`: a job is a generator of phases, and `drive` has somebody do them. Then `receipt`,
-which says what proves a work done, and `packs`, where receipts lie and how they are found again.
+which says what proves a work done, and `packs`, where receipts lie and how they are found again;
+`standing` tells from them how far a run is.
 `manifest` opens a run directory or refuses it, `finished` writes and reads its end, `folder` says
 what lies where, `bundle` does works in another process. Nothing here knows a step or a recipe.
 

@@ -244,6 +244,13 @@ def locked(out: Path) -> Iterator[None]:
     check_links(out)
     if read_manifest(out) is None:
         _usable(out)
+    with _flocked(out, fcntl.LOCK_EX):
+        sweep_partials(out)
+        yield
+
+
+@contextlib.contextmanager
+def _flocked(out: Path, how: int) -> Iterator[None]:
     try:
         with held_by_name(out, make=True) as folder:
             lock = os.open(f"{folder}/.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
@@ -251,17 +258,39 @@ def locked(out: Path) -> Iterator[None]:
         raise cannot_write(out, e) from e
     try:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, how | fcntl.LOCK_NB)
         except OSError as e:
             if e.errno not in (errno.EWOULDBLOCK, errno.EACCES):
                 raise
             raise ConfigError(
                 f"{out}: another run is at work in it; wait for it, or choose another --out"
             ) from e
-        sweep_partials(out)
         yield
     finally:
         os.close(lock)
+
+
+@contextlib.contextmanager
+def joined(
+    out: Place, *, scratch: str | None = None, scratch_bytes: int = CACHE_BYTES
+) -> Iterator[Path]:
+    """Work on a run beside others that do, while no process drives it; none can before all left.
+
+    On an object store nothing keeps one from it.
+
+    Returns:
+        As `held`.
+
+    Raises:
+        ConfigError: a process drives the run.
+    """
+    if is_remote(out):
+        with mirrored(str(out), scratch=scratch, most_bytes=scratch_bytes) as folder:
+            yield folder
+    else:
+        folder = Path(out).absolute()
+        with _flocked(folder, fcntl.LOCK_SH):
+            yield folder
 
 
 @contextlib.contextmanager

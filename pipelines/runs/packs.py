@@ -19,6 +19,7 @@ their own receipts alone.
 
 import gzip
 import json
+import math
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +30,7 @@ from typing import Any
 
 from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.runs.receipt import (
+    FAILED,
     RECEIPT,
     Receipt,
     WorkFacts,
@@ -114,13 +116,15 @@ def pack_receipts(
 
 
 def sweep_receipts(out: Path, kept: Mapping[str, Collection[str]]) -> None:
-    """Delete receipts of works that are no part of the run any more.
+    """Delete receipts of works that are no part of the run any more, and why works failed.
 
     kept: by step the names of the files to keep.
     """
     for step, names in kept.items():
         files = mirror.find(step_folder(out, step), "*")
-        strays = [p for p in files if p.name.endswith((PACK, RECEIPT)) and p.name not in names]
+        strays = [
+            p for p in files if p.name.endswith((PACK, RECEIPT, FAILED)) and p.name not in names
+        ]
         mirror.remove(strays)
 
 
@@ -156,12 +160,19 @@ def _line(receipt: Receipt[Any]) -> bytes:
 
 def _read(path: Path, facts: type[WorkFacts] | None) -> list[Receipt[Any]]:
     """The receipts of a pack, or one of its own; what cannot be read proves nothing."""
+    return dated(path, facts)[0]
+
+
+def dated(path: Path, facts: type[WorkFacts] | None = None) -> tuple[list[Receipt[Any]], float]:
+    """As `_read`, and seconds since they were written; of what holds none, for ever."""
     try:
-        data = mirror.read_bytes(path)
+        if not path.name.endswith((PACK, RECEIPT)):
+            return [], math.inf
+        data, age_s = mirror.read_dated(path)
         lines = gzip.decompress(data).splitlines() if path.name.endswith(PACK) else [data]
-        return [Receipt.from_json(json.loads(line), facts) for line in lines]
+        return [Receipt.from_json(json.loads(line), facts) for line in lines], age_s
     except (FileNotFoundError, *DAMAGED):
-        return []
+        return [], math.inf
 
 
 def _alone(out: Path, receipt: Receipt[Any], found: Found) -> str:

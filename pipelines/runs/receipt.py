@@ -4,11 +4,13 @@ A receipt is written last, after the files it lists were renamed into place. A f
 without a receipt is never trusted; a receipt whose files are gone or of another size,
 or whose `inputs` differ from what the work would read now, is not valid.
 
-receipts/STEP/KEY.json   while the phase of the work goes on; then see `pipelines.runs.packs`
+receipts/STEP/KEY.json    while the phase of the work goes on; then see `pipelines.runs.packs`
+receipts/STEP/KEY.failed  of a work that failed since the run was begun or continued: why
 """
 
+import contextlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -17,13 +19,14 @@ from typing import Any, Generic, Self, cast
 import xxhash
 from typing_extensions import TypeVar
 
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import json_text
 
 COPY_BYTES = 1 << 20
 UPLOADS_AT_ONCE = 8
-RECEIPT = ".json"
+RECEIPT, FAILED = ".json", ".failed"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,6 +133,24 @@ def save_receipt(out: Path, receipt: Receipt[Any]) -> None:
     """Write the receipt; from now on the work is done."""
     path = receipt_path(out, receipt.step, receipt.key)
     mirror.write_text(path, json_text(receipt.to_json()))
+
+
+def note_failure(out: Path, work: WorkId, error: str) -> None:
+    """Set down why a work failed, for who looks before the report does; no more than a help."""
+    with contextlib.suppress(OSError, ConfigError):
+        path = receipt_path(out, work.step, work.key).with_suffix(FAILED)
+        mirror.write_text(path, error)
+
+
+def failures(out: Path) -> Iterator[tuple[str, str, str]]:
+    """(step, key, error) of the works that failed since the run was begun or continued."""
+    for path in mirror.find(out / "receipts", f"*/*{FAILED}"):
+        yield path.parent.name, path.name.removesuffix(FAILED), mirror.read_text(path)
+
+
+def forget_failures(out: Path) -> None:
+    """What failed is tried again."""
+    mirror.remove(mirror.find(out / "receipts", f"*/*{FAILED}"))
 
 
 def publish_files(out: Path, receipt: Receipt[Any]) -> None:

@@ -2,17 +2,17 @@
 
     Phase: Works ── do ──► Outcomes, each with a receipt in OUT/receipts/
 
-A job is a generator: it yields one phase at a time and is sent how its works ended; `drive` runs
-it, whoever does the works. What a later phase reads is named by the receipts of the earlier ones,
-so that a work is done again when, and only when, something it reads has changed.
+A job is a generator: it yields one phase at a time and is sent how its works ended; `runs.drive`
+runs it, whoever does the works. What a later phase reads is named by the receipts of the earlier
+ones, so that a work is done again when, and only when, something it reads has changed.
 """
 
 import random
 import time
 import traceback
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -24,13 +24,13 @@ from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.runs.manifest import HOPELESS, cannot_write
-from tokenmill.pipelines.runs.packs import find_receipts, pack_receipts, sweep_receipts
 from tokenmill.pipelines.runs.receipt import (
     F,
     Receipt,
     WorkId,
     file_entry,
     no_facts,
+    note_failure,
     publish_files,
     save_receipt,
     valid_receipt,
@@ -193,40 +193,6 @@ Phases: TypeAlias = Generator[Phase[Any], Sequence[Outcome], T]
 Execute: TypeAlias = Callable[[Job, Phase[Any]], Sequence[Outcome]]
 
 
-def drive(job: Job, running: Phases[T], execute: Execute) -> T:
-    """Run all phases; `execute` does the works of one phase and says how each ended.
-
-    It is handed those works that no receipt shows done. The receipts of a phase that has ended are
-    packed.
-    """
-    kept: dict[str, list[str]] = defaultdict(list)
-    phase = next(running)
-    while True:
-        outcomes, names = _run(job, phase, execute)
-        kept[phase.works[0].step] += names
-        try:
-            phase = running.send(outcomes)
-        except StopIteration as end:
-            sweep_receipts(job.out, kept)
-            finished: T = end.value
-            return finished
-
-
-def _run(job: Job, phase: Phase[Any], execute: Execute) -> tuple[list[Outcome], list[str]]:
-    """How the works of a phase ended, in order, and the names of the files of their receipts."""
-    found = find_receipts(job.out, phase.works)
-    left = tuple(work for work in phase.works if work.key not in found.receipts)
-    made = execute(job, replace(phase, works=left, done=tuple(found.receipts.values())))
-    ended = {outcome.work.key: outcome for outcome in made} | {
-        work.key: Outcome(work=work, receipt=found.receipts[work.key])
-        for work in phase.works
-        if work.key in found.receipts
-    }
-    outcomes = [ended[work.key] for work in phase.works if work.key in ended]
-    receipts = {o.work.key: o.receipt for o in outcomes if o.receipt is not None}
-    return outcomes, pack_receipts(job.out, phase.works, receipts, found)
-
-
 def attempt(job: Job, work: Work[Any]) -> Outcome:
     """Do the work; a shard that fails is an outcome, what concerns the whole run is raised.
 
@@ -240,6 +206,7 @@ def attempt(job: Job, work: Work[Any]) -> Outcome:
         except Exception as e:  # noqa: BLE001 - whatever one shard meets, the others go on
             stop_if_hopeless(job, e)
             if not is_outage(e) or not pauses:
+                note_failure(job.out, work, line_of(e))
                 return Outcome(work=work, error=e)
             stop_if_gone(e)
             time.sleep(pauses.pop(0) * random.uniform(0.5, 1.0))  # not all workers at once
@@ -264,7 +231,7 @@ def do_phase(phase: Phase[F], finished: Finished) -> Phases[dict[str, Receipt[F]
         else:
             finished.failures.append(
                 FailedShard(
-                    step=outcome.work.step, key=outcome.work.key, error=_line(outcome.error)
+                    step=outcome.work.step, key=outcome.work.key, error=line_of(outcome.error)
                 )
             )
     finished.receipts += [made[w.key] for w in phase.works if w.key in made]
@@ -277,5 +244,6 @@ def do_one(work: Work[F], finished: Finished) -> Phases[Receipt[F]]:
     return (yield from do_phase(phase, finished))[work.key]
 
 
-def _line(error: BaseException | None) -> str:
+def line_of(error: BaseException | None) -> str:
+    """Kind and message of an error."""
     return "".join(traceback.format_exception_only(error)).strip().replace("\n", " ")

@@ -217,14 +217,19 @@ def read_bytes(path: Path) -> bytes:
     Raises:
         FileNotFoundError: there is none.
     """
+    return read_dated(path)[0]
+
+
+def read_dated(path: Path) -> tuple[bytes, float]:
+    """As `read_bytes`, and the seconds since it was written, in a mirror by the store's clock."""
     mirror = of(path)
     if mirror is None:
-        with held(path) as known:
-            return Path(known).read_bytes()
+        with held(path) as known, open(known, "rb") as f:
+            return f.read(), time.time() - os.fstat(f.fileno()).st_mtime
     found = mirror.store.get(mirror.name(path))
     if found is None:
         raise FileNotFoundError(address(path))
-    return found.data
+    return found.data, found.age_s
 
 
 def read_text(path: Path) -> str:
@@ -246,6 +251,23 @@ def write_bytes(path: Path, data: bytes) -> None:
     mirror.check()
     mirror.store.put(mirror.name(path), data)
     mirror.written(mirror.name(path), len(data))
+
+
+def create(path: Path) -> bool:
+    """Make a file where there is none; whether it was this call that did."""
+    mirror, mine = of(path), uuid.uuid4().hex.encode()
+    if mirror is not None:
+        name = mirror.name(path)
+        if mirror.store.put(name, mine, IfNoneMatch="*") is None:
+            found = mirror.store.get(name)  # it was ours, and the answer lost
+            return found is not None and found.data == mine
+        return True
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.open("xb").close()
+    except FileExistsError:
+        return False
+    return True
 
 
 def may_exist(path: Path) -> bool:
@@ -286,11 +308,12 @@ def publish(path: Path, digest: str | None = None) -> None:
 
 
 def find(folder: Path, pattern: str) -> list[Path]:
-    """Files in a folder whose names match a pattern, in order of names."""
+    """Files in a folder whose names match a pattern, "*/*" those of its folders, in order."""
     mirror = of(folder)
     if mirror is None:
         return sorted(folder.glob(pattern))
-    found = (path for path, _ in sizes(folder) if path.parent == folder and path.match(pattern))
+    deep = len(folder.parts) + len(Path(pattern).parts)
+    found = (path for path, _ in sizes(folder) if len(path.parts) == deep and path.match(pattern))
     return sorted(found)
 
 

@@ -25,8 +25,8 @@ from tokenmill.pipelines.core.shard import SourceShard, shard_key
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.phases import Prepared, _lay_out
 from tokenmill.pipelines.prepare.recipe import make_recipe
+from tokenmill.pipelines.runs.drive import drive
 from tokenmill.pipelines.runs.receipt import Receipt
-from tokenmill.pipelines.runs.work import drive
 from tokenmill.pipelines.storage.files import arrow_file
 from tokenmill.pipelines.tokens.mix.lists import Lists, spans_of
 from tokenmill.pipelines.tokens.shards import token_schema

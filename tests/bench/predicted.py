@@ -26,7 +26,7 @@ from tokenmill.pipelines.measure.run import estimate_of, opened, phases, predict
 from tokenmill.pipelines.measure.sample import DEFAULT_SAMPLE, draw_sample
 from tokenmill.pipelines.prepare.prepare import plan_run, run_recipe
 from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe
-from tokenmill.pipelines.runs.work import drive
+from tokenmill.pipelines.runs.drive import drive
 
 GOPHER = {"gopher_quality": {"min_stop_words": None}}
 STEPS = {

@@ -35,9 +35,10 @@ from tokenmill.pipelines.corpus.step import CorpusStep
 from tokenmill.pipelines.corpus.units import UNITS
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe
+from tokenmill.pipelines.runs.drive import drive
 from tokenmill.pipelines.runs.folder import KEYS
 from tokenmill.pipelines.runs.receipt import Receipt
-from tokenmill.pipelines.runs.work import Finished, Job, Outcome, Phase, attempt, drive
+from tokenmill.pipelines.runs.work import Finished, Job, Outcome, Phase, attempt
 
 SHARD_DOCS = 100_000
 BATCH_DOCS = 4_096

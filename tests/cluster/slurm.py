@@ -66,12 +66,13 @@ class Slurm:
         return made.stdout
 
     def jobs(self, state: str = "PENDING,RUNNING,COMPLETING") -> list[str]:
-        """Ids of the jobs in these states, oldest first."""
-        return sorted(self.call("squeue", "-h", "-o", "%i", "-t", state).split(), key=int)
+        """Ids of the jobs in these states, of arrays of their tasks, oldest first."""
+        found = self.call("squeue", "-h", "-r", "-o", "%i", "-t", state).split()
+        return sorted(found, key=lambda job: [int(n) for n in job.split("_")])
 
-    def kill(self, job: str) -> None:
-        """SIGKILL to all processes of a job, as when its node is lost."""
-        self.call("scancel", "--signal=KILL", "--full", job)
+    def kill(self, job: str, name: str = "KILL") -> None:
+        """A signal to all processes of a job; SIGKILL is as when its node is lost."""
+        self.call("scancel", f"--signal={name}", "--full", job)
 
     def clear(self) -> None:
         """Cancel all jobs, and wait until they are gone."""

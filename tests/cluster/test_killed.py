@@ -123,11 +123,12 @@ def test_a_shard_that_kills_its_workers_is_named_and_the_rest_completes(
     same(out, undisturbed)
 
 
-def test_a_run_outlives_a_lost_job_of_slurm(begin, out, undisturbed, slurm: Slurm):
+@pytest.mark.parametrize("name", ["KILL", "TERM"])
+def test_a_run_outlives_a_lost_job_of_slurm(begin, out, undisturbed, slurm: Slurm, name):
     program = begin(*runs.on_slurm(slurm), needed=slurm.env)
     lost = slurm.jobs("RUNNING")
     for job in lost:
-        slurm.kill(job)
+        slurm.kill(job, name)
     ended_well(program, out, undisturbed)
     assert set(slurm.jobs()) == set(), "the jobs are given back"
 

@@ -11,13 +11,21 @@ import signal
 import subprocess
 import sys
 import urllib.error
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.cluster import runs
 from tests.cluster.prefect_server import START_S, PrefectServer
-from tests.cluster.processes import ROOT, Program, answers, environment, free_port
+from tests.cluster.processes import (
+    ROOT,
+    Program,
+    answers,
+    environment,
+    eventually,
+    free_port,
+)
 from tests.e2e.paged import write_pages_folder
 from tests.pages import blocks, of_a_cluster
 
@@ -123,6 +131,55 @@ def test_on_slurm(slurm, prefect_server, tmp_path, run_section):
     assert not runs.unbalanced(tmp_path / "shared" / "run")
     reader.run(probe, codes=(0, 1))
     assert json.loads((tmp_path / "probe-0" / "probe.json").read_text())["verdict"]
+
+
+def test_on_an_array(slurm, tmp_path, run_section):
+    reader = Reader(tmp_path, slurm.env, {"/shared": str(tmp_path / "shared")})
+    with (tmp_path / "recipe.yaml").open("a") as f:
+        f.write(run_section)
+    prepare, status = of_a_cluster("array")
+    here = {"queue": slurm.partition, "account": "null", "cores": 1, "memory": "1GB", "maximum": 2}
+    told = [word for k, v in here.items() for word in ("--set", f"run.slurm.{k}={v}")]
+    assert "submitted as job" in reader.run(prepare, *told)
+    reader.run(status, codes=(1,))
+    eventually("no job", lambda: not slurm.jobs(), within_s=WITHIN_S)
+    assert "complete" in reader.run(status)
+    assert not runs.unbalanced(tmp_path / "shared" / "run")
+
+
+def test_a_job_that_is_told_to_end_ends_and_is_continued(slurm, undisturbed, env, tmp_path):
+    """As SLURM tells it: by --signal=B:TERM, before its time is over or it is preempted."""
+    (text,) = blocks("slurm", (PAGE,))
+    out, script, log = tmp_path / "run", tmp_path / "job.sh", tmp_path / "log"
+    for written, here in (
+        ("tokenmill prepare recipe.yaml", shlex.join([str(runs.TOKENMILL), "prepare", "RECIPE"])),
+        ("RECIPE", str(undisturbed.recipe)),
+        ("/shared/run", f"{out} --workers 1"),
+        ("--cpus-per-task=32 --mem=128G", "--cpus-per-task=1 --mem=1G"),
+    ):
+        assert written in text
+        text = text.replace(written, here)
+    script.write_text(text)
+
+    def submit():
+        return slurm.call("sbatch", "--parsable", "-o", str(log), str(script)).strip()
+
+    slurm = replace(slurm, env=env | slurm.env)
+    job = submit()
+    eventually("some done", lambda: runs.n_done(out) > 10, within_s=WITHIN_S)
+    slurm.call("scancel", "--signal=TERM", "--batch", job)
+    eventually("no job", lambda: not slurm.jobs(), within_s=WITHIN_S)
+    assert "ExitCode=143:0" in slurm.call("scontrol", "show", "job", job)
+    told = log.read_text().splitlines()
+    assert told[-1] == "stopped by SIGTERM; the same command continues where this stopped"
+    done = runs.receipts(out)
+    assert len(done) < len(undisturbed.receipts)
+
+    submit()
+    eventually("no job", lambda: not slurm.jobs(), within_s=WITHIN_S)
+    assert runs.contents(out) == runs.contents(undisturbed.out), log.read_text()
+    after = runs.receipts(out)
+    assert {name: after[name] for name in done} == done, "finished work was done again"
 
 
 class ServerOfPage(PrefectServer):

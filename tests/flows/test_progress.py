@@ -1,15 +1,20 @@
 """What is told of a run while it goes on: how far it is, what it has done, when it will end."""
 
+import contextlib
 import io
+import json
 import time
+from datetime import datetime
 
 import pytest
 from rich.console import Console
 
 from tests.e2e.corpus import write_corpus
 from tests.running import one_by_one, prepare
-from tokenmill.flows.progress import Bars, Lines, Standing
+from tokenmill.flows.progress import Bars, Lines, watcher, watching
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.recipe import load_recipe
+from tokenmill.pipelines.runs.standing import Standing
 from tokenmill.pipelines.runs.work import Coming, Outcome, Phase, Work, attempt
 
 
@@ -111,7 +116,7 @@ def receipt(followed, recipe, tmp_path):
 
 
 def test_the_time_left_is_that_of_the_work_left(receipt):
-    standing = Standing(began=time.monotonic() - 30)
+    standing = Standing(began=time.time() - 30)
     standing.start(phase(4, 1.0, (Coming("near", 0.5), Coming("tokenize", 1.5))), 4)
     assert standing.seconds_left() is None  # nothing is done
     for _ in range(2):
@@ -129,12 +134,12 @@ def test_no_time_is_told_that_is_not_known(receipt):
     early.advance(fresh(receipt))
     assert early.seconds_left() is None
     assert "left" not in early.in_words()
-    ended = Standing(began=time.monotonic() - 30)
+    ended = Standing(began=time.time() - 30)
     ended.start(phase(1), 1)
     ended.advance(fresh(receipt))
     assert ended.in_words().startswith("100% of the run, ")
     assert ended.seconds_left() is None
-    unknown = Standing(began=time.monotonic() - 30)
+    unknown = Standing(began=time.time() - 30)
     unknown.start(phase(cost=0.0), 4)
     unknown.advance(fresh(receipt))
     assert unknown.share is None
@@ -142,12 +147,12 @@ def test_no_time_is_told_that_is_not_known(receipt):
 
 
 def test_works_that_were_found_done_do_not_make_a_run_look_fast(receipt):
-    standing = Standing(began=time.monotonic() - 30)
+    standing = Standing(began=time.time() - 30)
     found = Phase(name="filter", works=phase(1).works, done=(receipt,) * 3, cost=1.0)
     standing.start(found, 4)
     assert standing.share == pytest.approx(0.75)
     assert standing.seconds_left() is None
-    later = Standing(began=time.monotonic() - 30)
+    later = Standing(began=time.time() - 30)
     later.start(Phase(name="filter", works=phase(2).works, done=(receipt,) * 2, cost=1.0), 4)
     later.advance(fresh(receipt))
     assert later.seconds_left() == pytest.approx(30, rel=0.01)  # as long as the one before it
@@ -177,3 +182,39 @@ def test_a_terminal_has_the_run_below_its_bars(receipt):
     assert "1/4" in shown
     assert "8% of the run" in shown
     assert "to come: tokenize" in shown
+
+
+def test_a_log_has_a_line_of_json_for_each_work_and_phase(recipe, tmp_path, capsys, followed):
+    file, n = tmp_path / "log.jsonl", len(followed[0].said)
+    for stop_after in (n // 2, None):
+        with watching(quiet=True, log=str(file)):
+            told = Followed(stop_after)
+            told.standing = watcher.get()
+            told.standing.share = told.standing.kept = told.standing.gone = None  # what it notes
+            with contextlib.suppress(StoppedError):
+                report = prepare(recipe, tmp_path / "run", told)
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    works = [line for line in lines if line["event"] == "work"]
+    assert [line["ended"] for line in works] == ["done"] * n
+    assert len({(line["step"], line["work"]) for line in works}) == n
+    of_pass = [line for line in works if line["step"] == "pass-0"]
+    assert sum(line["docs_in"] for line in of_pass) == report["ledger"][0]["docs_in"]
+    assert all(datetime.fromisoformat(line["time"]).tzinfo for line in lines)
+    assert (lines[0]["event"], lines[0]["share"]) == ("phase begins", 0)
+    assert (lines[-1]["event"], lines[-1]["share"]) == ("phase ends", pytest.approx(1))
+    assert lines[-1]["docs_kept"] == report["ledger"][-1]["docs_out"]
+    assert capsys.readouterr().err == ""
+
+
+def test_a_failed_work_is_logged_with_its_error(capsys):
+    with watching(quiet=False, log="-"):
+        watcher.get().start(phase())
+        watcher.get().advance(Outcome(work=phase().works[0], error=OSError("gone")))
+    *_, line = map(json.loads, capsys.readouterr().err.splitlines())
+    assert (line["ended"], line["error"], line["works_done"]) == ("failed", "OSError: gone", 1)
+
+
+def test_a_log_that_cannot_be_written_is_a_line(tmp_path):
+    wanted = rf"--log-json {tmp_path}: cannot write there"
+    with pytest.raises(ConfigError, match=wanted), watching(quiet=True, log=str(tmp_path)):
+        pass

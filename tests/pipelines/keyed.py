@@ -18,9 +18,10 @@ from tokenmill.pipelines.corpus.near import NearDedup
 from tokenmill.pipelines.corpus.passes import corpus_wide, passes
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import make_recipe
+from tokenmill.pipelines.runs.drive import drive
 from tokenmill.pipelines.runs.folder import INDEX, KEYS
 from tokenmill.pipelines.runs.receipt import Receipt
-from tokenmill.pipelines.runs.work import Finished, drive
+from tokenmill.pipelines.runs.work import Finished
 from tokenmill.pipelines.storage.files import Opened, Rows, arrow_file, open_arrow
 
 

@@ -32,7 +32,7 @@ def test_a_walltime_is_what_was_written_also_where_yaml_makes_seconds_of_it(writ
         ("slurm: {minimum: 3, maximum: 2}", "minimum 3 jobs are more than maximum 2"),
         ("slurm: {que: cpu}", "unknown key 'que'; did you mean 'queue'?"),
         ("{runner: slurm, address: 'tcp://a:1'}", "address tcp://a:1 is of a Dask scheduler"),
-        ("runner: ray", "expected 'threads', 'dask' or 'slurm', got 'ray'"),
+        ("runner: ray", "expected 'threads', 'dask', 'slurm' or 'array', got 'ray'"),
     ],
 )
 def test_a_mistake_is_told_in_a_line(text, message):

@@ -11,9 +11,10 @@ from tokenmill.pipelines.corpus.spans.apply import without_spans
 from tokenmill.pipelines.corpus.spans.settings import FOUND_SPANS
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import make_recipe
+from tokenmill.pipelines.runs.drive import drive
 from tokenmill.pipelines.runs.folder import FILTERED
 from tokenmill.pipelines.runs.receipt import Receipt
-from tokenmill.pipelines.runs.work import Finished, drive
+from tokenmill.pipelines.runs.work import Finished
 from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 
 PHRASES = ["a b c d", "b c d e f", "c d e", "x Y z, w v!", "Y z w. (v) u", "İstanbul ΣΑΣ 東京", "k"]

@@ -23,7 +23,7 @@ from typing import Any
 from tests.e2e.fatal import arm
 from tests.pipelines.runs.synthetic import run
 from tokenmill.pipelines.core.places import Place, is_remote, place
-from tokenmill.pipelines.runs import packs, work
+from tokenmill.pipelines.runs import drive, packs
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.mirror import viewed
 
@@ -47,7 +47,7 @@ MOMENTS = {
     # all of a group are, those of the next are not packed
     "removed": (packs.mirror, "remove", {"after": True}),
     # every phase has ended, what belongs to none is not swept
-    "sweeping": (work, "sweep_receipts", {}),
+    "sweeping": (drive, "sweep_receipts", {}),
 }
 
 

@@ -8,6 +8,7 @@ from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.errors import ShardError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.places import Place
+from tokenmill.pipelines.runs.drive import drive
 from tokenmill.pipelines.runs.finished import manifest, read_report
 from tokenmill.pipelines.runs.manifest import held, open_run, write_manifest
 from tokenmill.pipelines.runs.work import (
@@ -19,7 +20,6 @@ from tokenmill.pipelines.runs.work import (
     Phases,
     Work,
     do_phase,
-    drive,
 )
 from tokenmill.pipelines.storage import mirror
 

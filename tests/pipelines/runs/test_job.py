@@ -6,6 +6,7 @@ import pytest
 from tests.running import one_by_one
 from tokenmill.pipelines.core.errors import ConfigError, LedgerError, ShardError
 from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.runs.drive import drive
 from tokenmill.pipelines.runs.manifest import held
 from tokenmill.pipelines.runs.receipt import receipt_path
 from tokenmill.pipelines.runs.work import (
@@ -17,7 +18,6 @@ from tokenmill.pipelines.runs.work import (
     attempt,
     chained,
     do_phase,
-    drive,
 )
 
 

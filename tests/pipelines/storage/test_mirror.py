@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from tests.e2e.corpus import write_corpus
 from tests.pipelines.read.images.shards import sample_tar
 from tests.receipts import receipts
 from tests.running import one_by_one, prepare
+from tokenmill.flows.cli import main
+from tokenmill.flows.exits import NO
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.places import place
@@ -24,7 +27,7 @@ from tokenmill.pipelines.prepare.recipe import load_recipe, make_recipe
 from tokenmill.pipelines.runs.bundle import check_process, do_bundle, versions
 from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import check_apart, held, read_manifest
-from tokenmill.pipelines.runs.receipt import valid_receipt
+from tokenmill.pipelines.runs.receipt import failures, note_failure, valid_receipt
 from tokenmill.pipelines.runs.work import Done, Job, Work, attempt
 from tokenmill.pipelines.storage import inputs, mirror
 from tokenmill.pipelines.storage.mirror import fetched, viewed
@@ -113,13 +116,13 @@ def test_requests_follow_from_works_and_files(s3, corpus, out):
     # is it empty? what is there; what is there at the end
     assert first["LIST"] == 3
     assert first["LIST_MULTIPART"] == 2
-    # the probe three times, lock, manifest twice, three reports
-    assert first["PUT"] == works + packs + files + 9
+    # the probe three times, lock, manifest twice, three reports; what begins, phase by phase
+    assert first["PUT"] == works + packs + files + 9 + len(steps)
     # manifest: before, after the lock, at the end; not of receipts that are not there
     assert first["GET"] <= 4
     assert first["HEAD"] == 1  # the probe is gone
-    # the probe, receipts that were packed, intermediates
-    assert first["POST"] == packs + 2
+    # the probe, receipts that were packed, what began last, intermediates
+    assert first["POST"] == packs + 3
     s3.proxy.forget()
     prepare(recipe, out, one_by_one)
     again = dict(s3.proxy.requests)
@@ -156,6 +159,40 @@ def test_what_was_done_before_a_kill_is_not_done_again(s3, corpus, here, out, tm
     assert {n: b for n, b in made.items() if "receipts/" not in n} == {
         n: b for n, b in contents(here).items() if "receipts/" not in n
     }
+
+
+def test_a_run_is_seen_from_elsewhere_while_it_goes_on(s3, corpus, out, capsys):
+    seen = []
+
+    def execute(job, phase):
+        made = one_by_one(job, phase)
+        if phase.name == "tokenize":
+            note_failure(job.out, phase.works[0], "told")
+            code = main(["status", out, "--json"])
+            note_failure(job.out, replace(phase.works[0], step="pass-9"), "told")
+            failed = set(failures(job.out))
+            assert {(step, why) for step, _, why in failed} == {
+                ("pass-1", "told"),
+                ("pass-9", "told"),
+            }
+            seen.append((code, json.loads(capsys.readouterr().out), len(made)))
+        return made
+
+    report = prepare(load_recipe(corpus), out, execute)
+    ((code, told, n),) = seen
+    assert (code, told["phase"], told["works_done"], told["works"]) == (NO, "tokenize", n, n)
+    assert told["failures"] == []  # what is done has not failed
+    assert (told["seems_alive"], told["last_receipt_s_ago"] < 60) == (True, True)
+    assert told["docs_kept"] == report["ledger"][-1]["docs_out"]
+    assert main(["status", out, "--json"]) == 0
+
+
+@pytest.mark.parametrize("where", ["here", "there"])
+def test_a_file_is_created_by_one_alone(s3, out, tmp_path, where):
+    (tmp_path / "t").mkdir()
+    with viewed(out if where == "there" else tmp_path) as folder, ThreadPoolExecutor(8) as asking:
+        made = list(asking.map(lambda _: mirror.create(folder / "claims" / "0"), range(16)))
+    assert sum(made) == 1
 
 
 def test_with_one_request_in_ten_failing_nothing_is_lost_or_altered(
@@ -382,7 +419,7 @@ def test_the_receipt_of_a_work_is_put_behind_all_its_files_and_not_without_them(
         try:
             refused.add("made/1")
             assert isinstance(attempt(job, work).error, KeyError)
-            assert set(put) <= {"made/0", "made/1", "made/2"}
+            assert set(put) - {"receipts/s/0.failed"} <= {"made/0", "made/1", "made/2"}
             put.clear()
             refused.clear()
             assert attempt(job, work).fresh
