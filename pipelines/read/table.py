@@ -89,11 +89,12 @@ def _batches(
         text.validate()
         if pa.types.is_dictionary(text.type) or text.type in VIEWS:
             _raw(text).validate(full=True)
-        sizes = np.minimum(text_lengths(text), limits.max_document_bytes + 1)
-        for start, stop in _ranges(sizes):
+        sizes = text_lengths(text)
+        for start, stop in _ranges(np.minimum(sizes, limits.max_document_bytes + 1)):
             for part in in_bounds(some.slice(start, stop - start), beside):
-                yield _documents(shard, part, row, limits)
-                row += part.num_rows
+                stop = start + part.num_rows
+                yield _documents(shard, part, sizes[start:stop], row, limits)
+                row, start = row + part.num_rows, stop
 
 
 def _broken_off(shard: SourceShard, row: int, error: BaseException) -> SourceDocument:
@@ -107,11 +108,12 @@ def _broken_off(shard: SourceShard, row: int, error: BaseException) -> SourceDoc
     return SourceDocument(row, f"{shard.names[0]}#{number}", lost=Lost(cause, message))
 
 
-def _documents(shard: SourceShard, table: pa.RecordBatch, row: int, limits: Limits) -> ReadBatch:
+def _documents(
+    shard: SourceShard, table: pa.RecordBatch, sizes: I64, row: int, limits: Limits
+) -> ReadBatch:
     text = table[shard.text]
     if not pa.types.is_dictionary(text.type):
         _raw(text).validate(full=True)  # a damaged file's offsets would crash what comes next
-    sizes = text_lengths(text)
     rows = np.arange(row, row + len(text), dtype=np.int64)
     reasons: dict[int, tuple[str, str]] = {}  # by index: (reason, message)
     for i in np.flatnonzero(_nulls(text)):
@@ -162,10 +164,10 @@ def _raw(column: pa.Array) -> pa.Array:
 
 def _nulls(column: pa.Array) -> Bools:
     """(n_docs,) whether a value is null, be it only in its dictionary."""
-    nulls = column.is_null()
     if pa.types.is_dictionary(column.type):
-        nulls = pc.fill_null(column.dictionary.is_null().take(column.indices), True)
-    return np.asarray(nulls)
+        column = column.dictionary.is_valid().take(column.indices)
+        return ~np.asarray(pc.fill_null(column, False))
+    return np.asarray(column.is_null()) if column.null_count else np.zeros(len(column), np.bool_)
 
 
 def _plain(column: pa.Array) -> pa.Array:

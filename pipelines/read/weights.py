@@ -40,7 +40,7 @@ def made_bytes(column: pa.Array) -> int:
     """Bytes that a validated column takes as Python objects or plain text, at most."""
     kind, n = column.type, len(column)
     items = n * ITEM_BYTES
-    if kind in TEXT_TYPES or (pa.types.is_dictionary(kind) and kind.value_type in TEXT_TYPES):
+    if kind in VIEWS or (pa.types.is_dictionary(kind) and kind.value_type in TEXT_TYPES):
         return items + int(text_lengths(column).sum())
     if pa.types.is_dictionary(kind):
         return n * made_bytes(column.dictionary)
@@ -52,10 +52,8 @@ def made_bytes(column: pa.Array) -> int:
         return made_bytes(column.storage)
     if pa.types.is_struct(kind):
         return items + sum(map(made_bytes, column.flatten()))
-    if pa.types.is_fixed_size_binary(kind):
-        return items + n * int(kind.byte_width)
-    if not pa.types.is_nested(kind):
-        return items
+    if not pa.types.is_nested(kind):  # each value has its own bytes
+        return items + int(column.nbytes)
     held = n * kind.list_size if pa.types.is_fixed_size_list(kind) else _held(column)
     if held * ITEM_BYTES > MADE_BYTES:  # even to look at them may be too much
         return items + held * ITEM_BYTES
