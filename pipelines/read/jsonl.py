@@ -383,9 +383,12 @@ def _as_string(value: Any, line: bytes, column: str | None) -> str:
     """An id as a string; numbers as they are written, those over 64 bits too."""
     if isinstance(value, str):
         return value
-    if isinstance(value, float) and column is not None:
-        value = json.loads(line, parse_float=str)[column]
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    try:
+        if isinstance(value, float) and column is not None:
+            value = json.loads(line, parse_float=str)[column]
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    except RecursionError:  # orjson goes a little deeper than json
+        return str(value) if isinstance(value, float) else "[… nested too deep]"
 
 
 def _split(group: LineGroup) -> Iterator[LineGroup]:
