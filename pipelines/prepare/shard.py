@@ -259,9 +259,7 @@ def _without(batch: pa.RecordBatch, refused: Mapping[int, str], tally: Tally) ->
     rows = removed_rows(TOKENIZE, lost, [UNENCODABLE] * n, text_bytes=lengths, details=why)
     rows = rows.set_column(2, REMOVED.field("outcome"), pa.repeat("failed", n))
     n_bytes = int(lengths.sum())
-    stats = StageStats(
-        docs_in=n, failed={UNENCODABLE: n}, bytes_in=n_bytes, bytes_removed=n_bytes
-    )
+    stats = StageStats(docs_in=n, failed={UNENCODABLE: n}, bytes_in=n_bytes, bytes_removed=n_bytes)
     tally.add(TOKENIZE, lost, StageResult(lost.slice(0, 0), rows, stats))
     kept = np.ones(batch.num_rows, np.bool_)
     kept[list(refused)] = False

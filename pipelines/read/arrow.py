@@ -81,8 +81,7 @@ def _record_batches(shard: SourceShard) -> Iterator[pa.RecordBatch]:
         try:
             schema = _schema(handle, path)
             if shard.start == 0:  # the whole file: only the stream reader takes in dictionaries
-                _check_dictionaries(handle)
-                handle.seek(stream_start(handle))
+                check_stream(handle)
                 yield from pa.ipc.open_stream(handle)
                 return
             for message in messages(handle, shard.start, shard.stop):
@@ -107,8 +106,12 @@ def _checked(handle: pa.NativeFile, place: Message) -> pa.ipc.Message:
     return message
 
 
-def _check_dictionaries(handle: pa.NativeFile) -> None:
-    """Check what is read by no message of ours; all dictionaries of a file may be held at once."""
+def check_stream(handle: pa.NativeFile) -> None:
+    """Check all messages of a stream, and go to its beginning; it may hold all dictionaries.
+
+    Raises:
+        ExpandsError: one unpacks to more than it may, or they do.
+    """
     dictionaries = 0
     try:
         for place in messages(handle, stream_start(handle)):
@@ -118,6 +121,7 @@ def _check_dictionaries(handle: pa.NativeFile) -> None:
     except CutShortError:
         pass  # the reader tells that, behind what is whole
     check_expansion(dictionaries, handle.size(), "all dictionaries of a file")
+    handle.seek(stream_start(handle))
 
 
 def _batches(handle: pa.NativeFile, start: int) -> Iterator[Message]:

@@ -26,7 +26,11 @@ COUNTED = 8192  # groups of eight numbers, at a time
 HEADER_BYTES, MOST_HEADER_BYTES = 256, 16 * 1024**2  # read at first; what pyarrow takes at most
 WIDEST_NUMBER = 12  # bytes
 LEVEL_BYTES = 16  # of a nested value that is nothing, as pyarrow holds it
-_ABOUT = {0: (5, 2), DICTIONARY_PAGE: (7, 2), DATA_PAGE_V2: (8, 4)}  # by kind: fields of PageHeader, encoding
+_ABOUT = {
+    0: (5, 2),
+    DICTIONARY_PAGE: (7, 2),
+    DATA_PAGE_V2: (8, 4),
+}  # by kind: fields of PageHeader, encoding
 _TRUE, _FALSE, _BYTE, _I32, _DOUBLE, _BINARY, _STRUCT = 1, 2, 3, 5, 7, 8, 12  # of Thrift
 _KEPT = (_TRUE, _FALSE, _I32, _STRUCT)
 _ReadAt = Callable[[int, int], bytes]  # size, place
@@ -151,6 +155,20 @@ class Bound(NamedTuple):
     coded: bool = False
 
 
+class _Weights(NamedTuple):
+    """What the pages of a chunk hold, in bytes.
+
+    plain: of values that stand for themselves; each: of a row of them, by the mean of a page.
+    shared, coded: of what may come again in every value: common beginnings, a dictionary.
+    """
+
+    values: int
+    plain: int
+    each: float
+    shared: int
+    coded: int
+
+
 def chunk_bound(
     read_at: _ReadAt, chunk: pq.ColumnChunkMetaData, column: pq.ColumnSchema, rows: int
 ) -> Bound:
@@ -162,28 +180,15 @@ def chunk_bound(
         ExpandsError: a page or a list would take more than it may.
         ValueError: what should be a page is none.
     """
-    packed, name = chunk.total_compressed_size, chunk.path_in_schema
-    most, text = most_bytes(packed), chunk.physical_type == "BYTE_ARRAY"
-    found = list(pages(read_at, chunk))
-    values = plain = shared = coded = 0  # bytes: of plain values, of what may stand in many others
-    each = 0.0  # bytes of a row, at most by the mean of a page
-    for page in found:
-        check_expansion(page.unpacked, page.packed, f"a page of column {name!r}")
-        values += page.values if page.kind != DICTIONARY_PAGE else 0
-        if page.kind == DICTIONARY_PAGE:
-            coded = max(coded, page.unpacked)
-        elif page.encoding == DELTA_BYTE_ARRAY:
-            shared = max(shared, page.unpacked)
-        elif page.encoding not in CODED:
-            plain += page.unpacked
-            each = max(each, page.unpacked / max(page.values, 1))
-    if not text:
-        coded = min(coded, max(column.length, WIDEST_NUMBER))
+    packed, text = chunk.total_compressed_size, chunk.physical_type == "BYTE_ARRAY"
+    most, found = most_bytes(packed), list(pages(read_at, chunk))
+    values, plain, each, shared, coded = _weigh(found, chunk, column)
     listed = column.max_repetition_level > 0  # of which a row may hold any number
     come = values if listed else rows
     if listed:
         fixed = shared if text else shared + coded
-        check_expansion(plain + values * (fixed + LEVEL_BYTES), packed, f"lists of {name!r}")
+        unpacked = plain + values * (fixed + LEVEL_BYTES)
+        check_expansion(unpacked, packed, f"lists of {chunk.path_in_schema!r}")
     elif min(plain, each * rows) + shared * rows > most:
         return Bound(max(1, int(most / (each + shared + coded))))
     if not text or coded * come <= most:
@@ -192,6 +197,42 @@ def chunk_bound(
     if min(longest * come, total) <= most:
         return Bound(rows)
     return Bound(rows, True) if listed else Bound(max(1, most // longest))
+
+
+def chunk_bytes(read_at: _ReadAt, chunk: pq.ColumnChunkMetaData, column: pq.ColumnSchema) -> int:
+    """What a whole chunk takes, at most.
+
+    Raises:
+        ExpandsError, ValueError: as `chunk_bound`.
+    """
+    found = list(pages(read_at, chunk))
+    values, plain, _, shared, coded = _weigh(found, chunk, column)
+    of_codes = coded * values
+    if of_codes > most_bytes(chunk.total_compressed_size) and chunk.physical_type == "BYTE_ARRAY":
+        of_codes = _stood_for(read_at, chunk, column, found, 0)[1]
+    levels = LEVEL_BYTES if column.max_repetition_level else 0
+    return plain + of_codes + values * (shared + levels)
+
+
+def _weigh(
+    found: Sequence[Page], chunk: pq.ColumnChunkMetaData, column: pq.ColumnSchema
+) -> _Weights:
+    values = plain = shared = coded = 0
+    each = 0.0
+    for page in found:
+        name = f"a page of column {chunk.path_in_schema!r}"
+        check_expansion(page.unpacked, page.packed, name)
+        values += page.values if page.kind != DICTIONARY_PAGE else 0
+        if page.kind == DICTIONARY_PAGE:
+            coded = max(coded, page.unpacked)
+        elif page.encoding == DELTA_BYTE_ARRAY:
+            shared = max(shared, page.unpacked)
+        elif page.encoding not in CODED:
+            plain += page.unpacked
+            each = max(each, page.unpacked / max(page.values, 1))
+    if chunk.physical_type != "BYTE_ARRAY":
+        coded = min(coded, max(column.length, WIDEST_NUMBER))
+    return _Weights(values, plain, each, shared, coded)
 
 
 def _stood_for(
@@ -224,7 +265,9 @@ def _payload(read_at: _ReadAt, chunk: pq.ColumnChunkMetaData, page: Page) -> byt
     """What a page holds; of its second version, behind the levels."""
     levels = sum(page.about.get(i, 0) for i in (5, 6)) if page.kind == DATA_PAGE_V2 else 0
     data = read_at(page.packed - levels, page.at + levels)
-    if chunk.compression == "UNCOMPRESSED" or (page.kind == DATA_PAGE_V2 and not page.about.get(7, True)):
+    if chunk.compression == "UNCOMPRESSED" or (
+        page.kind == DATA_PAGE_V2 and not page.about.get(7, True)
+    ):
         return data
     codec = pa.Codec({"LZ4": "lz4_raw"}.get(chunk.compression, chunk.compression.lower()))
     return bytes(codec.decompress(data, page.unpacked - levels, asbytes=True))

@@ -1,22 +1,25 @@
 """Parquet, cut between row groups."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tokenmill.pipelines.core.errors import InputError
+from tokenmill.pipelines.core.errors import InputError, ShardError
 from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
 from tokenmill.pipelines.read.batch import BATCH_IMAGE_BYTES, ReadBatch
 from tokenmill.pipelines.read.columns import Columns, Piece, table_columns
 from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits, Reading
-from tokenmill.pipelines.read.pages import chunk_bound, chunk_place
+from tokenmill.pipelines.read.pages import chunk_bound, chunk_bytes, chunk_place
 from tokenmill.pipelines.read.stream import DamagedError, one_line, outage_or
 from tokenmill.pipelines.read.table import image_columns, table_batches
 from tokenmill.pipelines.storage.bounds import CAUSE, ExpandsError
 from tokenmill.pipelines.storage.inputs import open_input
 
 PIECE_BYTES = 1024**2  # of a column with images, read at a time
+# What a run writes of removed documents packs well: all of it are one another's likes.
+FREE_OF_TABLE, TIMES_OF_TABLE = 96 * 1024**2, 128
 
 
 def cut_parquet(file: InputFile, wanted: Input, shard_bytes: int, _: Limits) -> list[Piece]:
@@ -90,26 +93,70 @@ def parquet_tables(
     """
     with open_input(path) as handle:
         try:
-            file = _Ahead(handle)
-            parquet = _open(pa.PythonFile(file, "r"), path, buffer_bytes)
-            for i in range(parquet.metadata.num_row_groups)[start:stop]:
-                group = parquet.metadata.row_group(i)
-                rows, coded = _rows_at_a_time(group, filling, n_bytes), []
-                for chunk, column in _chunks(parquet, group, columns):
-                    if not buffer_bytes:
-                        file.hold(*chunk_place(chunk))
-                    bound = chunk_bound(file.read_at, chunk, column, rows)
-                    rows = min(rows, bound.rows)
-                    coded += [column.path] if bound.coded else []
-                reader = parquet
-                if coded:
-                    reader = _open(pa.PythonFile(file, "r"), path, buffer_bytes, coded)
-                yield from reader.iter_batches(
-                    batch_size=rows, row_groups=[i], columns=columns, use_threads=False
-                )
+            groups = slice(start, stop)
+            yield from _tables(handle, path, columns, filling, n_bytes, groups, buffer_bytes)
         except (pa.ArrowException, OSError, InputError, ValueError) as e:
             cause = CAUSE if isinstance(e, ExpandsError) else "damaged_parquet"
             raise outage_or(DamagedError(cause, one_line(e)), e, path) from None
+
+
+def whole_tables(handle: pa.NativeFile, name: str) -> Iterator[pa.RecordBatch]:
+    """Yield all rows of a file, some at a time.
+
+    Raises:
+        InputError, ValueError, ArrowException: it is damaged, or expands too far.
+    """
+    names = _open(handle, name).schema_arrow.names
+    yield from _tables(handle, name, names, None, BATCH_BYTES, slice(None), 0)
+
+
+def bounded(path: Path, columns: Sequence[str] | None = None) -> Path:
+    """The path of a table that is to be read whole, unless it takes too much for its size.
+
+    Raises:
+        ShardError: it does, or is no Parquet file.
+    """
+    try:
+        with pa.OSFile(str(path)) as handle:
+            file = _Ahead(handle)
+            parquet, whole = _open(handle, str(path)), 0
+            names = parquet.schema_arrow.names if columns is None else columns
+            for i in range(parquet.metadata.num_row_groups):
+                for chunk, column in _chunks(parquet, parquet.metadata.row_group(i), names):
+                    whole += chunk_bytes(file.read_at, chunk, column)
+            if whole > max(FREE_OF_TABLE, TIMES_OF_TABLE * handle.size()):
+                raise ExpandsError(f"its rows would take {whole:,} bytes")
+    except (InputError, ValueError) as e:
+        raise ShardError(f"{path}: {one_line(e)}; write it again, or delete it and rerun") from None
+    return path
+
+
+def _tables(
+    handle: pa.NativeFile,
+    path: str,
+    columns: Sequence[str],
+    filling: str | None,
+    n_bytes: int,
+    groups: slice,
+    buffer_bytes: int,
+) -> Iterator[pa.RecordBatch]:
+    file = _Ahead(handle)
+    parquet = _open(pa.PythonFile(file, "r"), path, buffer_bytes)
+    for i in range(parquet.metadata.num_row_groups)[groups]:
+        group = parquet.metadata.row_group(i)
+        rows, coded = _rows_at_a_time(group, filling, n_bytes), []
+        for chunk, column in _chunks(parquet, group, columns):
+            if not buffer_bytes:
+                file.hold(*chunk_place(chunk))
+            bound = chunk_bound(file.read_at, chunk, column, rows)
+            rows = min(rows, bound.rows)
+            coded += [column.path] if bound.coded else []
+        reader = parquet
+        if coded:
+            reader = _open(pa.PythonFile(file, "r"), path, buffer_bytes, coded)
+        yield from reader.iter_batches(
+            batch_size=rows, row_groups=[i], columns=list(columns), use_threads=False
+        )
 
 
 class _Ahead:
@@ -129,7 +176,7 @@ class _Ahead:
     def read_at(self, size: int, at: int) -> bytes:
         for start, held in self._held.items():
             if start <= at and at + size <= start + held.size:
-                return held.slice(at - start, size).to_pybytes()
+                return bytes(held.slice(at - start, size))
         return bytes(self._file.read_at(size, at))
 
     def read_buffer(self, size: int) -> pa.Buffer:
@@ -142,7 +189,7 @@ class _Ahead:
         return held.slice(0, size)
 
     def read(self, size: int) -> bytes:
-        return self.read_buffer(size).to_pybytes()
+        return bytes(self.read_buffer(size))
 
     def seek(self, at: int, whence: int = 0) -> None:
         self._at = at if whence == 0 else self._file.size() + at

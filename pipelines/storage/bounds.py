@@ -1,7 +1,7 @@
 """How much memory a packed thing may take, told before it is made.
 
-What compresses well is real, what compresses a thousandfold is a bomb: a thing may take `MOST_TIMES`
-its size in the file, and `FREE_BYTES` however small it is.
+What compresses well is real, what compresses a thousandfold is a bomb: a thing may take
+`MOST_TIMES` its size in the file, and `FREE_BYTES` however small it is.
 """
 
 FREE_BYTES = 32 * 1024**2

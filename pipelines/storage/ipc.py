@@ -149,7 +149,7 @@ def check_message(message: pa.ipc.Message) -> int:
 
 
 def check_blocks(data: memoryview, wanted: Callable[[int], Iterable[int]]) -> None:
-    """Check the dictionaries of a file, and those of its record batches that are `wanted` of so many.
+    """Check the dictionaries of a file, and its record batches that are `wanted` of so many.
 
     Raises:
         ExpandsError: as `check_message`.
@@ -159,12 +159,14 @@ def check_blocks(data: memoryview, wanted: Callable[[int], Iterable[int]]) -> No
     for slot, some in ((_DICTIONARIES, range), (_BATCHES, wanted)):
         at = _field(footer, _unpack("<I", footer, 0), slot)
         vector = at + _unpack("<I", footer, at) if at else 0
+        whole = 0  # all dictionaries are held at once
         for i in some(_unpack("<I", footer, vector) if at else 0):
             start, header = struct.unpack_from("<qi", footer, vector + 4 + 24 * i)
             prefix = 8 if _unpack("<I", data, start) == CONTINUATION else 4
             body = data[start + header :]
             unpacked = _unpacked(data[start + prefix : start + header], body)
-            check_expansion(unpacked, len(data), "a record batch")
+            whole = whole + unpacked if slot == _DICTIONARIES else unpacked
+            check_expansion(whole, len(data), "a record batch")
 
 
 def _unpacked(header: memoryview, body: memoryview) -> int:

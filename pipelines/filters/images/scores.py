@@ -33,6 +33,7 @@ from tokenmill.pipelines.core.step import (
 from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
 from tokenmill.pipelines.filters.images.keys import Keys, has_key, image_keys, text_keys
 from tokenmill.pipelines.read.images.nodes import owners_of
+from tokenmill.pipelines.read.parquet import bounded
 
 
 class Scored(PinnedFile):
@@ -106,7 +107,7 @@ def load(scored: Scored, by: str) -> Scores:
     """
     path = scored.checked()
     columns = list(dict.fromkeys([by, *scored.most, *scored.least]))
-    table = pq.read_table(path, columns=columns).combine_chunks()
+    table = pq.read_table(bounded(path, columns), columns=columns).combine_chunks()
     keys = _keys(table[by].combine_chunks(), by, path)
     order = np.argsort(_sortable(keys), kind="stable")
     keys = keys[order]

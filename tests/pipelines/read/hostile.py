@@ -111,9 +111,7 @@ FILES = {
     ),
     "ids that come a million times": (
         "d.parquet",
-        lambda p: parquet(
-            p, blocks(1, id=one_often(100_000, kind=np.int32), text=texts(100_000))
-        ),
+        lambda p: parquet(p, blocks(1, id=one_often(100_000, kind=np.int32), text=texts(100_000))),
         set(),
     ),
     "common beginnings": (
@@ -191,7 +189,11 @@ FILES = {
         {"expands_too_far"},
     ),
     "empty lines": ("d.jsonl.zst", lambda p: packed(p, b"\n" * (1 << 24) + GOOD), set()),
-    "empty objects": ("d.jsonl.zst", lambda p: packed(p, GOOD + b"{}\n" * (1 << 24)), {"missing_text"}),
+    "empty objects": (
+        "d.jsonl.zst",
+        lambda p: packed(p, GOOD + b"{}\n" * (1 << 24)),
+        {"missing_text"},
+    ),
     "a line of empty lists": (
         "d.jsonl.zst",
         lambda p: packed(p, b'{"text": "", "x": [' + b"[]," * 20_000_000 + b"[]]}\n" + GOOD),
@@ -202,4 +204,23 @@ FILES = {
         lambda p: packed(p, b'{"text": "", "x": [' + b"[]," * 20_000_000 + b"[]]}\n" + GOOD),
         {"too_many_values"},
     ),
+}
+
+BENCHMARKS = {
+    "spaces": ("d.jsonl.zst", lambda p: packed(p, b" " * (1 << 29))),
+    "spaces in gzip": ("d.json.gz", lambda p: packed(p, b" " * (1 << 28))),
+    "empty lists": ("d.json.gz", lambda p: packed(p, b"[" + b"[]," * 20_000_000 + b"[]]")),
+    "rows of a letter": ("d.csv.zst", lambda p: packed(p, b"a\n" * 2_000_000)),
+    **{
+        f"{what}, {name}": (name, write)
+        for what, (name, write, _) in FILES.items()
+        if what
+        in (
+            "a page of zeros",
+            "a text that comes a million times",
+            "common beginnings",
+            "long ids",
+            "a list of nulls",
+        )
+    },
 }

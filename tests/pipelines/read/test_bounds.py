@@ -6,21 +6,31 @@ import sys
 
 import pytest
 
-from tests.pipelines.read.hostile import FILES, MB
+from tests.pipelines.read.hostile import BENCHMARKS, FILES, MB
 
 MOST = 256 * 10**6
-READ = """
-import gc, json, sys
-from itertools import islice
-from tokenmill.pipelines.core.shard import Input
-from tokenmill.pipelines.read.options import Limits
-from tokenmill.pipelines.read.plan import plan_inputs
-from tokenmill.pipelines.read.readers import read_shard
+WHOLE_FILES = (
+    "a page of zeros",
+    "a text that comes a million times",
+    "common beginnings",
+    "a list of nulls",
+    "zeros in lz4",
+    "dictionaries of zeros",
+)
+PEAK = """
+import json, sys
 
 def peak_bytes():
     for line in open("/proc/self/status"):
         if line.startswith("VmHWM"):
             return int(line.split()[1]) * 1024
+"""
+READ = """
+from itertools import islice
+from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.read.options import Limits
+from tokenmill.pipelines.read.plan import plan_inputs
+from tokenmill.pipelines.read.readers import read_shard
 
 def read(path):
     plan = plan_inputs([Input(path=path)], 10**12)
@@ -31,12 +41,50 @@ def read(path):
             causes |= set(batch.failed["reason"].to_pylist())
             details += batch.failed["detail"].to_pylist()[:3]
     return sorted(causes), details[:3]
+"""
+ROWS = """
+from tokenmill.pipelines.contamination.items.rows import read_rows
 
+def read(path):
+    try:
+        return len(read_rows(path)), ""
+    except Exception as e:
+        return 0, f"{type(e).__name__}: {e}"
+"""
+WHOLE = """
+from pathlib import Path
+import pyarrow.parquet as pq
+from tokenmill.pipelines.core.errors import ShardError
+from tokenmill.pipelines.read.parquet import bounded
+from tokenmill.pipelines.storage.files import open_arrow
+
+def read(path):
+    try:
+        if path.endswith(".arrow"):
+            return sum(b.num_rows for b in open_arrow(Path(path))[0]), ""
+        return pq.read_table(bounded(Path(path))).num_rows, ""
+    except ShardError as e:
+        return 0, str(e)
+"""
+SAID = """
 read(sys.argv[1])
 before = peak_bytes()
 found = read(sys.argv[2])
 print(json.dumps([*found, peak_bytes() - before]))
 """
+
+
+def peak_of(program, tmp_path, path):
+    """What a program says of a file, and what it takes beside what it takes of a good one."""
+    good = tmp_path / "good.jsonl"
+    good.write_text('{"text": "good"}\n')
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK + program + SAID, str(good), str(path)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -46,15 +94,33 @@ def test_a_hostile_file_takes_no_memory(tmp_path, what):
     path = tmp_path / name
     write(path)
     assert path.stat().st_size < 3 * MB
-    (tmp_path / "good").mkdir()
-    good = tmp_path / "good" / "d.jsonl"
-    good.write_text('{"text": "good"}\n')
-    done = subprocess.run(
-        [sys.executable, "-c", READ, str(good), str(path)], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    found, details, peak = json.loads(done.stdout)
-    path.unlink()
+    found, details, peak = peak_of(READ, tmp_path, path)
     assert peak < MOST
     assert set(found) == causes
     assert all(str(path) in detail and "\n" not in detail for detail in details)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("what", BENCHMARKS)
+def test_a_hostile_benchmark_takes_no_memory(tmp_path, what):
+    name, write = BENCHMARKS[what]
+    path = tmp_path / name
+    write(path)
+    rows, said, peak = peak_of(ROWS, tmp_path, path)
+    assert peak < MOST
+    assert rows == 0
+    assert "expands" in said.lower() or "unpack" in said
+    assert "\n" not in said
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("what", WHOLE_FILES)
+def test_a_hostile_file_of_an_earlier_run_takes_no_memory(tmp_path, what):
+    name, write, _ = FILES[what]
+    path = tmp_path / name
+    write(path)
+    rows, said, peak = peak_of(WHOLE, tmp_path, path)
+    assert peak < MOST
+    assert rows == 0
+    assert str(path) in said
+    assert "delete it and rerun" in said
