@@ -64,8 +64,10 @@ def _held(lists: pa.Array) -> int:
     return int(pc.sum(pc.list_value_length(lists)).as_py() or 0)
 
 
-def in_bounds(table: pa.RecordBatch, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The rows of a table in parts whose columns `names` can be made.
+def in_bounds(table: pa.RecordBatch, names: Sequence[str | int]) -> Iterator[pa.RecordBatch]:
+    """The rows of a table in parts of which some columns can be made.
+
+    names: of the columns, or their numbers, as names may stand twice.
 
     Raises:
         DamagedError: a row would take much more than the file has of it ("expands_too_far").
@@ -80,5 +82,6 @@ def in_bounds(table: pa.RecordBatch, names: Sequence[str]) -> Iterator[pa.Record
         yield from in_bounds(table.slice(half), names)
         return
     if made > max(MADE_BYTES, MOST_TIMES * sum(column.nbytes for column in columns)):
-        raise DamagedError(CAUSE, f"{' and '.join(names)} would take {made:,} bytes in this row")
+        named = " and ".join(repr(table.schema.field(name).name) for name in names)
+        raise DamagedError(CAUSE, f"{named} would take {made:,} bytes in this row")
     yield table

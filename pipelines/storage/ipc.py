@@ -153,20 +153,30 @@ def check_blocks(data: memoryview, wanted: Callable[[int], Iterable[int]]) -> No
 
     Raises:
         ExpandsError: as `check_message`.
+        ValueError: its footer points elsewhere.
     """
+    try:
+        for unpacked in _claims(data, wanted):
+            check_expansion(unpacked, len(data), "a record batch")
+    except struct.error as e:
+        raise ValueError(f"a message lies outside the file: {e}") from None
+
+
+def _claims(data: memoryview, wanted: Callable[[int], Iterable[int]]) -> Iterator[int]:
+    """What all dictionaries claim to unpack to, as far as they were seen; then each batch."""
     (size,) = struct.unpack_from("<i", data, len(data) - 10)
     footer = data[len(data) - 10 - size : len(data) - 10]
+    whole = 0
     for slot, some in ((_DICTIONARIES, range), (_BATCHES, wanted)):
         at = _field(footer, _unpack("<I", footer, 0), slot)
         vector = at + _unpack("<I", footer, at) if at else 0
-        whole = 0  # all dictionaries are held at once
-        for i in some(_unpack("<I", footer, vector) if at else 0):
+        n = _unpack("<I", footer, vector) if at else 0
+        for i in (i for i in some(n) if i < n):
             start, header = struct.unpack_from("<qi", footer, vector + 4 + 24 * i)
             prefix = 8 if _unpack("<I", data, start) == CONTINUATION else 4
-            body = data[start + header :]
-            unpacked = _unpacked(data[start + prefix : start + header], body)
-            whole = whole + unpacked if slot == _DICTIONARIES else unpacked
-            check_expansion(whole, len(data), "a record batch")
+            claimed = _unpacked(data[start + prefix : start + header], data[start + header :])
+            whole += claimed if slot == _DICTIONARIES else 0
+            yield whole if slot == _DICTIONARIES else claimed
 
 
 def _unpacked(header: memoryview, body: memoryview) -> int:
@@ -188,5 +198,6 @@ def _unpacked(header: memoryview, body: memoryview) -> int:
     claims = 0
     for i in range(_unpack("<I", header, vector)):
         start, size = struct.unpack_from("<qq", header, vector + 4 + 16 * i)
-        claims += max(_unpack("<q", body, start), 0) if size >= 8 else 0
+        if size >= 8 and 0 <= start <= len(body) - 8:  # else pyarrow refuses it
+            claims += max(_unpack("<q", body, start), 0)
     return claims

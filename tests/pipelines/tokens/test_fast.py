@@ -145,7 +145,7 @@ def test_differences_are_found(composing_path, tokenizer_path):
     made, _ = fast_engine(open_reference(str(composing_path)))
     other = open_reference(str(tokenizer_path))
     found = made.encode(pa.array(texts))
-    assert fast.differences(open_reference(str(composing_path)), texts, found) == []
+    assert fast.differences(open_reference(str(composing_path)).encode(texts), found) == []
     assert fast.differences(other, texts, found) == [0, 2]
 
 
