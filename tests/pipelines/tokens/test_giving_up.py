@@ -9,6 +9,8 @@ from datasets import load_from_disk
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
 from tests.running import one_by_one, prepare
+from tokenmill.pipelines.measure.job import Measuring
+from tokenmill.pipelines.measure.run import measure_corpus
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.tokens.reference import UnencodableError, open_reference
 
@@ -55,3 +57,18 @@ def test_a_document_that_the_tokenizer_gives_up_on_fails_alone(tmp_path, backtra
     (row,) = [row for row in removed if row.get("outcome") == "failed"]
     assert (row["id"], row["stage"], row["reason"]) == ("0-1", "tokenize", "unencodable")
     assert "retry-limit-in-match" in row["detail"]
+
+
+def test_what_is_measured_counts_no_token_of_it(tmp_path, backtracking):
+    lines = [json.dumps({"text": text}) for text in ("first", HOSTILE, "third")]
+    (tmp_path / "docs.jsonl").write_text("\n".join(lines))
+    recipe = {
+        "name": "giving up",
+        "inputs": [str(tmp_path / "docs.jsonl")],
+        "steps": [],
+        "tokenizer": {"path": str(backtracking), "eos": False},
+    }
+    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(recipe))
+    estimate = tmp_path / "estimate.json"
+    measure_corpus(Measuring(recipe=load_recipe(tmp_path / "recipe.yaml")), estimate, one_by_one)
+    assert json.loads(estimate.read_text())["corpus"]["tokens"] == len("first" + "third")
