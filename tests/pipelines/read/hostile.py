@@ -224,3 +224,44 @@ BENCHMARKS = {
         )
     },
 }
+
+ILLUSTRATED = {
+    "lists of a text in Parquet": (
+        "d.parquet",
+        lambda p: parquet(p, blocks(1, text=lists(5000), images=pa.array([["a.png"]]))),
+        "images",
+    ),
+    "lists of a text in Arrow": (
+        "d.arrow",
+        lambda p: arrow(p, pa.table({"text": lists(5000), "images": pa.array([["a.png"]])})),
+        "images",
+    ),
+    "a list of 1e9 images": (
+        "d.arrow",
+        lambda p: arrow(
+            p,
+            pa.table(
+                {
+                    "text": texts(1),
+                    "images": pa.ListArray.from_arrays(
+                        pa.array([0, 10**9], pa.int32()),
+                        pa.StructArray.from_arrays([pa.nulls(10**9)], ["bytes"]),
+                    ),
+                }
+            ),
+        ),
+        "images",
+    ),
+    "captions that come often": (
+        "d.parquet",
+        lambda p: parquet(
+            p,
+            blocks(
+                1,
+                text=one_often(4000, kind=np.int32),
+                image=pa.array(["a.png"] * 4000),
+            ),
+        ),
+        "image",
+    ),
+}

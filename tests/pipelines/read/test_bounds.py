@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.pipelines.read.hostile import BENCHMARKS, FILES, MB
+from tests.pipelines.read.hostile import BENCHMARKS, FILES, ILLUSTRATED, MB
 
 MOST = 256 * 10**6
 WHOLE_FILES = (
@@ -28,16 +28,18 @@ def peak_bytes():
 READ = """
 from itertools import islice
 from tokenmill.pipelines.core.shard import Input
-from tokenmill.pipelines.read.options import Limits
+from tokenmill.pipelines.read.options import Images, Limits
 from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard
 
 def read(path):
-    plan = plan_inputs([Input(path=path)], 10**12)
+    column = sys.argv[3] if path == sys.argv[2] else ""
+    plan = plan_inputs([Input(path=path, images=column or None)], 10**12, images=bool(column))
+    how = {"images": Images()} if column else {}
     causes = {f.cause for f in plan.failed}
     details = [f.message for f in plan.failed]
     for shard in plan.shards:
-        for batch in islice(read_shard(shard, limits=Limits()), 30):
+        for batch in islice(read_shard(shard, limits=Limits(), **how), 30):
             causes |= set(batch.failed["reason"].to_pylist())
             details += batch.failed["detail"].to_pylist()[:3]
     return sorted(causes), details[:3]
@@ -74,12 +76,12 @@ print(json.dumps([*found, peak_bytes() - before]))
 """
 
 
-def peak_of(program, tmp_path, path):
+def peak_of(program, tmp_path, path, column=""):
     """What a program says of a file, and what it takes beside what it takes of a good one."""
     good = tmp_path / "good.jsonl"
     good.write_text('{"text": "good"}\n')
     done = subprocess.run(
-        [sys.executable, "-c", PEAK + program + SAID, str(good), str(path)],
+        [sys.executable, "-c", PEAK + program + SAID, str(good), str(path), column],
         capture_output=True,
         text=True,
     )
@@ -124,3 +126,14 @@ def test_a_hostile_file_of_an_earlier_run_takes_no_memory(tmp_path, what):
     assert rows == 0
     assert str(path) in said
     assert "delete it and rerun" in said
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("what", ILLUSTRATED)
+def test_a_hostile_table_of_images_takes_no_memory(tmp_path, what):
+    name, write, column = ILLUSTRATED[what]
+    path = tmp_path / name
+    write(path)
+    _, details, peak = peak_of(READ, tmp_path, path, column)
+    assert peak < MOST
+    assert all(str(path) in detail and "\n" not in detail for detail in details)
