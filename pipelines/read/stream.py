@@ -355,9 +355,12 @@ def inflated(member: Any, data: bytes) -> Iterator[bytes]:
             return
 
 
-def _unzstded(frame: Any, data: bytes) -> Iterator[bytes]:
+def _unzstded(frame: Any, data: bytes) -> Iterable[bytes]:
     """In pieces of bounded size; what is no data, as a dictionary, makes nothing."""
-    return pieces(iter((frame.decompress(data),)), ZSTD_OUT_BYTES)
+    out = frame.decompress(data)
+    if len(out) > ZSTD_OUT_BYTES:
+        return pieces(iter((out,)), ZSTD_OUT_BYTES)
+    return (out,) if out else ()
 
 
 def _decompressed(kind: str, blocks: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
