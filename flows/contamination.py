@@ -25,6 +25,7 @@ from tokenmill.pipelines.contamination.copies import Copies
 from tokenmill.pipelines.contamination.index import Folds
 from tokenmill.pipelines.contamination.model import BenchmarkSummary, Report
 from tokenmill.pipelines.core.options import RunOptions
+from tokenmill.pipelines.read.parquet import bounded
 
 KEY = "contamination"  # of the report; the tables of benchmarks have their names behind it
 DEFAULT_COPIES, DEFAULT_FOLDS = Copies(), Folds()
@@ -110,7 +111,7 @@ def item_rows(path: Path, benchmark: str) -> list[dict[str, Any]]:
     is_found = columns[0] | columns[1] | columns[2]
     wanted = (pc.field("benchmark") == benchmark) & is_found
     order = [(name, "descending") for name in ("found_frac", "containment", "docs")]
-    found = pq.read_table(path, filters=wanted).sort_by(order)
+    found = pq.read_table(bounded(path), filters=wanted).sort_by(order)
     return [
         {**row, "foldings": ", ".join(row["foldings"])}
         for row in found.drop_columns("benchmark").slice(0, MOST_ROWS).to_pylist()

@@ -6,6 +6,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+MOST_SHOWN, MOST_SAID = 200, 1000  # characters of a value, and of what is said of it
 LEAST_PART = 2  # letters; one letter is part of almost every name
 _SHAPES = {"Figure": "a number or {value: …, low: …, high: …}"}  # of a model, how it is written
 _MEANT = {
@@ -35,7 +36,7 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
         keys = keys_at(model, place)
         return f"{_at(place)}unknown key {key!r}; {_way_out(str(key), keys)}"
     if first["type"] == "value_error":  # ours: it names its value
-        return f"{_at(first['loc'])}{first['ctx']['error']}"
+        return f"{_at(first['loc'])}{str(first['ctx']['error'])[:MOST_SAID]}"
     if first["type"].startswith("missing"):
         return f"{_at(first['loc'])}missing"
     if first["input"] is None:
@@ -46,9 +47,15 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
         )
     if first["type"] == "model_type":
         shape = _SHAPES.get(first["ctx"]["class_name"], "settings as {key: value}")
-        return f"{_at(first['loc'])}expected {shape}, got {first['input']!r}"
+        return f"{_at(first['loc'])}expected {shape}, got {shown(first['input'])}"
     message = first["msg"][0].lower() + first["msg"][1:]
-    return f"{_at(first['loc'])}{message}, got {first['input']!r}"
+    return f"{_at(first['loc'])}{message}, got {shown(first['input'])}"
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it, however long it is."""
+    text = repr(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}… ({len(text):,} characters)"
 
 
 def _way_out(key: str, keys: Sequence[str]) -> str:

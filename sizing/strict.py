@@ -3,6 +3,7 @@
 YAML says each thing once, of plans, and of recipes, which need nothing else of a plan.
 """
 
+import datetime
 import math
 from collections.abc import Hashable
 from typing import Any, ClassVar
@@ -58,8 +59,16 @@ class _StrictLoader(yaml.SafeLoader):
             raise PlanError(f"line {line}: a number of {len(node.value):,} digits")
         return super().construct_yaml_int(node)
 
+    def construct_yaml_timestamp(self, node: yaml.ScalarNode) -> datetime.date:
+        try:
+            return super().construct_yaml_timestamp(node)
+        except (ValueError, OverflowError) as e:
+            line = node.start_mark.line + 1
+            raise PlanError(f"line {line}: {node.value} is no date ({e})") from None
+
 
 _StrictLoader.add_constructor("tag:yaml.org,2002:int", _StrictLoader.construct_yaml_int)
+_StrictLoader.add_constructor("tag:yaml.org,2002:timestamp", _StrictLoader.construct_yaml_timestamp)
 
 
 def parse_yaml(text: str) -> Any:

@@ -31,7 +31,7 @@ from pydantic_core import ErrorDetails
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import folder_here, within_roots
-from tokenmill.sizing.errors import keys_at
+from tokenmill.sizing.errors import MOST_SAID, keys_at, shown
 from tokenmill.sizing.roots import held
 from tokenmill.sizing.units import parse_bytes
 
@@ -113,8 +113,8 @@ def explain(error: ValidationError, where: str, model: type[BaseModel]) -> Confi
     elif first["type"] == "value_error":  # ours: many name the value that is wrong
         whole = isinstance(first["input"], dict | list | tuple)
         if whole or str(first["input"]) in message:
-            return ConfigError(f"{spot}: {message}")
-    return ConfigError(f"{spot}: {message}, got {first['input']!r}")
+            return ConfigError(f"{spot}: {message[:MOST_SAID]}")
+    return ConfigError(f"{spot}: {message}, got {shown(first['input'])}")
 
 
 def _first(error: ValidationError) -> tuple[str, ErrorDetails]:

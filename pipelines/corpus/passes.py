@@ -22,6 +22,7 @@ from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished, Phases
 
+TOKENIZE = "tokenize"  # the stage that every run ends with
 PHASES_OF_STEP = 4  # of a corpus-wide step, about
 
 
@@ -66,7 +67,7 @@ def keyed_passes(steps: Sequence[Step]) -> list[Pass]:
 def stage_names(part: Pass) -> list[str]:
     """What a shard goes through in this pass, in order."""
     steps = [step.name for step in (*part.before, *part.stages)]
-    return (["read"] if part.index == 0 else []) + steps + ([] if part.after else ["tokenize"])
+    return (["read"] if part.index == 0 else []) + steps + ([] if part.after else [TOKENIZE])
 
 
 def corpus_wide(

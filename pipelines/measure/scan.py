@@ -51,6 +51,7 @@ from tokenmill.pipelines.runs.receipt import WorkFacts
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file
 from tokenmill.pipelines.tokens.images import batches_of, encode_illustrated
+from tokenmill.pipelines.tokens.reference import UnencodableError
 from tokenmill.pipelines.tokens.tokenize import MismatchError
 
 LZ4_WINDOW_BYTES = 1 << 16
@@ -373,12 +374,19 @@ def written_text(text: pa.Array, images: Images | None) -> pa.Array:
 def text_tokens(job: PrepareJob, documents: pa.RecordBatch) -> I64:
     """(n_docs,) ids of each, those that stand for images left out.
 
-    As the run would: should the fast engine ever differ, by the reference.
+    As the run would: should the fast engine ever differ, by the reference; 0 where that gives up.
     """
     try:
-        return _encoded(job.recipe, documents)
-    except MismatchError:
-        return _encoded(job.exactly().recipe, documents)
+        try:
+            return _encoded(job.recipe, documents)
+        except MismatchError:
+            return _encoded(job.exactly().recipe, documents)
+    except UnencodableError:
+        half = documents.num_rows // 2
+        if half == 0:
+            return np.zeros(1, np.int64)
+        parts = (documents.slice(0, half), documents.slice(half))
+        return np.concatenate([text_tokens(job, part) for part in parts])
 
 
 def _encoded(recipe: Recipe, documents: pa.RecordBatch) -> I64:

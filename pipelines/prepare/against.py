@@ -40,6 +40,7 @@ from tokenmill.pipelines.corpus.keys import key_parameters
 from tokenmill.pipelines.corpus.passes import corpus_steps, keyed_passes, passes
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import Recipe, steps_of
+from tokenmill.pipelines.read.parquet import bounded
 from tokenmill.pipelines.runs.finished import missing_file
 from tokenmill.pipelines.runs.folder import INDEX, KEYS
 from tokenmill.pipelines.runs.manifest import (
@@ -120,12 +121,12 @@ def _held(job: PrepareJob, key: str) -> U64:
     held = np.concatenate([np.empty(0, np.uint64), *ids])
     packing = job.out / "removed" / "packing.parquet"
     if job.recipe.output.seq_len is not None:  # the end of a split, shorter than a sequence
-        left = pq.read_table(mirror.present(packing), columns=["doc_id", "detail"])
+        left = pq.read_table(bounded(mirror.present(packing)), columns=["doc_id", "detail"])
         whole = left.filter(pc.is_null(left["detail"]))  # a copy of each other one is in it
         held = np.setdiff1d(held, whole["doc_id"].to_numpy())
     not_drawn = job.path(NOT_DRAWN, key=key)
     if mirror.exists(not_drawn):
-        left = pq.read_table(mirror.present(not_drawn), columns=["doc_id"])
+        left = pq.read_table(bounded(mirror.present(not_drawn)), columns=["doc_id"])
         held = np.setdiff1d(held, left["doc_id"].to_numpy())
     return np.union1d(held, held & ~NUMBERS)
 

@@ -40,6 +40,7 @@ from tokenmill.pipelines.core.shard import numbered
 from tokenmill.pipelines.core.step import Stage
 from tokenmill.pipelines.prepare.against import first_ordinal, holder, part_number
 from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe
+from tokenmill.pipelines.read.parquet import bounded
 from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import read_manifest
 from tokenmill.pipelines.storage.inputs import open_input
@@ -229,7 +230,7 @@ def _rows_of(
         ids = pa.array(these, pa.uint64())
         wanted = reduce(or_, (pc.field(column).isin(ids) for column in columns))
         for path in find(out / folder, f"part-{number:05d}-*.parquet"):
-            rows += pq.read_table(present(path), filters=wanted, schema=schema).to_pylist()
+            rows += pq.read_table(bounded(present(path)), filters=wanted, schema=schema).to_pylist()
     return rows
 
 
@@ -270,7 +271,7 @@ def cut_documents(out: Path, limit: int | None = None) -> list[dict[str, Any]]:
     cut: list[dict[str, Any]] = []
     columns = ["parent_doc_id", "parent_id", "pieces"]
     for path in find(out / "pieces", "part-*.parquet"):
-        table = pq.read_table(present(path), columns=columns, schema=PIECE)
+        table = pq.read_table(bounded(present(path)), columns=columns, schema=PIECE)
         # a row for each piece, those of a document together
         last = {row["parent_doc_id"]: row for row in table.to_pylist()}
         cut += [
@@ -289,7 +290,7 @@ def cut_documents(out: Path, limit: int | None = None) -> list[dict[str, Any]]:
 def count_cut(out: Path) -> int:
     """How many documents `cut_documents` has."""
     paths, wanted = find(out / "pieces", "part-*.parquet"), ["parent_doc_id"]
-    columns = (pq.read_table(present(path), columns=wanted)[wanted[0]] for path in paths)
+    columns = (pq.read_table(bounded(present(path)), columns=wanted)[wanted[0]] for path in paths)
     return sum(pc.count_distinct(column).as_py() for column in columns)
 
 
@@ -398,7 +399,7 @@ def removals(
     receipts = schema.empty_table()
     names = f"part-{shard}*.parquet", "packing.parquet"
     for path in [path for name in names for path in find(out / folder, name)]:
-        table = pq.read_table(present(path), filters=wanted, schema=schema)
+        table = pq.read_table(bounded(present(path)), filters=wanted, schema=schema)
         receipts = pa.concat_tables([receipts, table])
         if limit is not None and receipts.num_rows >= limit and doc_id is None:
             break

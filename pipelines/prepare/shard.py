@@ -16,12 +16,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.ledger import ImageStats, StageStats
 from tokenmill.pipelines.core.schema import REMOVED, REMOVED_IMAGE, ROW_BITS
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.core.step import Stage, StageResult
+from tokenmill.pipelines.core.step import Stage, StageResult, removed_rows
 from tokenmill.pipelines.corpus.keys import key_sidecar
-from tokenmill.pipelines.corpus.passes import corpus_steps, stage_names
+from tokenmill.pipelines.corpus.passes import TOKENIZE, corpus_steps, stage_names
 from tokenmill.pipelines.corpus.step import Applied, Pass, Sidecar
 from tokenmill.pipelines.filters.images.edit import image_stats
 from tokenmill.pipelines.prepare.job import PrepareJob
@@ -34,11 +35,13 @@ from tokenmill.pipelines.runs.folder import REMOVED as REMOVED_FOLDER
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file, open_arrow, parquet_file
 from tokenmill.pipelines.storage.mirror import exists
+from tokenmill.pipelines.tokens.reference import UnencodableError
 from tokenmill.pipelines.tokens.shards import TokenShards
 from tokenmill.pipelines.tokens.tokenize import MismatchError
 from tokenmill.pipelines.tokens.webdataset import TarShards
 
 Write: TypeAlias = Callable[[pa.RecordBatch], None]
+UNENCODABLE = "unencodable"
 
 
 class Tally:
@@ -140,19 +143,27 @@ def run_pass(job: PrepareJob, part: Pass, shard: SourceShard) -> Done:
     """Take one shard through a pass; write its documents and keys, or its tokens.
 
     Should the fast engine ever make other ids than the reference, the reference encodes the
-    whole shard, and its receipt says so.
+    whole shard, and its receipt says so. Should that give up on a document, the pass begins again
+    and tries each document alone.
     """
     try:
-        return _run_pass(job, part, shard)
+        return _sifted(job, part, shard)
     except MismatchError as e:
-        done = _run_pass(job.exactly(), part, shard)
+        done = _sifted(job.exactly(), part, shard)
         return replace(done, facts={**done.facts, "mismatch": str(e)})
 
 
-def _run_pass(job: PrepareJob, part: Pass, shard: SourceShard) -> Done:
+def _sifted(job: PrepareJob, part: Pass, shard: SourceShard) -> Done:
+    try:
+        return _run_pass(job, part, shard, sift=False)
+    except UnencodableError:
+        return _run_pass(job, part, shard, sift=True)
+
+
+def _run_pass(job: PrepareJob, part: Pass, shard: SourceShard, *, sift: bool) -> Done:
     with contextlib.ExitStack() as files:
         tally = Tally(job, part, shard, files)
-        write = _sink(tally)
+        write = _sink(tally, sift=sift)
         for read in _source(tally):
             batch = read
             for step in part.stages:
@@ -205,8 +216,11 @@ def survivors(tally: Tally) -> Iterator[pa.RecordBatch]:
             yield batch
 
 
-def _sink(tally: Tally) -> Write:
-    """Where a pass puts its documents: a file and sidecars for corpus-wide steps, or tokens."""
+def _sink(tally: Tally, *, sift: bool) -> Write:
+    """Where a pass puts its documents: a file and sidecars for corpus-wide steps, or tokens.
+
+    sift: documents that cannot be encoded are failures, which costs to encode all twice.
+    """
     job, shard, files = tally.job, tally.shard, tally.files
     if not tally.part.after:
         tokens = tally.tokens = TokenShards(job, shard, files)
@@ -215,8 +229,12 @@ def _sink(tally: Tally) -> Write:
         set_down = _spooled(tally)
 
         def encode(batch: pa.RecordBatch) -> None:
+            if sift and (refused := tokens.refused(batch)):
+                batch = _without(batch, refused, tally)
+            if not batch.num_rows:
+                return
             tars.write(batch, tally.blobs)
-            tally.stats["tokenize"] += tokens.write(set_down(batch))
+            tally.stats[TOKENIZE] += tokens.write(set_down(batch))
             tally.ended(batch)
 
         return encode
@@ -231,6 +249,21 @@ def _sink(tally: Tally) -> Write:
         documents.write_batch(spooled(batch))
 
     return write
+
+
+def _without(batch: pa.RecordBatch, refused: Mapping[int, str], tally: Tally) -> pa.RecordBatch:
+    """The documents that can be encoded; the others fail. refused: why, by row."""
+    lost = batch.take(pa.array(list(refused)))
+    n, lengths = len(refused), text_buffers(lost["text"]).lengths
+    why = pa.array(list(refused.values()), pa.string())
+    rows = removed_rows(TOKENIZE, lost, [UNENCODABLE] * n, text_bytes=lengths, details=why)
+    rows = rows.set_column(2, REMOVED.field("outcome"), pa.repeat("failed", n))
+    n_bytes = int(lengths.sum())
+    stats = StageStats(docs_in=n, failed={UNENCODABLE: n}, bytes_in=n_bytes, bytes_removed=n_bytes)
+    tally.add(TOKENIZE, lost, StageResult(lost.slice(0, 0), rows, stats))
+    kept = np.ones(batch.num_rows, np.bool_)
+    kept[list(refused)] = False
+    return batch.filter(pa.array(kept))
 
 
 def _sidecars(tally: Tally) -> Iterator[Sidecar]:

@@ -16,8 +16,15 @@ import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import check_links
-from tokenmill.pipelines.read.arrow import BATCH, DICTIONARY, CutShortError, messages, stream_start
 from tokenmill.pipelines.read.stream import one_line
+from tokenmill.pipelines.storage.ipc import (
+    BATCH,
+    DICTIONARY,
+    CutShortError,
+    check_message,
+    messages,
+    stream_start,
+)
 
 IDS = "input_ids"
 WIDTHS = {"uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "uint8": 1, "int16": 2}
@@ -121,6 +128,7 @@ def batch_ids(mapped: mmap.mmap, place: BatchPlace, schema: pa.Schema, path: Pat
     try:
         whole = pa.py_buffer(mapped)
         message = pa.ipc.read_message(whole.slice(place.start, place.stop - place.start))
+        check_message(message)
         column = pa.ipc.read_record_batch(message, schema).column(IDS)
         column.validate()
     except (pa.ArrowException, OSError, ValueError) as e:

@@ -11,6 +11,7 @@ by the same call in a plug-in (`core.plugins`). Nothing else asks for a format b
     plan.py        finds the files of each input, has them cut, and numbers the shards
     jsonl.py       JSON Lines: ranges of lines of a stream of bytes
     table.py       rows of a table; parquet.py and arrow.py cut the files and yield the tables
+    pages.py       what columns of Parquet unpack to; weights.py what rows of any table take
     text.py        files that are one document each
     images/        documents with images: tars of samples, Markdown, and columns of the above
     web/           web archives

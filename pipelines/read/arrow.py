@@ -1,21 +1,13 @@
 """Arrow IPC, file or stream, cut between record batches; also what `datasets` saves to disk.
 
-    stream:  schema | batch | batch | … | end
-    file:    "ARROW1" pad | the same stream | footer | footer's size | "ARROW1"
-
-A message is `0xFFFFFFFF, size of header, header (flatbuffer), body`; before Arrow 0.15 the
-first word was missing. A file is thus read as the stream inside it, and so is what is left
-of one that was cut short. Where batches lie is read from their headers alone: pyarrow gives neither
-the length of a batch nor its number of rows without reading its body.
+A file is read as the stream inside it (see `storage.ipc`), and so is what is left of one that was
+cut short.
 
 A Hugging Face dataset saved to disk is a folder with `state.json` and its Arrow streams.
-
-Source: Arrow columnar format 1.5, "Encapsulated message format", format/Message.fbs.
 """
 
 import json
 import posixpath
-import struct
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -28,122 +20,18 @@ from tokenmill.pipelines.read.columns import Piece, table_columns
 from tokenmill.pipelines.read.options import Limits, Reading
 from tokenmill.pipelines.read.stream import DamagedError, one_line, outage_or
 from tokenmill.pipelines.read.table import table_batches
+from tokenmill.pipelines.storage.bounds import CAUSE, ExpandsError, check_expansion
 from tokenmill.pipelines.storage.inputs import open_input
-
-MAGIC = b"ARROW1"
-CONTINUATION = 0xFFFFFFFF
-SCHEMA, DICTIONARY, BATCH = 1, 2, 3
-# Fields of the flatbuffer table Message, by slot.
-_HEADER_TYPE, _HEADER, _BODY_LENGTH = 1, 2, 3
-_ROWS = 0  # of the table RecordBatch
-END_BYTES = 8  # of the mark behind the last message
-MAX_HEADER_BYTES = 256 * 1024**2
-
-
-class Message(NamedTuple):
-    """kind: `SCHEMA`, `DICTIONARY`, `BATCH` or another.  start, stop: bytes of the file."""
-
-    kind: int
-    start: int
-    stop: int
-    rows: int
-
-
-class CutShortError(ValueError):
-    """The file ends, or stops making sense, inside the message that begins at byte `start`."""
-
-    def __init__(self, message: str, start: int) -> None:
-        super().__init__(message)
-        self.start = start
-
-
-def stream_start(file: pa.NativeFile) -> int:
-    """Byte at which the stream begins: 8 in a file, 0 in a stream."""
-    file.seek(0)
-    return 8 if file.read(len(MAGIC)) == MAGIC else 0
-
-
-def messages(file: pa.NativeFile, start: int, stop: int | None = None) -> Iterator[Message]:
-    """Yield the messages that begin in [start, stop); at `start` one must begin.
-
-    Raises:
-        CutShortError: after the last whole message was yielded.
-    """
-    end, whole = _stream_stop(file)
-    while start < (end if stop is None else stop):
-        message = _message(file, start, end)
-        if message is None:
-            if end - start > END_BYTES and stream_start(file):  # of a file it stands at the footer
-                raise CutShortError("an end before the footer", start)
-            return
-        yield message
-        start = message.stop
-    if not whole and (stop is None or start < stop):
-        raise CutShortError("no footer", start)
-
-
-def _stream_stop(file: pa.NativeFile) -> tuple[int, bool]:
-    """Byte at which the messages end at the latest, and whether that is where they should.
-
-    In a file they should end at its footer, and one without has been cut short.
-    """
-    size = int(file.size())
-    if stream_start(file) == 0:
-        return size, True
-    if size < 18:
-        return size, False
-    file.seek(size - 10)
-    footer_bytes, magic = struct.unpack("<i6s", file.read(10))
-    whole = magic == MAGIC and 0 < footer_bytes <= size - 18
-    return (size - 10 - footer_bytes if whole else size), whole
-
-
-def _message(file: pa.NativeFile, start: int, file_stop: int) -> Message | None:
-    """The message at `start`, or None at the mark of the end."""
-    file.seek(start)
-    try:
-        word, size = struct.unpack("<Ii", file.read(8))
-        prefix = 8 if word == CONTINUATION else 4
-        size = size if word == CONTINUATION else word
-        if size == 0:
-            return None
-        if not 0 < size <= min(MAX_HEADER_BYTES, file_stop - start):
-            raise CutShortError(f"a header of {size} bytes", start)
-        file.seek(start + prefix)
-        header = file.read(size)
-        table = _unpack("<I", header, 0)
-        kind = _scalar(header, table, _HEADER_TYPE, "<B")
-        body_bytes = _scalar(header, table, _BODY_LENGTH, "<q")
-        rows = 0
-        if kind == BATCH:
-            at = _field(header, table, _HEADER)
-            rows = _scalar(header, at + _unpack("<I", header, at), _ROWS, "<q")
-    except struct.error as e:
-        raise CutShortError(f"the file ends inside a header ({e})", start) from None
-    end = start + prefix + size + body_bytes
-    if body_bytes < 0 or rows < 0 or end > file_stop:
-        raise CutShortError(f"a body of {body_bytes} bytes in a file of {file_stop}", start)
-    return Message(kind, start, end, rows)
-
-
-def _field(buffer: bytes, table: int, slot: int) -> int:
-    """Byte of a table's field, 0 if it has its default."""
-    vtable = table - _unpack("<i", buffer, table)
-    if vtable < 0 or 4 + 2 * slot >= _unpack("<H", buffer, vtable):
-        return 0
-    offset = _unpack("<H", buffer, vtable + 4 + 2 * slot)
-    return table + offset if offset else 0
-
-
-def _scalar(buffer: bytes, table: int, slot: int, form: str) -> int:
-    at = _field(buffer, table, slot)
-    return _unpack(form, buffer, at) if at else 0
-
-
-def _unpack(form: str, buffer: bytes, at: int) -> int:
-    if at < 0:
-        raise struct.error("an offset before the header")
-    return int(struct.unpack_from(form, buffer, at)[0])
+from tokenmill.pipelines.storage.ipc import (
+    BATCH,
+    DICTIONARY,
+    SCHEMA,
+    CutShortError,
+    Message,
+    check_message,
+    messages,
+    stream_start,
+)
 
 
 def cut_arrow(file: InputFile, wanted: Input, shard_bytes: int, _: Limits) -> list[Piece]:
@@ -196,18 +84,49 @@ def _record_batches(shard: SourceShard) -> Iterator[pa.RecordBatch]:
         try:
             schema = _schema(handle, path)
             if shard.start == 0:  # the whole file: only the stream reader takes in dictionaries
-                handle.seek(stream_start(handle))
+                check_stream(handle)
                 yield from pa.ipc.open_stream(handle)
                 for _ in messages(handle, stream_start(handle)):  # which tell of a file cut short
                     pass
                 return
             for message in messages(handle, shard.start, shard.stop):
-                handle.seek(message.start)
                 if message.kind == BATCH:
-                    yield pa.ipc.read_record_batch(pa.ipc.read_message(handle), schema)
-        except (pa.ArrowException, OSError, EOFError, CutShortError) as e:
+                    whole = _checked(handle, message)
+                    yield pa.ipc.read_record_batch(whole, schema)
+        except (pa.ArrowException, OSError, EOFError, ExpandsError, CutShortError) as e:
             cause = "truncated_arrow" if isinstance(e, CutShortError) else "damaged_arrow"
+            cause = CAUSE if isinstance(e, ExpandsError) else cause
             raise outage_or(DamagedError(cause, one_line(e)), e, path) from None
+
+
+def _checked(handle: pa.NativeFile, place: Message) -> pa.ipc.Message:
+    """A message that unpacks to no more than it may.
+
+    Raises:
+        ExpandsError: it would.
+    """
+    handle.seek(place.start)
+    message = pa.ipc.read_message(handle)
+    check_message(message)
+    return message
+
+
+def check_stream(handle: pa.NativeFile) -> None:
+    """Check all messages of a stream, and go to its beginning; it may hold all dictionaries.
+
+    Raises:
+        ExpandsError: one unpacks to more than it may, or they do.
+    """
+    dictionaries = 0
+    try:
+        for place in messages(handle, stream_start(handle)):
+            handle.seek(place.start)
+            unpacked = check_message(pa.ipc.read_message(handle))
+            dictionaries += unpacked if place.kind == DICTIONARY else 0
+    except CutShortError:
+        pass  # the reader tells that, behind what is whole
+    check_expansion(dictionaries, handle.size(), "all dictionaries of a file")
+    handle.seek(stream_start(handle))
 
 
 def _batches(handle: pa.NativeFile, start: int) -> Iterator[Message]:

@@ -38,7 +38,7 @@ FILE_CAUSES = frozenset(
     [
         *(f"damaged_{of}" for of in ("gzip", "zstd", "lz4", "arrow", "parquet", "tar", "warc")),
         *(f"truncated_{of}" for of in ("gzip", "zstd", "lz4", "arrow", "tar", "warc")),
-        *("unended_tar", "window_too_large", "not_found", "permission_denied"),
+        *("unended_tar", "window_too_large", "expands_too_far", "not_found", "permission_denied"),
     ]
 )
 

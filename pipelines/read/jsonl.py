@@ -14,6 +14,7 @@ import binascii
 import contextlib
 import json
 import math
+import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice, pairwise
 from typing import Any, NamedTuple
@@ -25,6 +26,7 @@ import pyarrow as pa
 from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
 from tokenmill.pipelines.read.batch import (
+    FILE_CAUSES,
     Failure,
     Lost,
     ReadBatch,
@@ -53,6 +55,7 @@ from tokenmill.pipelines.read.stream import (
     compression_of,
     expansion_ratio,
     one_line,
+    pieces,
     read_blocks,
 )
 from tokenmill.pipelines.read.text import BOM
@@ -73,7 +76,7 @@ class LineGroup(NamedTuple):
 class LostLine(NamedTuple):
     """A line that cannot be had: too long, or the one in which the file breaks off.
 
-    cause: "too_large", or why the file breaks off; then nothing follows.
+    cause: "too_large", "too_many_values", or why the file breaks off; then nothing follows.
     bytes: its length as far as it was seen.
     """
 
@@ -117,7 +120,7 @@ def read_lines(
     """
     line = _Open(first_byte(start), max_bytes)
     try:
-        for block in blocks:
+        for block in _in_bounds(blocks):
             *whole, rest = block.split(b"\n")
             if whole:
                 line.add(whole[0])
@@ -132,6 +135,13 @@ def read_lines(
         return
     if line.bytes and _within(line.offset, start, stop):
         yield from _finished(line, [], start, stop)
+
+
+def _in_bounds(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Blocks, those of very many lines in pieces: a line of no byte takes some all the same."""
+    for block in blocks:
+        full = block.count(b"\n") > MOST_LINES
+        yield from pieces(iter((block,)), MOST_LINES) if full else (block,)
 
 
 def _finished(
@@ -151,18 +161,43 @@ def _finished(
             for at, line in zip(LineGroup(offset, lines).offsets, lines, strict=True)
             if at < stop
         ]
-    if lines and max(map(len, lines)) > first.limit:
-        yield from _without_long_lines(LineGroup(offset, lines), first.limit)
+    if lines and max(map(len, lines)) > min(first.limit, WIDE_BYTES):
+        yield from _one_by_one(LineGroup(offset, lines), first.limit)
     elif lines:
         yield LineGroup(offset, lines)
 
 
-def _without_long_lines(group: LineGroup, limit: int) -> Iterator[LineGroup | LostLine]:
+def _one_by_one(group: LineGroup, limit: int) -> Iterator[LineGroup | LostLine]:
     for offset, line in zip(group.offsets, group.lines, strict=True):
         if len(line) > limit:
             yield _too_long(offset, len(line), limit)
+        elif _is_overfull(line):
+            said = f"a line of over {MOST_VALUES:,} JSON values; leave out what is not text"
+            yield LostLine(offset, "too_many_values", said, len(line))
         else:
             yield LineGroup(offset, [line])
+
+
+# As Python objects `[],` takes 24 times its bytes. Each value but the first follows a mark.
+WIDE_BYTES, MOST_VALUES, MOST_LINES = 1024**2, 2**20, 2**18
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+
+
+def _is_overfull(line: bytes) -> bool:
+    """Whether a line holds more values than may be made, marks in its strings aside."""
+    if len(line) <= WIDE_BYTES or _marks(line, 0, len(line)) <= MOST_VALUES:
+        return False
+    found = at = 0
+    for string in _STRING.finditer(line):
+        found += _marks(line, at, string.start())
+        at = string.end()
+        if found > MOST_VALUES:
+            return True
+    return found + _marks(line, at, len(line)) > MOST_VALUES
+
+
+def _marks(line: bytes, start: int, stop: int) -> int:
+    return sum(line.count(mark, start, stop) for mark in (b",", b":", b"["))
 
 
 def _too_long(offset: int, size: int, limit: int) -> LostLine:
@@ -349,9 +384,12 @@ def _as_string(value: Any, line: bytes, column: str | None) -> str:
     """An id as a string; numbers as they are written, those over 64 bits too."""
     if isinstance(value, str):
         return value
-    if isinstance(value, float) and column is not None:
-        value = json.loads(line, parse_float=str)[column]
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    try:
+        if isinstance(value, float) and column is not None:
+            value = json.loads(line, parse_float=str)[column]
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    except RecursionError:  # orjson goes a little deeper than json
+        return str(value) if isinstance(value, float) else "[… nested too deep]"
 
 
 def _split(group: LineGroup) -> Iterator[LineGroup]:
@@ -365,7 +403,7 @@ def _split(group: LineGroup) -> Iterator[LineGroup]:
 
 def _lost_line(shard: SourceShard, row: int, line: LostLine) -> SourceDocument:
     detail = f"{shard.paths[0]} byte {line.offset}: {line.message}"
-    lost = Lost(line.cause, detail, line.bytes if line.cause == "too_large" else 0)
+    lost = Lost(line.cause, detail, 0 if line.cause in FILE_CAUSES else line.bytes)
     return SourceDocument(row, f"{shard.names[0]}#{line.offset}", lost=lost)
 
 

@@ -1,20 +1,26 @@
 """Parquet, cut between row groups."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tokenmill.pipelines.core.errors import InputError
+from tokenmill.pipelines.core.errors import InputError, ShardError
 from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
 from tokenmill.pipelines.read.batch import BATCH_IMAGE_BYTES, ReadBatch
 from tokenmill.pipelines.read.columns import Columns, Piece, table_columns
 from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits, Reading
+from tokenmill.pipelines.read.pages import chunk_bound, chunk_bytes, chunk_place
 from tokenmill.pipelines.read.stream import DamagedError, one_line, outage_or
 from tokenmill.pipelines.read.table import image_columns, table_batches
+from tokenmill.pipelines.storage.bounds import CAUSE, ExpandsError
 from tokenmill.pipelines.storage.inputs import open_input
+from tokenmill.sizing.roots import held
 
 PIECE_BYTES = 1024**2  # of a column with images, read at a time
+# What a run writes of removed documents packs well: all of it are one another's likes.
+FREE_OF_TABLE, TIMES_OF_TABLE = 96 * 1024**2, 128
 
 
 def cut_parquet(file: InputFile, wanted: Input, shard_bytes: int, _: Limits) -> list[Piece]:
@@ -88,23 +94,135 @@ def parquet_tables(
     """
     with open_input(path) as handle:
         try:
-            parquet = _open(handle, path, buffer_bytes)
-            for i in range(parquet.metadata.num_row_groups)[start:stop]:
-                yield from parquet.iter_batches(
-                    batch_size=_rows_at_a_time(parquet.metadata.row_group(i), filling, n_bytes),
-                    row_groups=[i],
-                    columns=columns,
-                    use_threads=False,
-                )
-        except (pa.ArrowException, OSError, InputError) as e:
-            raise outage_or(DamagedError("damaged_parquet", one_line(e)), e, path) from None
+            groups = slice(start, stop)
+            yield from _tables(handle, path, columns, filling, n_bytes, groups, buffer_bytes)
+        except (pa.ArrowException, OSError, InputError, ValueError) as e:
+            cause = CAUSE if isinstance(e, ExpandsError) else "damaged_parquet"
+            raise outage_or(DamagedError(cause, one_line(e)), e, path) from None
 
 
-def _open(handle: pa.NativeFile, path: str, buffer_bytes: int = 0) -> pq.ParquetFile:
+def whole_tables(handle: pa.NativeFile, name: str) -> Iterator[pa.RecordBatch]:
+    """Yield all rows of a file, some at a time.
+
+    Raises:
+        InputError, ValueError, ArrowException: it is damaged, or expands too far.
+    """
+    names = _open(handle, name).schema_arrow.names
+    yield from _tables(handle, name, names, None, BATCH_BYTES, slice(None), 0)
+
+
+def bounded(path: Path, columns: Sequence[str] | None = None) -> Path:
+    """The path of a table that is to be read whole, unless it takes too much for its size.
+
+    Raises:
+        ShardError: it does, or is no Parquet file.
+    """
+    try:
+        with held(path) as name, pa.OSFile(name) as handle:
+            file = _Ahead(handle)
+            parquet, whole = _open(handle, str(path)), 0
+            names = parquet.schema_arrow.names if columns is None else columns
+            for i in range(parquet.metadata.num_row_groups):
+                for chunk, column in _chunks(parquet, parquet.metadata.row_group(i), names):
+                    whole += chunk_bytes(file.read_at, chunk, column)
+            if whole > max(FREE_OF_TABLE, TIMES_OF_TABLE * handle.size()):
+                raise ExpandsError(f"its rows would take {whole:,} bytes")
+    except (InputError, ValueError) as e:
+        raise ShardError(f"{path}: {one_line(e)}; write it again, or delete it and rerun") from None
+    return path
+
+
+def _tables(
+    handle: pa.NativeFile,
+    path: str,
+    columns: Sequence[str],
+    filling: str | None,
+    n_bytes: int,
+    groups: slice,
+    buffer_bytes: int,
+) -> Iterator[pa.RecordBatch]:
+    file = _Ahead(handle)
+    parquet = _open(pa.PythonFile(file, "r"), path, buffer_bytes)
+    for i in range(parquet.metadata.num_row_groups)[groups]:
+        group = parquet.metadata.row_group(i)
+        rows, coded = _rows_at_a_time(group, filling, n_bytes), []
+        for chunk, column in _chunks(parquet, group, columns):
+            if not buffer_bytes:
+                file.hold(*chunk_place(chunk))
+            bound = chunk_bound(file.read_at, chunk, column, rows)
+            rows = min(rows, bound.rows)
+            coded += [column.path] if bound.coded else []
+        reader = parquet
+        if coded:
+            reader = _open(pa.PythonFile(file, "r"), path, buffer_bytes, coded)
+        yield from reader.iter_batches(
+            batch_size=rows, row_groups=[i], columns=list(columns), use_threads=False
+        )
+
+
+class _Ahead:
+    """A file, of which column chunks are looked at before they are read, and fetched but once."""
+
+    closed = False
+
+    def __init__(self, file: pa.NativeFile) -> None:
+        self._file, self._at = file, 0
+        self._held: dict[int, pa.Buffer] = {}
+
+    def hold(self, start: int, stop: int) -> None:
+        """Fetch what will be read as a whole."""
+        self._file.seek(start)
+        self._held[start] = self._file.read_buffer(stop - start)
+
+    def read_at(self, size: int, at: int) -> bytes:
+        for start, read in self._held.items():
+            if start <= at and at + size <= start + read.size:
+                return bytes(read.slice(at - start, size))
+        return bytes(self._file.read_at(size, at))
+
+    def read_buffer(self, size: int) -> pa.Buffer:
+        """The next bytes; what was held is let go of."""
+        held = self._held.pop(self._at, None)
+        if held is None or held.size < size:
+            self._file.seek(self._at)
+            held = self._file.read_buffer(size)
+        self._at += min(size, held.size)
+        return held.slice(0, size)
+
+    def read(self, size: int) -> bytes:
+        return bytes(self.read_buffer(size))
+
+    def seek(self, at: int, whence: int = 0) -> None:
+        self._at = at if whence == 0 else self._file.size() + at
+
+    def tell(self) -> int:
+        return self._at
+
+    def close(self) -> None:
+        """Nothing: who opened the file closes it."""
+
+
+def _chunks(
+    parquet: pq.ParquetFile, group: pq.RowGroupMetaData, columns: Sequence[str]
+) -> Iterator[tuple[pq.ColumnChunkMetaData, pq.ColumnSchema]]:
+    """The parts of a row group that reading some columns takes."""
+    for i in range(group.num_columns):
+        column = parquet.schema.column(i)
+        if column.path.split(".")[0] in columns or column.path in columns:
+            yield group.column(i), column
+
+
+def _open(
+    handle: pa.NativeFile, path: str, buffer_bytes: int = 0, coded: Sequence[str] = ()
+) -> pq.ParquetFile:
     try:
         # Without pre-buffering a row group's columns are fetched page by page.
         return pq.ParquetFile(
-            handle, pre_buffer=False, page_checksum_verification=True, buffer_size=buffer_bytes
+            handle,
+            pre_buffer=False,
+            page_checksum_verification=True,
+            buffer_size=buffer_bytes,
+            read_dictionary=list(coded),
         )
     except (pa.ArrowException, OSError, UnicodeDecodeError) as e:
         why = f"{path}: not a whole Parquet file ({one_line(e)}); fetch or write it again"

@@ -147,6 +147,7 @@ GZIP_OUT_BYTES = 1024**2
 # zstandard returns all that a piece decompresses to; 4 bytes can stand for a block of
 # 128 KiB, so 2 KiB make 64 MiB at most. Smaller pieces cost speed (1 KiB: 15 %).
 ZSTD_PIECE_BYTES = 2 * 1024
+ZSTD_OUT_BYTES = 1024**2  # handed on at a time: 64 MiB of line ends would be as many lines at once
 TAIL_BYTES = 64 * 1024  # read at a time of the line that reaches into the next shard
 GZIP_WBITS = 31  # zlib's way to say: gzip, and nothing else
 GZIP_ERROR: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # a slip of its stub
@@ -357,9 +358,11 @@ def inflated(member: Any, data: bytes) -> Iterator[bytes]:
             return
 
 
-def _unzstded(frame: Any, data: bytes) -> tuple[bytes, ...]:
-    """What is no data, as a dictionary, makes nothing."""
+def _unzstded(frame: Any, data: bytes) -> Iterable[bytes]:
+    """In pieces of bounded size; what is no data, as a dictionary, makes nothing."""
     out = frame.decompress(data)
+    if len(out) > ZSTD_OUT_BYTES:
+        return pieces(iter((out,)), ZSTD_OUT_BYTES)
     return (out,) if out else ()
 
 

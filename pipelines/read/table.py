@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrays import I64
+from tokenmill.dedup.arrays import I64, Bools
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.batch import (
     Failure,
@@ -39,8 +39,10 @@ from tokenmill.pipelines.read.images.documents import (
 )
 from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits, Reading
 from tokenmill.pipelines.read.stream import DamagedError, one_line
+from tokenmill.pipelines.read.weights import VIEWS, in_bounds, text_lengths
 
 OF_SAMPLES = (*SIDES, STATUS, ERROR)
+LOOKED_AT_ROWS = 2**20  # at a time, of a record batch that may claim any number
 # What a damaged table meets: where it is read, and where its columns are looked at.
 TABLE_ERRORS = (DamagedError, pa.ArrowException)
 
@@ -80,21 +82,19 @@ def _batches(
     Raises:
         ArrowInvalid: the columns are damaged.
     """
-    text = table[shard.text]
-    if pa.types.is_dictionary(text.type):
-        text.validate(full=True)
-        text = text.dictionary_decode()
-    text.validate()
-    sizes = np.asarray(pc.fill_null(pc.binary_length(_measurable(text)), 0)).astype(np.int64)
-    for start, stop in _ranges(np.minimum(sizes, limits.max_document_bytes + 1)):
-        yield _documents(
-            shard,
-            table.slice(start, stop - start),
-            text.slice(start, stop - start),
-            sizes=sizes[start:stop],
-            row=row + start,
-            limits=limits,
-        )
+    beside = [n for n in dict.fromkeys((shard.id, shard.url)) if n is not None]
+    for first in range(0, table.num_rows, LOOKED_AT_ROWS):
+        some = table.slice(first, LOOKED_AT_ROWS)
+        text = some[shard.text]
+        text.validate()
+        if pa.types.is_dictionary(text.type) or text.type in VIEWS:
+            _raw(text).validate(full=True)
+        sizes = text_lengths(text)
+        for start, stop in _ranges(np.minimum(sizes, limits.max_document_bytes + 1)):
+            for part in in_bounds(some.slice(start, stop - start), beside):
+                stop = start + part.num_rows
+                yield _documents(shard, part, sizes[start:stop], row, limits)
+                row, start = row + part.num_rows, stop
 
 
 def _broken_off(shard: SourceShard, row: int, error: BaseException) -> SourceDocument:
@@ -109,18 +109,14 @@ def _broken_off(shard: SourceShard, row: int, error: BaseException) -> SourceDoc
 
 
 def _documents(
-    shard: SourceShard,
-    table: pa.RecordBatch,
-    text: pa.Array,
-    *,
-    sizes: I64,
-    row: int,
-    limits: Limits,
+    shard: SourceShard, table: pa.RecordBatch, sizes: I64, row: int, limits: Limits
 ) -> ReadBatch:
-    _raw(text).validate(full=True)  # a damaged file's offsets would crash what comes next
+    text = table[shard.text]
+    if not pa.types.is_dictionary(text.type):
+        _raw(text).validate(full=True)  # a damaged file's offsets would crash what comes next
     rows = np.arange(row, row + len(text), dtype=np.int64)
     reasons: dict[int, tuple[str, str]] = {}  # by index: (reason, message)
-    for i in np.flatnonzero(np.asarray(text.is_null())):
+    for i in np.flatnonzero(_nulls(text)):
         reasons[int(i)] = ("missing_text", f"{shard.text!r} is null")
     for i in np.flatnonzero(sizes > limits.max_document_bytes):
         reasons[int(i)] = (
@@ -132,7 +128,7 @@ def _documents(
     if texts is None:
         reasons |= {i: v for i, v in _not_utf8(text).items() if i not in reasons}
         good = np.delete(np.arange(len(text)), sorted(reasons))
-        texts = text.take(good).cast(pa.large_string())
+        texts = _plain(text.take(good)).cast(pa.large_string())
     ids = _row_ids(shard, table, row)
     urls = strings(table[shard.url]) if shard.url else None
     failures = [
@@ -154,6 +150,7 @@ def _documents(
 def _large_strings(text: pa.Array) -> pa.Array | None:
     """The texts as large_string, or None if some are not UTF-8."""
     try:
+        text = _plain(text)
         text.validate(full=True)
         return text.cast(pa.large_string())
     except pa.ArrowInvalid:
@@ -163,6 +160,19 @@ def _large_strings(text: pa.Array) -> pa.Array | None:
 def _raw(column: pa.Array) -> pa.Array:
     """Strings as the bytes they are; another column as it is."""
     return column.view(BYTES_OF[column.type]) if column.type in BYTES_OF else column
+
+
+def _nulls(column: pa.Array) -> Bools:
+    """(n_docs,) whether a value is null, be it only in its dictionary."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary.is_valid().take(column.indices)
+        return ~np.asarray(pc.fill_null(column, False))
+    return np.asarray(column.is_null()) if column.null_count else np.zeros(len(column), np.bool_)
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    """Values for the places of a dictionary."""
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
 def _not_utf8(text: pa.Array) -> dict[int, tuple[str, str]]:
@@ -201,14 +211,6 @@ def _shown(value: object) -> str:
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
-def _measurable(text: pa.Array) -> pa.Array:
-    """Views have no length kernel."""
-    if text.type in {pa.string_view(), pa.binary_view()}:
-        text.validate(full=False)
-        return text.cast(pa.large_binary())
-    return text
-
-
 def _ranges(sizes: I64) -> Iterator[tuple[int, int]]:
     """Cut rows into ranges of at most `BATCH_DOCS` rows and, but for one row, `BATCH_BYTES`."""
     ends = np.cumsum(sizes)
@@ -237,13 +239,13 @@ def _illustrated(
 
 def _parts(table: pa.RecordBatch, shard: SourceShard) -> Iterator[pa.RecordBatch]:
     """Rows at a time that are small enough to be made Python objects, images' bytes aside."""
-    names = [n for n in image_columns(shard) if n in table.schema.names and n != shard.images]
+    names = [n for n in image_columns(shard) if n in table.schema.names]
     for name in names:
         table[name].validate()  # to measure a damaged one would crash
-    mean_bytes = sum(table[n].nbytes for n in names) / max(table.num_rows, 1)
+    mean_bytes = sum(table[n].nbytes for n in names if n != shard.images) / max(table.num_rows, 1)
     rows = int(min(max(BATCH_BYTES / max(mean_bytes, 1.0), 1), BATCH_DOCS))
     for start in range(0, table.num_rows, rows):
-        yield table.slice(start, rows)
+        yield from in_bounds(table.slice(start, rows), names)
 
 
 def _illustrated_rows(
@@ -317,6 +319,7 @@ def image_values(column: pa.Array) -> list[Any]:
 
 
 def _flat_values(column: pa.Array) -> list[Value | None]:
+    column = _plain(column)
     if pa.types.is_struct(column.type):
         column.validate()
         parts = dict(zip((f.name for f in column.type), column.flatten(), strict=True))
@@ -332,6 +335,7 @@ def _flat_values(column: pa.Array) -> list[Value | None]:
 def _views(column: pa.Array) -> list[memoryview | None]:
     """The values of a column of bytes, none of them copied."""
     column.validate(full=True)  # a damaged file's offsets would point anywhere
+    column = _plain(column)
     if column.null_count == len(column):
         return [None] * len(column)
     large = column.cast(pa.large_binary())
@@ -352,7 +356,7 @@ def _bytes_of(column: pa.Array) -> pa.Array:
     column.validate()
     if pa.types.is_dictionary(column.type):
         column.validate(full=True)
-        column = column.dictionary_decode()
+        column = _plain(column)
     kind = pa.large_list(pa.large_binary()) if is_listed(column.type) else None
     values = column.cast(kind) if kind is not None else _raw(column)
     values.validate(full=True)

@@ -8,6 +8,8 @@ Open `inputs` first for what is read, `mirror` for what a run writes. Where a ru
 here, `present` and `publish` do nothing; so other rooms never ask where it lies.
 
     atomic.py      a file is written under another name and renamed
+    bounds.py      how much memory a packed thing may take
+    ipc.py         messages of Arrow IPC: where they lie, and what they would unpack to
     files.py       Arrow and Parquet; sidecars, in the row order of a shard, mapped and checked
     stores.py      other stores that inputs lie in
     aws.py         credentials, region and endpoint of S3

@@ -21,6 +21,7 @@ from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.errors import ShardError
 from tokenmill.pipelines.storage.atomic import atomic_path
 from tokenmill.pipelines.storage.inputs import is_outage
+from tokenmill.pipelines.storage.ipc import check_blocks
 from tokenmill.pipelines.storage.mirror import present
 
 
@@ -94,6 +95,7 @@ def _mapped(
     with whole_file(path), present(path).open("rb") as f:
         mapped = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
         reader = pa.ipc.open_file(pa.py_buffer(mapped))
+        check_blocks(memoryview(mapped), wanted)
         batches = [reader.get_batch(i) for i in wanted(reader.num_record_batches)]
     return batches, reader.schema, mapped
 

@@ -104,8 +104,10 @@ class Cache:
         found = sorted((s.st_mtime, s.st_size, p) for p, s in _files(self._folder))
         total, now = sum(n for _, n, _ in found), time.time()
         for used, n, path in found:
-            if total <= self._most * (1 - SWEEP_FRAC) or used > now - GRACE_S:
+            if total <= self._most * (1 - SWEEP_FRAC):
                 return
+            if abs(now - used) < GRACE_S:  # one of the future was used before the clock was set
+                continue
             path.unlink(missing_ok=True)
             total -= n
 

@@ -38,7 +38,7 @@ from tokenmill.dedup.text.unicode import UNASSIGNED
 from tokenmill.pipelines.filters.kernels.controls import MAY_COMPOSE, find_work
 from tokenmill.pipelines.filters.normalize import composing
 from tokenmill.pipelines.filters.text.characters import point_flags
-from tokenmill.pipelines.tokens.reference import Reference, TokenizersReference
+from tokenmill.pipelines.tokens.reference import Reference, TokenizersReference, giving_up
 
 UNKNOWN = 4
 
@@ -196,9 +196,11 @@ class _Renewed:
 
     def encode(self, text: pa.Array) -> Ragged:
         if self._made is None:
-            self._made = _open(self._vocabulary)
+            with giving_up():
+                self._made = _open(self._vocabulary)
         before = _resident()
-        found = self._made.encode_batch(_awkward(text), parallel=False).layout
+        with giving_up():
+            found = self._made.encode_batch(_awkward(text), parallel=False).layout
         ids, offsets = np.asarray(found.content.data), np.asarray(found.offsets.data)
         self._grown += max(0, _resident() - before - ids.nbytes - offsets.nbytes)
         self._text_bytes += int(text_buffers(text).lengths.sum())
@@ -263,7 +265,8 @@ def fast_engine(reference: Reference) -> tuple[FastEngine | None, str]:
     made = FastEngine(name, json.dumps(data), composes=composes, clashes=clashing)
     texts = list(adversarial([*tokens[:CHECKED_TOKENS], *tokens[-CHECKED_TOKENS:]]))
     try:
-        differing = differences(reference, texts, made.encode(pa.array(texts, pa.large_string())))
+        found = made.encode(pa.array(texts, pa.large_string()))
+        differing = differences(reference.encode(texts), found)
     except Exception as e:  # noqa: BLE001 - whatever it cannot read, the reference can
         said = next(iter(str(e).splitlines()), "")
         return None, f"{name} cannot be used with this vocabulary ({type(e).__name__}: {said})"
@@ -275,9 +278,8 @@ def fast_engine(reference: Reference) -> tuple[FastEngine | None, str]:
     return made, ""
 
 
-def differences(reference: Reference, texts: Sequence[str], found: Ragged) -> list[int]:
+def differences(expected: Sequence[Sequence[int]], found: Ragged) -> list[int]:
     """The places of texts whose ids are not the reference's."""
-    expected = reference.encode(texts)
     at = found.offsets
     return [
         i for i, ids in enumerate(expected) if found.ids[at[i] : at[i + 1]].tolist() != list(ids)

@@ -12,9 +12,10 @@ by the file's name, as openai/tiktoken publishes them (tiktoken_ext/openai_publi
 
 import base64
 import binascii
+import contextlib
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -133,6 +134,7 @@ def _byte_letters() -> list[str]:
 
 
 GPT2_END = "<|endoftext|>"
+SHOWN = 200  # characters of what a library says
 
 
 def open_tokenizer(path: str) -> tokenizers.Tokenizer:
@@ -165,9 +167,9 @@ def _open_file(path: Path) -> tokenizers.Tokenizer:
     if path.name == "vocab.bpe" or path.name == "merges.txt":
         return _read_gpt2_pair(path)
     try:
-        with held(path) as name:
+        with held(path) as name, giving_up():
             return tokenizers.Tokenizer.from_file(name)
-    except Exception as e:  # the library raises no narrower one
+    except (UnencodableError, OSError) as e:
         raise ConfigError(f"{path}: not a tokenizer.json ({e})") from e
 
 
@@ -187,6 +189,21 @@ def _read_gpt2_pair(merges: Path) -> tokenizers.Tokenizer:
     made.decoder = decoders.ByteLevel()
     made.add_special_tokens([GPT2_END])
     return made
+
+
+class UnencodableError(Exception):
+    """A tokenizer gives up on a text: its regex backtracks too often, or it has no token for it."""
+
+
+@contextlib.contextmanager
+def giving_up() -> Iterator[None]:
+    """Tell a library's failure, or its panic, which is no `Exception`, as `UnencodableError`."""
+    try:
+        yield
+    except BaseException as e:
+        if isinstance(e, Exception) or type(e).__name__ == "PanicException":
+            raise UnencodableError(" ".join(str(e).split())[:SHOWN]) from None
+        raise
 
 
 class TokenizersReference:
@@ -214,8 +231,13 @@ class TokenizersReference:
         self.digest = hashlib.md5(self.tokenizer.to_str().encode()).hexdigest()
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each text, without any start or end."""
-        found = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        """The ids of each text, without any start or end.
+
+        Raises:
+            UnencodableError: the library gives up on one of them.
+        """
+        with giving_up():
+            found = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return [document.ids for document in found]
 
     def token_to_id(self, token: str) -> int | None:
@@ -250,7 +272,8 @@ class SentencePieceReference:
         self.digest = hashlib.md5(data).hexdigest()
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        found: list[list[int]] = self._model.EncodeAsIds(list(texts), num_threads=1)
+        with giving_up():
+            found: list[list[int]] = self._model.EncodeAsIds(list(texts), num_threads=1)
         return found
 
     def token_to_id(self, token: str) -> int | None:

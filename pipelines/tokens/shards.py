@@ -28,6 +28,7 @@ from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 from tokenmill.pipelines.tokens.images import batches_of, encode_illustrated
 from tokenmill.pipelines.tokens.mix.draws import states
 from tokenmill.pipelines.tokens.options import Output
+from tokenmill.pipelines.tokens.reference import UnencodableError
 from tokenmill.pipelines.tokens.run import TOKENS, TokenRun
 
 IDS = "input_ids"
@@ -98,6 +99,17 @@ class TokenShards:
         for part in batches_of(batch, self._images.tokens):
             stats += self._write(part)
         return stats
+
+    def refused(self, batch: pa.RecordBatch) -> dict[int, str]:
+        """Which rows cannot be encoded, and why: each is tried alone."""
+        found, by = {}, self._by.copy()
+        for row in range(batch.num_rows):
+            try:
+                self._encoded(batch.slice(row, 1))
+            except UnencodableError as e:
+                found[row] = str(e)
+        self._by = by
+        return found
 
     def _write(self, batch: pa.RecordBatch) -> StageStats:
         made, text, per_image = self._encoded(batch)

@@ -23,7 +23,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.tokens.engines import Ragged, differences, fast_engine, risky
 from tokenmill.pipelines.tokens.kernels import place
 from tokenmill.pipelines.tokens.options import IdType, Tokenizer
-from tokenmill.pipelines.tokens.reference import Reference, open_reference
+from tokenmill.pipelines.tokens.reference import Reference, UnencodableError, open_reference
 
 DEEPSEEK = "<\uff5c{}\u2581of\u2581sentence\uff5c>"
 END, BEGIN = DEEPSEEK.format("end"), DEEPSEEK.format("begin")
@@ -87,7 +87,9 @@ class Engine:
         ends: without them, where False: text that is part of a document.
 
         Raises:
-            MismatchError: a document that was made both ways came out differently.
+            MismatchError: a document that was made both ways came out differently, or the fast
+                engine gave up on one.
+            UnencodableError: the reference gave up on one.
         """
         n = len(text)
         slow = np.ones(n, np.bool_)
@@ -113,13 +115,18 @@ class Engine:
         places = sorted({i * len(text) // CHECKED_DOCS for i in range(CHECKED_DOCS)})
         texts = pc.utf8_slice_codeunits(text.take(pa.array(places)), 0, CHECKED_CHARS)
         some = texts.to_pylist()
-        differing = differences(self.reference, some, self._fast.encode(texts))
+        expected = self.reference.encode(some)
+        try:
+            differing = differences(expected, self._fast.encode(texts))
+            made = self._fast.encode(text)
+        except UnencodableError as e:
+            raise MismatchError(f"{self._fast.name} gave up: {e}") from None
         if differing:
             raise MismatchError(
                 f"{self._fast.name} and {self.reference.name} make other ids of"
                 f" {some[differing[0]][:60]!r}"
             )
-        return self._fast.encode(text)
+        return made
 
     def _encode_exactly(self, text: pa.Array) -> Ragged:
         ids: list[U32] = []

@@ -1,6 +1,6 @@
 """What was written is looked for within names first; spelling comes second."""
 
-from tokenmill.sizing.errors import nearest
+from tokenmill.sizing.errors import nearest, shown
 
 TIERS = ["NFS nconnect", "old FSx", "FSx Lustre 125", "FSx Lustre 250", "S3"]
 
@@ -21,3 +21,8 @@ def test_one_letter_is_no_part():
 
 def test_of_names_that_differ_in_punctuation_the_first_is_meant():
     assert nearest("s-3", ["S3", "s3"], most=3) == ["S3"]
+
+
+def test_a_value_of_20000_digits_is_shown_by_its_beginning():
+    assert shown("7" * 150) == repr("7" * 150)
+    assert shown("7" * 20_000) == f"'{'7' * 199}… (20,002 characters)"

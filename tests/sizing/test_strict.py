@@ -45,6 +45,12 @@ def test_a_number_has_an_end():
         parse_yaml("0x" + "f" * 20_000)
 
 
+@pytest.mark.parametrize("date", ["2026-13-45", "2026-01-01 25:00:00", "0000-01-01"])
+def test_a_date_that_is_none_is_told(date):
+    with pytest.raises(PlanError, match=f"line 2: {date} is no date"):
+        parse_yaml(f"a: 2026-11-23\nb: {date}")
+
+
 def test_aliases_repeat_no_more_than_could_stand_there():
     tenfold = "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 6))
     assert len(parse_yaml(f"a0: &a0 1\n{tenfold}")["a5"]) == 10

@@ -27,13 +27,16 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
-import pyarrow.parquet as pq
 from pyarrow import fs
 
 from tokenmill.pipelines.contamination.items.spec import Benchmark
 from tokenmill.pipelines.core.errors import ConfigError, InputError
 from tokenmill.pipelines.core.places import FILES, within_roots
 from tokenmill.pipelines.core.shard import InputFile
+from tokenmill.pipelines.read.arrow import check_stream
+from tokenmill.pipelines.read.parquet import whole_tables
+from tokenmill.pipelines.read.weights import in_bounds, made_bytes
+from tokenmill.pipelines.storage.bounds import MOST_TIMES, ExpandsError, check_expansion
 from tokenmill.pipelines.storage.inputs import expand, is_outage, open_input, resolve
 
 Row = dict[str, Any]
@@ -107,6 +110,9 @@ def _rows(repo: str, config: str | None, split: str | None) -> list[Row]:
     return rows
 
 
+BLOCK_BYTES = 1024**2
+FREE_BYTES = 4 * BLOCK_BYTES  # of a packed file; as Python objects `[],` takes 24 times its bytes
+ROW_BYTES = 400  # a row of a few columns, beside its values
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 STATE = "state.json"  # what `Dataset.save_to_disk` leaves beside its shards
 SPLITS = "dataset_dict.json"  # what `DatasetDict.save_to_disk` leaves above its splits
@@ -172,14 +178,47 @@ def _read_file(path: str) -> list[Row]:
     compression = COMPRESSIONS.get(PurePosixPath(path).suffix)
     with open_input(path) as file:
         stream = pa.CompressedInputStream(file, compression) if compression else file
-        return READERS[form](stream.read())
+        return READERS[form](_whole(stream, file.size()))
+
+
+def _whole(stream: pa.NativeFile, packed: int) -> bytes:
+    """All that a file unpacks to.
+
+    Raises:
+        ExpandsError: that is more than its size allows.
+    """
+    data = bytearray()
+    while block := stream.read(BLOCK_BYTES):
+        data += block
+        if len(data) > max(FREE_BYTES, MOST_TIMES * packed):
+            raise ExpandsError(
+                f"its {packed:,} bytes unpack to over {len(data):,}; unpack it first"
+            )
+    return bytes(data)
+
+
+def _made(tables: Iterable[pa.RecordBatch], size: int) -> list[Row]:
+    """The rows of tables as Python objects, if a file of `size` bytes may have as many.
+
+    Raises:
+        ExpandsError: it may not.
+    """
+    rows: list[Row] = []
+    made = 0
+    for table in tables:
+        for part in in_bounds(table, range(table.num_columns)):
+            made += part.num_rows * ROW_BYTES + sum(map(made_bytes, part.columns))
+            check_expansion(made, size, "a file")
+            rows += part.to_pylist()
+    return rows
 
 
 def _read_saved(path: str) -> list[Row]:
     rows: list[Row] = []
     for shard in _json(f"{path}/{STATE}")["_data_files"]:
         with open_input(f"{path}/{shard['filename']}") as file:
-            rows += pa.ipc.open_stream(file).read_all().to_pylist()
+            check_stream(file)
+            rows += _made(pa.ipc.open_stream(file), file.size())
     return rows
 
 
@@ -268,8 +307,7 @@ def _object(value: dict[str, Any]) -> list[Row]:
 
 
 def read_parquet(data: bytes) -> list[Row]:
-    rows: list[Row] = pq.read_table(pa.BufferReader(data)).to_pylist()
-    return rows
+    return _made(whole_tables(pa.BufferReader(data), "it"), len(data))
 
 
 def read_csv(data: bytes) -> list[Row]:
@@ -279,8 +317,8 @@ def read_csv(data: bytes) -> list[Row]:
     if mmlu is not None:
         return mmlu
     whole = pacsv.ParseOptions(newlines_in_values=True)
-    rows: list[Row] = pacsv.read_csv(pa.BufferReader(data), parse_options=whole).to_pylist()
-    return rows
+    table = pacsv.read_csv(pa.BufferReader(data), parse_options=whole)
+    return _made(table.to_batches(), len(data))
 
 
 def _headless_mmlu(data: bytes) -> list[Row] | None:
@@ -291,6 +329,7 @@ def _headless_mmlu(data: bytes) -> list[Row] | None:
             if len(cells) != len(MMLU_COLUMNS) or cells[-1] not in {"A", "B", "C", "D"}:
                 return None
             rows.append(dict(zip(MMLU_COLUMNS, cells, strict=True)))
+            check_expansion(len(rows) * ROW_BYTES, len(data), "a file")
     except csv.Error:  # a field over 128 KiB
         return None
     return rows

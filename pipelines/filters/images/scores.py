@@ -33,6 +33,7 @@ from tokenmill.pipelines.core.step import (
 from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
 from tokenmill.pipelines.filters.images.keys import Keys, has_key, image_keys, text_keys
 from tokenmill.pipelines.read.images.nodes import owners_of
+from tokenmill.pipelines.read.parquet import bounded
 from tokenmill.sizing.roots import held
 
 
@@ -108,7 +109,7 @@ def load(scored: Scored, by: str) -> Scores:
     """
     path = scored.checked()
     columns = list(dict.fromkeys([by, *scored.most, *scored.least]))
-    with held(path) as name:
+    with held(bounded(path, columns)) as name:
         table = pq.read_table(name, columns=columns).combine_chunks()
     keys = _keys(table[by].combine_chunks(), by, path)
     order = np.argsort(_sortable(keys), kind="stable")

@@ -24,6 +24,7 @@ from tokenmill.pipelines.read.batch import Lost
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.facts import BAD, loaded
 from tokenmill.pipelines.read.images.nodes import owners_of
+from tokenmill.pipelines.read.parquet import bounded
 from tokenmill.pipelines.storage.files import parquet_file
 from tokenmill.pipelines.storage.mirror import find, present
 from tokenmill.sizing.document.pictures import Picture, sheet
@@ -173,7 +174,7 @@ def contact_sheet(folder: Path, ledger: Sequence[LedgerRow]) -> list[str]:
     by_fate: dict[Fate, list[list[Thumbnail]]] = defaultdict(list)
     for path in find(folder, "*.parquet"):
         of_shard: dict[Fate, list[Thumbnail]] = defaultdict(list)
-        for row in pq.read_table(present(path)).to_pylist():
+        for row in pq.read_table(bounded(present(path))).to_pylist():
             of_shard[row["stage"], row["reason"]].append(row)
         for fate, rows in of_shard.items():
             by_fate[fate].append(rows)

@@ -47,6 +47,7 @@ def read_bytes(tmp_path, data, name="d.jsonl", **fields):
         (b'{"text": ["x"]}', "text_not_string", "an array"),
         (b'{"text": false}', "text_not_string", "a boolean"),
         (b'{"text": {}}', "text_not_string", "an object"),
+        (b'{"text": "x", "id": ' + b"7" * 20_000 + b"}", "invalid_json", "infinity"),
         (b'{"a": ' + b"[" * 5000 + b"]" * 5000 + b"}", "invalid_json", "depth"),
     ],
 )
@@ -249,6 +250,13 @@ def test_lines_come_whole_up_to_the_limit_whatever_blocks_they_lie_in(lengths, s
     starts = accumulate((len(line) + 1 for line in lines), initial=0)
     expected = list(zip(starts, lines, strict=False))[: None if lines[-1] else -1]
     assert got == [(at, x) if len(x) <= 7 else (at, "too_large", len(x)) for at, x in expected]
+
+
+def test_ids_of_lines_that_only_orjson_can_parse(tmp_path):
+    deep = b"[" * 1000 + b"]" * 1000
+    lines = [b'{"text": "x", "id": 1.5, "n": %b}' % deep, b'{"text": "x", "id": %b}' % deep]
+    got = read_bytes(tmp_path, b"\n".join(lines))
+    assert got.ids == ["1.5", "[… nested too deep]"]
 
 
 MEMORY = """

@@ -6,10 +6,10 @@ import pytest
 
 from tests.pipelines.read.corpus import read_all, write_arrow_file, write_arrow_stream
 from tokenmill.pipelines.core.shard import Input
-from tokenmill.pipelines.read import arrow as ipc
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.storage import ipc
 
 TEXTS = [f"text number {i}" for i in range(100)]
 

@@ -87,3 +87,14 @@ def test_a_fetch_that_fails_leaves_nothing(tmp_path):
         partial.write_bytes(b"half")
         raise KeyError
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_clock_that_was_set_back_keeps_no_file_for_ever(tmp_path):
+    cache = Cache(tmp_path, most_bytes=8)
+    for name in "abc":
+        with cache.adding(tmp_path / name) as partial:
+            partial.write_bytes(bytes(100))
+        os.utime(tmp_path / name, (time.time() + 1e6, time.time() + 1e6))
+    with cache.adding(tmp_path / "d") as partial:
+        partial.write_bytes(bytes(100))
+    assert [path.name for path in tmp_path.iterdir()] == ["d"]
