@@ -27,7 +27,7 @@ def shard(**settings):
 
 
 def job(folder, **output):
-    settings = {"inputs": [{"path": "a"}], "tokenizer": {"path": "t"}, "output": output}
+    settings = {"inputs": [{"path": "a"}], "tokenizer": {"path": "o/t"}, "output": output}
     recipe = make_recipe({**settings, "images": {"webdataset": True}}, where="test")
     return PrepareJob(out=folder, identity="", recipe=recipe)
 
