@@ -337,7 +337,16 @@ def _serve(serve: argparse.ArgumentParser) -> None:
         "--interval", type=float, metavar="SECONDS", help="run the recipe once in so many seconds"
     )
     _set(serve)
-    _options(serve, ("limit", 1, "N", "runs at a time"))
+    _options(
+        serve,
+        ("limit", 1, "N", "runs at a time"),
+        (
+            "pages-port",
+            int,
+            "PORT",
+            "of this machine, for report pages that artifacts link to (4201)",
+        ),
+    )
     _runner(serve)
 
 

@@ -20,6 +20,7 @@ from tokenmill.flows.prefect.flow_run import (
     key_of,
     our_flow,
 )
+from tokenmill.flows.prefect.pages import link_to
 from tokenmill.pipelines.contamination.check import DOCUMENT, PAGE, Check, check_contamination
 from tokenmill.pipelines.contamination.copies import Copies
 from tokenmill.pipelines.contamination.index import Folds
@@ -85,7 +86,7 @@ def artifacts(report: Report, out: Path) -> Iterator[Shown]:
         rows = item_rows(out / report.files["items"], benchmark.name)
         yield Shown(key, rows, in_a_line(benchmark))
     markdown = (out / DOCUMENT).read_text(encoding="utf-8")
-    yield Shown(KEY, markdown, f"{in_short(report)}; {out / PAGE}")
+    yield Shown(KEY, markdown, f"{in_short(report)}; {link_to(out, PAGE)}")
 
 
 def artifact_keys(names: Iterable[str]) -> list[str]:

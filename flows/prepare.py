@@ -1,7 +1,6 @@
 """Prepare a corpus: ingest to Arrow dataset, the works of each phase as Prefect tasks."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from tokenmill.flows.asked import ask_run, read_recipe, whole
@@ -15,9 +14,10 @@ from tokenmill.flows.prefect.flow_run import (
     key_of,
     our_flow,
 )
+from tokenmill.flows.prefect.pages import link_to
 from tokenmill.flows.sheets import plan_within, sheet_rows, size_run
 from tokenmill.pipelines.core.options import RunOptions
-from tokenmill.pipelines.core.places import Place, below, is_remote
+from tokenmill.pipelines.core.places import Place
 from tokenmill.pipelines.prepare.prepare import run_recipe
 from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.prepare.report.sections import further_tables
@@ -27,7 +27,7 @@ from tokenmill.sizing.units import format_bytes
 
 Row: TypeAlias = dict[str, str | int]  # of an artifact
 
-DOCUMENT, PAGE = "report.md", "report.html"
+DOCUMENT, PAGE, SHEET = "report.md", "report.html", "requirements.html"
 
 
 @our_flow("prepare-corpus", "prepare {out}")
@@ -58,7 +58,8 @@ def prepare_flow(
     if plan is None or not ended.result["measurement"]["total"]["tokens"]:
         return ended
     sheet = size_run(plan, asked.out)
-    needed = Shown(key_of("requirements", name), sheet_rows(sheet), about(sheet))
+    told = f"{about(sheet)}; {link_to(asked.out, SHEET)}"
+    needed = Shown(key_of("requirements", name), sheet_rows(sheet), told)
     return ended._replace(artifacts=(*ended.artifacts, needed))
 
 
@@ -71,7 +72,7 @@ def in_short(report: Report) -> str:
 def artifacts(report: Report, out: Place) -> Iterator[Shown]:
     """What a run has to show, in the order a reader asks; keys end in the recipe's name."""
     name = report.name
-    yield Shown(key_of("report", name), _document(out), f"{in_short(report)}; {below(out, PAGE)}")
+    yield Shown(key_of("report", name), _document(out), f"{in_short(report)}; {link_to(out, PAGE)}")
     yield Shown(key_of("ledger", name), ledger_rows(report), "where the documents went")
     if removals := removal_rows(report):
         yield Shown(key_of("removals", name), removals, "why documents left")
@@ -106,8 +107,7 @@ def cluster_rows(report: Report) -> list[Row]:
 
 
 def _document(out: Place) -> str:
-    """The report in Markdown, and where the page is, which a browser opens from disk alone."""
-    page = below(out, PAGE)
+    """The report in Markdown, and where the page is."""
     with viewed(out) as folder:
         text = read_text(folder / DOCUMENT)
-    return f"[{page}]({page if is_remote(out) else Path(page).as_uri()})\n\n{text}"
+    return f"{link_to(out, PAGE)}\n\n{text}"

@@ -58,4 +58,4 @@ def probe_storage(
         Shown(TABLE, rows, told),
         Shown(DOCUMENT, probe_markdown(data), f"{outcome}, {dataset}"),
     )
-    return Ended(data, told, artifacts=shown)
+    return Ended(data, told, outcome != "PASS", shown)

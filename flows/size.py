@@ -3,6 +3,7 @@
 from typing import Any
 
 from tokenmill.flows.prefect.flow_run import Ended, FileOrName, Named, Shown, describe, our_flow
+from tokenmill.flows.prefect.pages import link_to
 from tokenmill.flows.sheets import sheet_rows, write_sheet
 from tokenmill.pipelines.core.places import folder_here
 from tokenmill.sizing.report.data import sheet_json
@@ -10,10 +11,11 @@ from tokenmill.sizing.report.outline import about, sheet_markdown
 from tokenmill.sizing.requirements import size
 
 # stands alone: a deployment of this flow names it by this module
+PAGE = "requirements.html"
 TABLE, SHEET = "storage-requirements", "storage-requirements-sheet"  # keys of the artifacts
 
 
-@our_flow("size-cluster", "size {plan}")
+@our_flow("size-cluster", "size")
 def size_cluster(
     plan: FileOrName | None = None,
     corpus: Named | None = None,
@@ -34,8 +36,10 @@ def size_cluster(
     describe(f"size {plan or 'by defaults'}", "size")
     if out is not None:
         write_sheet(folder_here(out), sheet)
+    page = "" if out is None else f"; {link_to(folder_here(out), PAGE)}"
+    told = f"{about(sheet)}{page}"
     shown = (
-        Shown(TABLE, sheet_rows(sheet), about(sheet)),
+        Shown(TABLE, sheet_rows(sheet), told),
         Shown(SHEET, sheet_markdown(sheet), about(sheet)),
     )
     return Ended(sheet_json(sheet), about(sheet), artifacts=shown)

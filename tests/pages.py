@@ -35,7 +35,7 @@ CLUSTER = {
     ),
     "serve": (
         "export PREFECT_API_URL=",
-        "PREFECT_SERVER_API_CSRF_PROTECTION_ENABLED=true ",
+        "PREFECT_SERVER_ANALYTICS_ENABLED=false ",
         "TOKENMILL_ROOTS=/data tokenmill serve ",
     ),
     "pool": ("prefect work-pool ", "prefect --no-prompt deploy --all", "prefect worker start "),

@@ -15,7 +15,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from functools import cache, partial
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -28,7 +28,7 @@ from pydantic_core import PydanticUndefined
 from tests.pages import FIRST, ROOMS, ROOT
 from tokenmill.flows.arguments import COMMANDS, parser
 from tokenmill.flows.commands.steps import summary
-from tokenmill.pipelines.core.config import Bytes
+from tokenmill.pipelines.core.config import SETTINGS, Bytes, told
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.shard import FORMATS
 from tokenmill.pipelines.core.step import STEPS
@@ -47,7 +47,6 @@ from tokenmill.sizing.units import (
 )
 
 MARKED = re.compile(r"(<!-- make pages: (.+) -->\n)((?:(?!<!--).*\n)*)(<!-- end -->)")
-SETTINGS = re.compile(r"(?:^|\n|(?<=\S)  )([\w*]+(?:, [\w*]+)*): ")
 CHOICE = re.compile(r'"(\w+)": ')
 OURS = "tokenmill.pipelines"  # what plug-ins register stands on no page
 Rows = Iterable[Sequence[str]]
@@ -279,23 +278,6 @@ def meaning(model: type[BaseModel], key: str) -> str:
         raise ValueError(f"the docstring of {model.__name__} does not tell of {key!r}; add a line")
     said = _ended(first_paragraph(below))
     return "" if SETTINGS.match(said) else said[:1].lower() + said[1:]
-
-
-@cache
-def told(model: type) -> list[tuple[list[str], str]]:
-    """The lines of a model's own docstring that tell of settings: names, and what they mean."""
-    fields = getattr(model, "model_fields", {})
-    made = []
-    for paragraph in inspect.cleandoc(model.__doc__ or "").split("\n\n"):
-        lines = [
-            line
-            for line in SETTINGS.finditer(paragraph)
-            if all(any(fnmatchcase(f, n) for f in fields) for n in line[1].split(", "))
-        ]
-        for line, behind in zip(lines, [*lines[1:], None], strict=False):
-            text = paragraph[line.end() : behind.start() if behind else None]
-            made.append((line[1].split(", "), " ".join(text.split())))
-    return made
 
 
 KEYS = ("key", "default", "what it is")

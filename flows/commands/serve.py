@@ -8,6 +8,7 @@ from typing import Any
 
 from tokenmill.flows.asked import read_recipe, whole
 from tokenmill.flows.commands.shared import settings_of
+from tokenmill.flows.prefect.pages import served
 from tokenmill.flows.prefect.server import check_server, user_has_server
 from tokenmill.flows.show import as_json
 from tokenmill.pipelines.core.errors import ConfigError
@@ -18,7 +19,7 @@ from tokenmill.sizing.roots import VARIABLE, roots_of
 OK_STATUS = 200
 URL = "http://127.0.0.1:4200"
 START = (
-    "PREFECT_SERVER_API_CSRF_PROTECTION_ENABLED=true"
+    "PREFECT_SERVER_ANALYTICS_ENABLED=false PREFECT_SERVER_API_CSRF_PROTECTION_ENABLED=true"
     f" PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS={URL} prefect server start --host 127.0.0.1"
 )
 
@@ -38,9 +39,12 @@ def run(args: argparse.Namespace) -> int:
         as_json({"deployments": [f"{flow.name}/{NAME}" for flow in FLOWS]})
         sys.stdout.flush()
     sys.stderr.writelines(f"warning: {line}\n" for line in open_doors())
-    serve_flows(
-        parameters, cron=args.cron, interval_s=args.interval, limit=args.limit, quiet=args.json
-    )
+    with served(args.pages_port) as address:
+        if not args.json:
+            sys.stderr.write(f"report pages on {address}, linked from artifacts\n")
+        serve_flows(
+            parameters, cron=args.cron, interval_s=args.interval, limit=args.limit, quiet=args.json
+        )
 
 
 def parse_parameters(args: argparse.Namespace) -> dict[str, Any] | None:

@@ -121,6 +121,7 @@ def check_server() -> None:
     Raises:
         ConfigError: tells how it answers, and the ways out.
     """
+    os.environ.setdefault("DO_NOT_TRACK", "1")
     from tokenmill.flows.prefect.run_here import address, trouble  # Prefect reads settings then
 
     found = trouble()

@@ -6,11 +6,13 @@ and whose bytes decide what a run does.
 """
 
 import hashlib
+import inspect
 import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from functools import cache
 from io import BufferedReader
 from pathlib import Path
@@ -23,11 +25,13 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetJsonSchemaHandler,
     ValidationError,
     WithJsonSchema,
     model_validator,
 )
-from pydantic_core import ErrorDetails
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, ErrorDetails
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import folder_here, within_roots
@@ -76,6 +80,40 @@ class Config(BaseModel):
     """Unknown keys are refused, values cannot change once made, `None` means off."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """With what its docstring says of each setting, as a form shows it."""
+        schema = handler(core)
+        settings = handler.resolve_ref_schema(schema).get("properties", {})
+        for names, text in told(cls):
+            for key in settings:
+                if any(fnmatchcase(key, name) for name in names):
+                    settings[key].setdefault("description", text)
+        return schema
+
+
+# of a docstring: "key, other_key: meaning"
+SETTINGS = re.compile(r"(?:^|\n|(?<=\S)  )([\w*]+(?:, [\w*]+)*): ")
+
+
+@cache
+def told(model: type) -> list[tuple[list[str], str]]:
+    """The lines of a model's own docstring that tell of settings: names, and what they mean."""
+    fields = getattr(model, "model_fields", {})
+    made = []
+    for paragraph in inspect.cleandoc(model.__doc__ or "").split("\n\n"):
+        lines = [
+            line
+            for line in SETTINGS.finditer(paragraph)
+            if all(any(fnmatchcase(f, n) for f in fields) for n in line[1].split(", "))
+        ]
+        for line, behind in zip(lines, [*lines[1:], None], strict=False):
+            text = paragraph[line.end() : behind.start() if behind else None]
+            made.append((line[1].split(", "), " ".join(text.split())))
+    return made
 
 
 def check_order(settings: Config, *names: str) -> None:

@@ -97,10 +97,15 @@ def test_a_mistake_is_one_line(arguments, told, dataset, tmp_path, capsys):
     assert captured.err.count("\n") == 1
 
 
-def test_the_flow_publishes_a_table_and_a_document(plan, dataset, server):
+def test_the_flow_publishes_a_table_and_a_document(plan, dataset, server, tmp_path):
     from tokenmill.flows.probe import probe_storage  # once the server's address is set
 
-    data = probe_storage(dataset, plan, seconds=1)
+    folder = tmp_path / "probed"
+    state = probe_storage(dataset, plan, seconds=1, out=str(folder), return_state=True)
+    data = json.loads((folder / "probe.json").read_text())
+    passed = data["verdict"]["outcome"] == "PASS"
+    assert (state.is_completed(), state.is_failed()) == (passed, not passed)
+    assert state.message.startswith(data["verdict"]["outcome"])
 
     def artifact(key):
         with urllib.request.urlopen(f"{server}/artifacts/{key}/latest") as answer:

@@ -25,7 +25,7 @@ def alone(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "no Prefect server is named; start one: PREFECT_SERVER_API_CSRF_PROTECTION_ENABLED"),
+        ([], "no Prefect server is named; start one: PREFECT_SERVER_ANALYTICS_ENABLED=false"),
         (["--cron", "0 3 * * *"], "--cron is of a run that is served; give RECIPE and --out too"),
         (["c4"], "RECIPE is of a run that is served; give --out too"),
         (["nothing", "--out", "run"], "no recipe file 'nothing', and none of that name ships"),
@@ -120,3 +120,15 @@ def test_prefect_yaml_deploys_every_flow_and_runs_none_by_itself(server):
 def test_no_flow_module_has_annotations_that_are_text():
     for path in (ROOT / "flows").glob("*.py"):
         assert not re.search("^from __future__ import annotations", path.read_text(), re.M), path
+
+
+def test_every_setting_in_a_form_says_what_it_is(server):
+    from tokenmill.flows.serve import deployments
+
+    told = 0
+    for d in deployments(None, cron=None, interval_s=None):
+        for name, section in d._parameter_openapi_schema.definitions.items():
+            for key, setting in section["properties"].items():
+                assert "description" in setting or "$ref" in setting, f"{d.flow_name}: {name}.{key}"
+                told += "description" in setting
+    assert told > 40
