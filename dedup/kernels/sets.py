@@ -1,6 +1,7 @@
 """Sets of shingle hashes: made distinct and sorted, packed, and what two of them share."""
 
 import numpy as np
+import numpy.typing as npt
 
 from tokenmill.dedup.kernels._jit import I64, U32, U64, inlined, kernel
 from tokenmill.dedup.kernels.swar import n_bits
@@ -10,6 +11,7 @@ MANY = 24  # hashes that begin alike are sorted by comparing each with all befor
 HASH_BITS = 32
 PLACE = np.uint64(31)  # of a bit in a word of 32
 FIVE = np.uint64(5)
+Bools = npt.NDArray[np.bool_]
 ALL_32 = np.uint64(0xFFFF_FFFF)
 
 
@@ -202,50 +204,33 @@ def equal_slots(signatures: U32, left: I64, right: I64, least: I64, out: I64) ->
         out[pair] = n if n >= least[pair] else -1
 
 
-@inlined
-def least_shared(n: int, p: int, q: int) -> int:
-    """How many of two sets of n elements together must be shared, that J is at least p / q.
-
-    shared / (n - shared) >= p / q, so shared * (p + q) >= p * n.
-    """
-    return (p * n + p + q - 1) // (p + q)
-
-
 @kernel
 def bucket_pairs(
     ends: I64,
     bucket: int,
-    begin: int,
-    old: int,
+    old: Bools,
     keys_left: U64,
     keys: U64,
-    sizes: I64,
-    p: int,
-    q: int,
     out: I64,
-    tally: I64,
+    n_out: I64,
 ) -> int:
-    """Write the pairs of members of buckets that are still to be compared.
+    """Write the pairs of members of buckets that share no key of an earlier band.
 
-    Left out are those that share a key of an earlier band, and those whose sizes differ too much.
-
-    ends: (n_buckets,), of members that are numbered from `begin`.  bucket: the first looked at.
-    old: members below it are pairs only with later ones.
+    ends: (n_buckets,).  bucket: the first looked at.
+    old: (n_members,) bool, of earlier runs: no two of them are a pair; they come first in a bucket.
     keys_left, keys: (n_members, n_bands before) of the earlier member of a pair, and of the later;
         0 is none.
-    sizes: (n_members,).  p, q: the least similarity is p / q.
-    out: (room, 2).  tally: pairs that share no earlier key; how many were written.
+    out: (room, 2).  n_out: (1,), how many pairs were written.
     Returns the bucket behind the last that was looked at: those whose pairs all fit.
     """
-    n_out = 0
-    n_met = 0
-    first = begin if bucket == 0 else ends[bucket - 1]
+    n = 0
+    first = 0 if bucket == 0 else ends[bucket - 1]
     while bucket < ends.shape[0]:
-        n = ends[bucket] - first
-        if n_out + n * (n - 1) // 2 > out.shape[0]:
+        size = ends[bucket] - first
+        if n + size * (size - 1) // 2 > out.shape[0]:
             break
         for j in range(first + 1, ends[bucket]):
-            if j < old:
+            if old[j]:
                 continue
             for i in range(first, j):
                 met = False
@@ -253,19 +238,13 @@ def bucket_pairs(
                     if keys_left[i, b] == keys[j, b] and keys[j, b] != 0:
                         met = True
                         break
-                if met:
-                    continue
-                n_met += 1
-                x = sizes[i]
-                y = sizes[j]
-                if min(x, y) >= least_shared(x + y, p, q):
-                    out[n_out, 0] = i
-                    out[n_out, 1] = j
-                    n_out += 1
+                if not met:
+                    out[n, 0] = i
+                    out[n, 1] = j
+                    n += 1
         first = ends[bucket]
         bucket += 1
-    tally[0] = n_met
-    tally[1] = n_out
+    n_out[0] = n
     return bucket
 
 

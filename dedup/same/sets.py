@@ -1,6 +1,7 @@
 """Documents as sets of shingle hashes, by which their Jaccard similarity is known exactly.
 
-    text --words, windows--> shingle hashes --sort, each once--> sets --pack--> 25 bits of each
+    shingle hashes as they come --sort, each once--> sets ──┬── what two share
+                                                            └── packed, to be kept
 
 A set of n of the 2**32 hashes takes about log2(2**32 / n) + 2 bits for each as it is kept
 (Elias-Fano), 25 of 500, where plain hashes take 32. Similarities are compared in integers: what is
@@ -11,14 +12,10 @@ from decimal import Decimal
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
-from tokenmill.dedup.arrays import I64, U32, power_of_two, read_only, text_buffers
-from tokenmill.dedup.kernels import minhash as minhash_kernels
+from tokenmill.dedup.arrays import I64, U32, power_of_two, read_only
 from tokenmill.dedup.kernels import sets as kernels
-from tokenmill.dedup.same.minhash import EMPTY, MinHash, permutations
-from tokenmill.dedup.text.shingle import Shingles, shingles_of
-from tokenmill.dedup.text.words import blocks
+from tokenmill.dedup.text.shingle import Shingles
 
 DECIMALS = 9  # of a similarity, at most: with more, sums of 64 bits would not hold
 
@@ -32,42 +29,6 @@ class Packed(NamedTuple):
     words: U32
     offsets: I64
     sizes: I64
-
-
-def signed_sets(text: pa.Array, config: MinHash) -> tuple[U32, Packed]:
-    """Sign every document, and pack the set of its shingles.
-
-    Args:
-        text: (n_docs,) string or large_string, no nulls.
-        config: how.
-
-    Returns:
-        (n_docs, num_perm) uint32 as of `dedup.same.minhash.signatures`, and the sets.
-
-    Raises:
-        TypeError: `text` is not text.
-        ValueError: `text` has nulls.
-    """
-    a, b = permutations(config)
-    signed = np.full((len(text), config.num_perm), EMPTY)
-    packed = [Packed(np.empty(0, np.uint32), np.zeros(1, np.int64), np.empty(0, np.int64))]
-    for rows, block in blocks(text_buffers(text)):
-        parts = [
-            distinct(some) for some in shingles_of(block, ngram=config.ngram, words=config.words)
-        ]
-        found = parts[0]
-        if len(parts) > 1:  # of a single document
-            hashes = np.unique(np.concatenate([part.hashes for part in parts]))
-            found = Shingles(hashes, np.array([0, len(hashes)]))
-        minhash_kernels.sign(found.hashes, found.offsets, a, b, signed[rows])
-        packed.append(pack(found))
-    starts = np.cumsum([0, *(len(part.words) for part in packed)])
-    offsets = [part.offsets[1:] + start for part, start in zip(packed, starts, strict=False)]
-    return signed, Packed(
-        np.concatenate([part.words for part in packed]),
-        np.concatenate([packed[0].offsets, *offsets]),
-        np.concatenate([part.sizes for part in packed]),
-    )
 
 
 def distinct(found: Shingles) -> Shingles:

@@ -149,6 +149,7 @@ def _none_of(schema: pa.Schema) -> pa.RecordBatch:
 
 
 DOC_ID_BYTES = 8
+LIST_BYTES = 4  # of a list of any length, besides what is in it
 TEXT_BYTES = 8  # the column of a token shard that the dataset has not
 VERDICT_BYTES = 8 + 4 + 3 / 8  # duplicate_of, similarity, whether there is one; alive
 SEQUENCE_BYTES = 8 + 8  # doc_id and doc_offset of a packed sequence
@@ -214,6 +215,7 @@ def _of_pass(part: Pass, plan: Plan, written: Written, schema: pa.Schema) -> dic
         folders[f"{number}0-filtered"] = size + heads(schema, plan)
     if part.finders:
         size = docs * key_bytes(part.finders)
+        size = size + written.text_bytes * (share * sum(step.keys_frac for step in part.finders))
         folders[KEYS.named(part.index)] = heads(key_schema(part.finders), plan) + size
     there = docs
     for step in part.finders:
@@ -254,7 +256,7 @@ def key_bytes(finders: Sequence[CorpusStep]) -> float:
 def _width(kind: pa.DataType) -> int:
     if pa.types.is_fixed_size_list(kind):
         return int(kind.list_size * kind.value_type.bit_width // 8)
-    return int(kind.bit_width // 8)
+    return LIST_BYTES if pa.types.is_list(kind) else int(kind.bit_width // 8)
 
 
 def files_of(job: MeasureJob, plan: Plan, tokens: Drawn, width: int) -> Mapping[str, Drawn]:

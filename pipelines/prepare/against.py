@@ -104,6 +104,8 @@ def write_kept_keys(job: PrepareJob, key: str) -> Done[KeptFacts]:
         with arrow_file(path, schema) as writer:
             for batch in batches:
                 kept = batch.filter(pa.array(np.isin(batch["doc_id"], held)))
+                for step in part.finders:
+                    kept = step.kept_keys(kept)
                 if kept.num_rows:
                     writer.write_batch(kept)
                     rows += kept.num_rows

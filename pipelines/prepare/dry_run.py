@@ -116,7 +116,8 @@ def _scratch(text: int, part: Pass) -> float:
 
 def _sidecars(text: int, part: Pass) -> float:
     """Bytes of the keys that a pass makes."""
-    return text / BYTES_PER_DOC * SCRATCH_BYTES_PER_DOC if part.finders else 0
+    of_texts = text * sum(step.keys_frac for step in part.finders)
+    return of_texts + text / BYTES_PER_DOC * SCRATCH_BYTES_PER_DOC if part.finders else 0
 
 
 def _limits(recipe: Recipe) -> Iterator[str]:

@@ -78,10 +78,19 @@ class Clusters(Data):
 
 
 class Bands(Data):
-    """Pairs that the bands of `near` brought together, each counted once in each band."""
+    """Pairs that the bands of `near` brought together and compared.
+
+    By `cluster: stars` each is counted once; by components of estimates, in each of its bands.
+    """
 
     candidates: int = Field(description="Pairs with a band in common")
     edges: int = Field(description="Of these, those that are alike")
+    given_up: int | None = Field(
+        None, description="Kept documents of crowded buckets not compared with all later ones"
+    )
+    recall: dict[str, float] | None = Field(
+        None, description="By Jaccard similarity, the share of pairs expected to share a band"
+    )
 
 
 class NoItems(Data):
