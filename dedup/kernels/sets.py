@@ -50,9 +50,9 @@ def distinct(hashes: U32, offsets: I64, counts: I64, out: U32, out_offsets: I64)
             counts[b] = at
             at += count
         for i in range(start, stop):
-            b = np.uint64(hashes[i]) >> shift
-            out[counts[b]] = hashes[i]
-            counts[b] += 1
+            place = np.uint64(hashes[i]) >> shift
+            out[counts[place]] = hashes[i]
+            counts[place] += 1
         begin = n_out
         for b in range(1 << bits):
             end = counts[b]

@@ -23,7 +23,8 @@ DECIMALS = 9  # of a similarity, at most: with more, sums of 64 bits would not h
 class Packed(NamedTuple):
     """Sets as they are kept; set `i` is `words[offsets[i]:offsets[i + 1]]`.
 
-    words: (n_words,) uint32.  offsets: (n_docs + 1,) int64.  sizes: (n_docs,) int64, hashes of each.
+    words: (n_words,) uint32.  offsets: (n_docs + 1,) int64.
+    sizes: (n_docs,) int64, hashes of each.
     """
 
     words: U32
@@ -54,8 +55,8 @@ def unpack(packed: Packed) -> Shingles:
     """The sets, their hashes ascending."""
     offsets = np.concatenate(([0], np.cumsum(packed.sizes))).astype(np.int64)
     hashes = np.empty(int(offsets[-1]), np.uint32)
-    words, starts, sizes = map(read_only, (packed.words, packed.offsets, packed.sizes))
-    kernels.unpack(words, starts, sizes, hashes)
+    words, sizes = read_only(packed.words), read_only(packed.sizes)
+    kernels.unpack(words, read_only(packed.offsets), sizes, hashes)
     return Shingles(hashes, offsets)
 
 

@@ -1,14 +1,14 @@
 """Edges: pairs of documents that are alike, each with what the two share; files of them.
 
-    pairs of rows ── Comparing ── edges ── EdgeWriter ── a file, in runs ── merged ── one after another
-                                                              by the later row, then the earlier
+    pairs of rows ── Comparing ── edges ── EdgeWriter ── a file, in runs ── merged ── in order:
+                                                             by the later row, then the earlier
 
 A run is as many edges as memory has room for, in order; runs of many files are read side by side.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -40,7 +40,9 @@ ALIKE_EDGE = pa.schema(
     ]
 )
 EDGE_BYTES = 96  # of an edge: its columns 24, gathered and in order 24 each, their order 16
-SHINGLE_BYTES = 16  # of a shingle that is compared: as it is kept, gathered, sorted, 4 each; at work
+SHINGLE_BYTES = (
+    16  # of a shingle that is compared: as it is kept, gathered, sorted, 4 each; at work
+)
 SIGNED_BYTES = 8  # of a slot of a signature: taken, and gathered
 PAIR_BYTES = 96  # of a pair: its rows 16, these once each and where 48, what they share 32
 SHINGLES, PACKED = "shingles", "packed"  # columns of the key sidecar
@@ -105,7 +107,8 @@ class Comparing:
         if not self._exact:
             return np.full(len(rows), self._num_perm * SIGNED_BYTES)
         kept = self._rows.take_all((SHINGLES, PACKED), rows)
-        return np.maximum(kept[SHINGLES], kept[PACKED]).astype(np.int64) * SHINGLE_BYTES
+        most: I64 = np.maximum(kept[SHINGLES], kept[PACKED]).astype(np.int64)
+        return most * SHINGLE_BYTES
 
     def _compared(self, rows: I64, size: I64, pairs: I64) -> Iterator[Edges]:
         """pairs: (2, n) places in rows."""
@@ -192,9 +195,8 @@ class _Run:
     def more(self) -> None:
         """Take the next batch to what is held."""
         next_ = _edges_of(self._batches.pop())
-        self.held = Edges(
-            *(np.concatenate(columns) for columns in zip(self.held, next_, strict=True))
-        )
+        columns: tuple[Any, ...] = tuple(zip(self.held, next_, strict=True))
+        self.held = Edges(*map(np.concatenate, columns))
 
     def below(self, row: int | None) -> Edges:
         """Those whose later row is below one, or all; they are held no longer."""
@@ -238,4 +240,3 @@ def merged(paths: Sequence[Path]) -> Iterator[Edges]:
         runs = [run for run in runs if len(run.held.right)]
         if len(found.right):
             yield found
-

@@ -7,10 +7,10 @@ In the order of rows a document leaves if, and only if, an earlier one that stay
 with it and is as alike as is asked; it names the most alike of these, the earliest of equals. Rows
 of earlier runs come first and stay.
 
-Of a bucket of at most MAX_BUCKET documents all pairs are compared, each in the first such band that
-it shares. A larger one is crowded: all of its documents are compared with its first, and then, round
-for round, with those of the others that stay, its leaders, until each that stays was one, or is like
-one. It is given up on where this takes more than MAX_BUCKET comparisons for each of its documents.
+Of a bucket of at most MAX_BUCKET documents all pairs are compared, each in the first such band
+that it shares. A larger one is crowded: its documents are compared with its first, and then, round
+for round, with those of the others that stay, its leaders, until each that stays was one, or is
+like one. It is given up on where this takes more than LED comparisons for each of its documents.
 """
 
 from collections.abc import Iterator, Sequence
@@ -67,16 +67,17 @@ STAR = pa.schema(
         pa.field("union", pa.uint32()),
     ]
 )
+LED = MAX_BUCKET  # comparisons for each document of a crowded bucket, at most
 FAN_IN = 32  # files of edges that one work joins
 MOST_ROUNDS = 8  # of the crowded buckets
-MEMBERS = 1 << 14  # of the buckets in a batch of a file
-MOST_PAIRS = 1 << 18  # looked at at a time; a bucket has at most 8,128
+MEMBERS = 1 << 12  # of the buckets in a batch of a file
+MOST_PAIRS = 1 << 18  # looked at at a time, and at least those of a bucket
 MOST_TAKEN = 1 << 18  # rows whose keys are looked at at a time: more do not read faster
 GONE_BYTES = 16  # of a document that leaves: the row it leaves for, and sorting these
 MEMBER_BYTES = 32  # of a row besides its keys: number, order, where it is
 ROW_BYTES = 52  # row numbers and key 16, partition 4, members 8, in order 8, ends 4, keys 8, bits
 LARGEST_BYTES = 36  # of a hash table at most 16, keys 8, members' places 12
-LEAST_BYTES = 1 << 21  # of memory that a work needs, for pairs and a batch of each file
+LEAST_BYTES = 1 << 20  # of memory that a work needs, for pairs and a batch of each file
 
 
 class NearStep(Protocol):
@@ -245,6 +246,8 @@ class Band:
             self._rows, step.minhash(), exact=step.exact, verify=step.verify, room=left // 2
         )
         self._at_once = max(min(left // 8 // (MEMBER_BYTES + 24 * band), MOST_TAKEN), MAX_BUCKET)
+        most = max(min(left // 8 // 16, MOST_PAIRS), MAX_BUCKET * (MAX_BUCKET - 1) // 2)
+        self._pairs = np.empty((most, 2), np.int64)
         self.candidates = 0
 
     def of_buckets(self, found: Sequence[Buckets]) -> Iterator[Edges]:
@@ -261,11 +264,10 @@ class Band:
             yield from self._of_buckets(some, old[members], keys_left[members], keys[members])
             begin += len(some.rows)
 
-    def _of_buckets(
-        self, found: Buckets, old: Bools, keys_left: U64, keys: U64
-    ) -> Iterator[Edges]:
-        out, n = np.empty((MOST_PAIRS, 2), np.int64), np.zeros(1, np.int64)
-        bucket, (ends, is_old, earlier, later) = 0, map(read_only, (found.ends, old, keys_left, keys))
+    def _of_buckets(self, found: Buckets, old: Bools, keys_left: U64, keys: U64) -> Iterator[Edges]:
+        out, n = self._pairs, np.zeros(1, np.int64)
+        ends, is_old = read_only(found.ends), read_only(old)
+        bucket, earlier, later = 0, read_only(keys_left), read_only(keys)
         while bucket < len(ends):
             bucket = kernels.bucket_pairs(ends, bucket, is_old, earlier, later, out, n)
             pairs = found.rows[out[: n[0]]]
@@ -309,9 +311,7 @@ class Band:
         return made
 
 
-def find_alike(
-    run: RunFolder, part: Pass, name: str, band: int, number: int, crowd: Crowd
-) -> Done:
+def find_alike(run: RunFolder, part: Pass, name: str, band: int, number: int, crowd: Crowd) -> Done:
     """Write the edges of a range of a band: of crowded buckets those to their first row."""
     corpus, step = Corpus(run, part), _step(part, name)
     left = _memory(corpus, step, _n_works(corpus, step))
@@ -387,7 +387,7 @@ class _Leading:
         self._rows, self._first_new = rows, max(int(np.searchsorted(rows, first_new)), 0)
         self._leaders = np.searchsorted(rows, leaders).tolist()
         spent = sum(len(rows) - self._begin(at) for at in self._leaders)
-        self._left = MAX_BUCKET * len(rows) - spent
+        self._left = LED * len(rows) - spent
         self._like = np.zeros(len(rows), np.bool_)
         self.given_up = 0
 
@@ -414,7 +414,8 @@ class _Leading:
         self._like[np.searchsorted(self._rows, rows)] = True
 
     def rows(self) -> I64:
-        return self._rows[np.sort(self._leaders)]
+        leaders: I64 = self._rows[np.sort(self._leaders)]
+        return leaders
 
     def ends(self) -> I64:
         return np.array([len(self._leaders)])
@@ -477,8 +478,9 @@ def decide(
         out = RangeWriter(writer, STAR, 0, PAIRS_AT_ONCE)
         for edges in merged(paths):
             places = np.empty(len(edges.left), np.int64)
-            columns = map(read_only, edges)
-            n = kernels.decide(*columns, first_new, gone, places)
+            sides = read_only(edges.left), read_only(edges.right)
+            shares = read_only(edges.shared), read_only(edges.union)
+            n = kernels.decide(*sides, *shares, first_new, gone, places)
             leaving = edges.at(places[:n])
             out.write(leaving.right, leaving.left, leaving.shared, leaving.union)
             kept.append(leaving.left)
@@ -517,7 +519,7 @@ def told_of(receipts: Sequence[Receipt], name: str, lsh: Bands) -> dict[str, Any
     more = [receipt for step, receipt in by_step if step == "crowded"]
     last = max((receipt.key for receipt in more), default="").rpartition("-")[0]
     last = last.rpartition("-")[0]
-    told = {
+    return {
         "bands": {
             **{n: sum(facts[n] for facts in compared) for n in ("candidates", "edges")},
             "given_up": sum(r.facts["given_up"] for r in more if r.key.startswith(f"{last}-")),
@@ -525,7 +527,6 @@ def told_of(receipts: Sequence[Receipt], name: str, lsh: Bands) -> dict[str, Any
         },
         name: dict(max(rounds, key=lambda receipt: receipt.key).facts),
     }
-    return told
 
 
 def _step(part: Pass, name: str) -> Any:
@@ -538,4 +539,4 @@ def _n_works(corpus: Corpus, step: NearStep) -> int:
 
 def _memory(corpus: Corpus, step: NearStep, works: int) -> int:
     """Bytes for a work that compares."""
-    return corpus.memory_left(step.name, 0, 0, works=works, least=LEAST_BYTES)
+    return corpus.memory_left(step.name, corpus.n, 0, works=works, least=LEAST_BYTES)

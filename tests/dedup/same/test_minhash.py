@@ -87,7 +87,7 @@ def test_no_words_is_an_empty_signature(text):
 
 
 def test_no_documents_no_signatures():
-    assert signatures(pa.array([], pa.string()), MinHash()).shape == (0, 112)
+    assert signatures(pa.array([], pa.string()), MinHash()).shape == (0, 108)
 
 
 @pytest.mark.parametrize("shared", [0, 30, 60, 90, 114, 120])

@@ -1,0 +1,113 @@
+"""Who leaves is like the one it names, which stays: as every pair, in order, has it."""
+
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tests.pipelines.keyed import find, found, job_of, write_texts
+from tests.reference import stars as reference
+from tokenmill.dedup.same.minhash import signed_shingles
+from tokenmill.pipelines.corpus import edges, rows, stars
+from tokenmill.pipelines.corpus.near import NearDedup
+
+# words are shingles: what two texts share is seen at a glance
+SMALL = {"ngram": 1, "words": "whitespace", "num_perm": 8, "bands": 4, "rows": 2}
+
+
+def near(**given):
+    return NearDedup(**{**SMALL, **given})
+
+
+def truth(step, shards, *, earlier=0, sources=None, gone=()):
+    """{row: (row, similarity)}; rows of `gone` are not there."""
+    texts = [text for shard in shards for text in shard]
+    _, shingles = signed_shingles(pa.array(texts, pa.string()), step.minhash())
+    sets = [set(shingles.hashes[a:b].tolist()) for a, b in pairwise(shingles.offsets)]
+    names = [sources[i] if sources else "docs" for i, shard in enumerate(shards) for _ in shard]
+    columns = [
+        step.key_columns(pa.RecordBatch.from_pydict({"text": [text]}), name)
+        for text, name in zip(texts, names, strict=True)
+    ]
+    keys = [
+        [0] * step.bands if row in gone else [column[0].as_py() for column in of[-step.bands :]]
+        for row, of in enumerate(columns)
+    ]
+    n_earlier = sum(map(len, shards[:earlier]))
+    return reference.leaving(sets, keys, repr(step.verify), n_earlier)
+
+
+def as_verdicts(leaving, ids):
+    return {row: (int(ids[of]), float(np.float32(j))) for row, (of, j) in leaving.items()}
+
+
+def run(folder, step, shards, *, earlier=0, sources=None, packed=False, budget="64MiB", workers=1):
+    job = job_of(folder, (step,), budget, workers)
+    made = write_texts(
+        job, (step,), shards, earlier=earlier, batch=7, sources=sources, packed=packed
+    )
+    sizes = [len(shard) for shard in shards]
+    receipts = find(job, (step,), sizes, earlier=earlier)
+    return found(job, step, sizes, earlier=earlier), made, receipts
+
+
+def slid(at, n=10):
+    """Windows over one text: a chain, of which neighbours are alike and the ends are not."""
+    return " ".join(f"w{i}" for i in range(at, at + n))
+
+
+texts = st.one_of(
+    st.integers(0, 12).map(slid),
+    st.lists(st.sampled_from("abcdefg"), max_size=7).map(" ".join),
+    st.just(""),
+    st.just("a b c d"),
+)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    shards=st.lists(st.lists(texts, max_size=25), min_size=1, max_size=4),
+    verify=st.sampled_from([0.0, 0.5, 0.6, 0.7, 1.0]),
+    earlier=st.integers(0, 1),
+    packed=st.booleans(),
+    by_source=st.booleans(),
+    crowded=st.sampled_from([2, 3, 5, 128]),
+    at_once=st.integers(1, 40),
+    parts=st.tuples(st.integers(1, 40), st.integers(1, 60)),
+)
+@example([[slid(i) for i in range(40)]], 0.6, 0, False, False, 2, 3, (7, 9))
+def test_any_corpus_in_any_parts_is_that_of_every_pair_in_order(
+    tmp_path_factory, shards, verify, earlier, packed, by_source, crowded, at_once, parts
+):
+    earlier = min(earlier, len(shards))
+    sources = [str(i % 2) for i in range(len(shards))] if by_source else None
+    step = near(verify=verify, scope="source" if by_source else "corpus")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stars, "MAX_BUCKET", crowded)
+        patch.setattr(stars, "LED", 1_000)
+        patch.setattr(stars, "MOST_ROUNDS", 60)
+        patch.setattr(stars, "FAN_IN", 2)
+        patch.setattr(stars, "MEMBERS", at_once)
+        patch.setattr(stars, "MOST_TAKEN", at_once)
+        patch.setattr(edges, "EDGE_BYTES", (64 << 20) // 4 // at_once)
+        patch.setattr(edges, "SHINGLE_BYTES", (32 << 20) // 4 // at_once)
+        patch.setattr(edges, "PAIRS_AT_ONCE", 5)
+        patch.setattr(rows, "GROUP_ROWS", parts[0])
+        patch.setattr(rows, "RANGE_ROWS", parts[1])
+        made, ids, receipts = run(
+            tmp_path_factory.mktemp("run"),
+            step,
+            shards,
+            earlier=earlier,
+            sources=sources,
+            packed=packed,
+        )
+    expected = truth(step, shards, earlier=earlier, sources=sources)
+    assert made == as_verdicts(expected, ids)
+    assert not {of for of, _ in expected.values()} & expected.keys()
+    told = step.told(None, 0, [r for some in receipts.values() for r in some])["duplicates"]
+    assert told["bands"]["given_up"] == 0
+    assert told["near"]["clusters"] == len({of for of, _ in expected.values()})
