@@ -54,7 +54,6 @@ from tokenmill.pipelines.runs.work import Done, Phases
 from tokenmill.pipelines.storage.files import arrow_file, open_arrow, values
 
 BUCKETS = Folder("2-buckets", "{band:03d}-{number:05d}.arrow")
-CROWDED = Folder("2-crowded", "{band:03d}-{number:05d}.arrow")
 LEADERS = Folder("2-leaders", "{round}-{band:03d}-{number:05d}.arrow")
 STARS = Folder("2-stars", "{round}.arrow")
 
@@ -176,13 +175,12 @@ class Buckets:
 
 
 def find_buckets(run: RunFolder, part: Pass, name: str, band: int, number: int) -> Done:
-    """Write the buckets of a range of a band's keys, and apart from them the crowded ones."""
+    """Write the buckets of a range of a band's keys."""
     corpus, step = Corpus(run, part), _step(part, name)
     keys, bits = spilled(corpus, name, band, number), range_bits(corpus.n)
     left = corpus.memory_left(name, 0, 0, works=_n_works(corpus, step))
-    paths = [corpus.path(folder, band=band, number=number) for folder in (BUCKETS, CROWDED)]
-    n_crowded = 0
-    with arrow_file(paths[0], BUCKET) as small, arrow_file(paths[1], BUCKET) as crowded:
+    path, n_crowded = corpus.path(BUCKETS, band=band, number=number), 0
+    with arrow_file(path, BUCKET) as writer:
         for part_ in parts(keys, Room(left, ROW_BYTES, LARGEST_BYTES)):
             if part_.all_equal:
                 found = Buckets(part_.keys[:1], part_.rows, np.array([len(part_.rows)]))
@@ -193,12 +191,10 @@ def find_buckets(run: RunFolder, part: Pass, name: str, band: int, number: int) 
                 found = Buckets(of_buckets, part_.rows[same.members], same.ends)
             found = replace(found, keys=turned(found.keys, (WORD_BITS - bits) % WORD_BITS))
             # of a bucket without rows of this run none leaves
-            is_new = found.rows[found.ends - 1] >= corpus.shards.first_new_row
-            large = found.sizes > MAX_BUCKET
-            _write(small, found.where(is_new & ~large))
-            _write(crowded, found.where(is_new & large))
-            n_crowded += int((is_new & large).sum())
-    return Done(files=paths, facts={"crowded": n_crowded})
+            found = found.where(found.rows[found.ends - 1] >= corpus.shards.first_new_row)
+            _write(writer, found)
+            n_crowded += int((found.sizes > MAX_BUCKET).sum())
+    return Done(files=[path], facts={"crowded": n_crowded})
 
 
 def _write(writer: pa.ipc.RecordBatchFileWriter, found: Buckets) -> None:
@@ -217,6 +213,20 @@ def _read(path: Path) -> Iterator[Buckets]:
         yield Buckets(values(batch, "key"), rows, np.asarray(batch["rows"].offsets)[1:])
 
 
+def _small(path: Path) -> Iterator[Buckets]:
+    for found in _read(path):
+        small = found.sizes <= MAX_BUCKET
+        if small.any():
+            yield found if small.all() else found.where(small)
+
+
+def _crowded(path: Path) -> Iterator[Buckets]:
+    for found in _read(path):
+        crowded = found.sizes > MAX_BUCKET
+        if crowded.any():
+            yield found.where(crowded)
+
+
 # edges
 
 
@@ -233,11 +243,11 @@ class Band:
         self._columns = [column.keys for column in step.shuffled[:band]]
         self._crowded: dict[int, tuple[U64, I64]] = {}
         for other in sorted({of for of, _ in crowd if of < band}):
-            paths = [corpus.path(CROWDED, band=of, number=n) for of, n in crowd if of == other]
+            paths = [corpus.path(BUCKETS, band=of, number=n) for of, n in crowd if of == other]
             some = [
                 (found.keys, found.rows[np.concatenate(([0], found.ends[:-1]))])
                 for path in paths
-                for found in _read(path)
+                for found in _crowded(path)
             ]
             keys, firsts = (np.concatenate(columns) for columns in zip(*some, strict=True))
             order = np.argsort(keys)
@@ -320,14 +330,15 @@ def find_alike(run: RunFolder, part: Pass, name: str, band: int, number: int, cr
     with arrow_file(path, ALIKE_EDGE) as writer:
         out = EdgeWriter(writer, left // 4)
         held: list[Buckets] = []
-        for found in _read(corpus.path(BUCKETS, band=band, number=number)):
+        buckets_path = corpus.path(BUCKETS, band=band, number=number)
+        for found in _small(buckets_path):
             if held and sum(len(some.rows) for some in (*held, found)) > of_band.at_once:
                 _write_all(out, of_band.of_buckets(held))
                 held = []
             held.append(found)
         if held:
             _write_all(out, of_band.of_buckets(held))
-        for found in _read(corpus.path(CROWDED, band=band, number=number)):
+        for found in _crowded(buckets_path) if (band, number) in crowd else ():
             for rows in found:
                 others = rows[max(1, int(np.searchsorted(rows, corpus.shards.first_new_row))) :]
                 _write_all(out, of_band.of_leader(int(rows[0]), others))
@@ -361,7 +372,7 @@ def find_more(
     with arrow_file(path, ALIKE_EDGE) as writer, arrow_file(led_path, BUCKET) as led:
         out = EdgeWriter(writer, left // 4)
         leaders_before = _leaders(corpus, round_ - 1, fields)
-        for found in _read(corpus.path(CROWDED, **fields)):
+        for found in _crowded(corpus.path(BUCKETS, **fields)):
             stays = ~_gone(corpus, round_ - 1, found.rows)
             for key, rows, stay in zip(
                 found.keys, found, np.split(stays, found.ends[:-1]), strict=True
