@@ -12,6 +12,7 @@ from tests.pipelines.keyed import find, found, job_of, write_texts
 from tests.reference import stars as reference
 from tokenmill.dedup.same.minhash import signed_shingles
 from tokenmill.pipelines.corpus import edges, rows, stars
+from tokenmill.pipelines.corpus.equal import ExactDedup
 from tokenmill.pipelines.corpus.near import NearDedup
 
 # words are shingles: what two texts share is seen at a glance
@@ -111,3 +112,72 @@ def test_any_corpus_in_any_parts_is_that_of_every_pair_in_order(
     told = step.told(None, 0, [r for some in receipts.values() for r in some])["duplicates"]
     assert told["bands"]["given_up"] == 0
     assert told["near"]["clusters"] == len({of for of, _ in expected.values()})
+
+
+def test_copies_take_one_comparison_each_and_one_document_stays(tmp_path):
+    shards = [["a b c d e f"] * 3_000, ["a b c d e f"] * 2_000]
+    made, ids, receipts = run(tmp_path, near(), shards)
+    assert made == dict.fromkeys(range(1, 5_000), (int(ids[0]), 1.0))
+    of_bands = [receipt.facts["candidates"] for receipt in receipts["bands-0"]]
+    assert of_bands == [4_999, 0, 0, 0]
+    assert [receipt.facts["candidates"] for receipt in receipts["crowded-0"]] == [0] * 4
+
+
+def test_a_similarity_that_is_verify_to_the_last_shingle_is_one(tmp_path):
+    """7 of 10 words; 0.7 as a float is less than 7 / 10."""
+    shards = [["a b c d e f g h i j", "a b c d e f g", "a b c d e f g k l m n"]]
+    alike = NearDedup(**{**SMALL, "num_perm": 64, "bands": 64, "rows": 1})
+    assert run(tmp_path, alike, shards)[0] == {1: (0, float(np.float32(0.7)))}
+
+
+def windows(n):
+    """n windows over one text, which crowd: of each 20 that follow each other, all are alike."""
+    return [slid(i % 60, 40) for i in range(n)]
+
+
+def test_what_is_given_up_is_told_and_no_other_is_taken_for_a_copy(tmp_path, monkeypatch):
+    monkeypatch.setattr(stars, "MAX_BUCKET", 8)
+    monkeypatch.setattr(stars, "LED", 1)
+    step, shards = near(verify=0.9), [windows(200)]
+    made, _, receipts = run(tmp_path, step, shards)
+    told = step.told(None, 0, [r for some in receipts.values() for r in some])["duplicates"]
+    assert told["bands"]["given_up"] > 0
+    whole = truth(step, shards)
+    assert 0 < len(made) < len(whole)
+    assert all(alike >= 0.9 for _, alike in made.values())
+
+
+@pytest.mark.parametrize("kind", ["stars", "components"])
+@pytest.mark.parametrize("similarity", ["exact", "estimate"])
+def test_memory_workers_and_parts_change_no_byte(tmp_path, monkeypatch, similarity, kind):
+    step = near(cluster=kind, similarity=similarity, verify=0.6)
+    docs = windows(700)
+    np.random.default_rng(3).shuffle(docs)
+    shards, told = [docs[:300], [], docs[300:]], []
+    for name, budget, workers, group_rows, range_rows in [
+        ("whole", "1GiB", 1, 10_000, 10_000),
+        ("little", "1.5MiB", 1, 10_000, 10_000),
+        ("parts", "64MiB", 2, 310, 90),
+    ]:
+        monkeypatch.setattr(rows, "GROUP_ROWS", group_rows)
+        monkeypatch.setattr(rows, "RANGE_ROWS", range_rows)
+        made, *_ = run(tmp_path / name, step, shards, budget=budget, workers=workers)
+        folder = tmp_path / name / step.verdict_folder().named(0)
+        told.append((made, {path.name: path.read_bytes() for path in folder.iterdir()}))
+    assert len(told[0][0]) > 600
+    assert told[1:] == [told[0]] * 2
+
+
+@pytest.mark.parametrize("steps", ["exact, near", "near, exact"])
+def test_the_named_one_stays_at_this_step_whatever_stands_beside_it(tmp_path, steps):
+    """A copy that exact takes out before is not there; what exact takes behind has its receipt."""
+    step, docs = near(verify=0.6), windows(300)
+    by_name = {"exact": ExactDedup(), "near": step}
+    order = tuple(by_name[name] for name in steps.split(", "))
+    job = job_of(tmp_path, order, "64MiB")
+    ids = write_texts(job, order, [docs])
+    find(job, order, [300])
+    gone, copies = found(job, step, [300]), found(job, by_name["exact"], [300])
+    before = copies if steps == "exact, near" else ()
+    assert gone == as_verdicts(truth(step, [docs], gone=before), ids)
+    assert not {of for of, _ in gone.values()} & {int(ids[row]) for row in gone}
