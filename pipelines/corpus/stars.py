@@ -97,7 +97,7 @@ class NearStep(Protocol):
     def lsh(self) -> Bands: ...
 
 
-Crowd = tuple[tuple[int, int], ...]  # band and range of the files with crowded buckets
+Crowd = tuple[int, ...]  # by band, a bit for each range whose file has crowded buckets
 
 
 def found_edges(chain: Chain, name: str, bands: int, size: Size) -> Phases[Crowd]:
@@ -108,10 +108,26 @@ def found_edges(chain: Chain, name: str, bands: int, size: Size) -> Phases[Crowd
         for n in range(size.ranges)
     }
     made = yield from chain.phase("buckets", "buckets", find_buckets, works)
-    crowd = tuple(args[1:] for key, args in works.items() if made[key].facts["crowded"])
-    comparing = {key: (*args, crowd) for key, args in works.items()}
+    crowd = [0] * bands
+    for key, (_, band, n) in works.items():
+        crowd[band] |= (made[key].facts["crowded"] > 0) << n
+    comparing = {key: (*args, tuple(crowd)) for key, args in works.items()}
     yield from chain.phase("bands", "bands", find_alike, comparing)
-    return crowd
+    return tuple(crowd)
+
+
+def places(crowd: Crowd) -> list[tuple[int, int]]:
+    """Band and range of the files with crowded buckets.
+
+    >>> places((0, 0b101))
+    [(1, 0), (1, 2)]
+    """
+    return [
+        (band, n)
+        for band, bits in enumerate(crowd)
+        for n in range(bits.bit_length())
+        if bits >> n & 1
+    ]
 
 
 def decided(chain: Chain, name: str, bands: int, size: Size) -> Phases[int]:
@@ -120,18 +136,19 @@ def decided(chain: Chain, name: str, bands: int, size: Size) -> Phases[int]:
     n_files = yield from _joined(chain, 0, bands * size.ranges, FAN_IN)
     files = [(0, *n_files)]
     yield from chain.phase(name, name, decide, {"round-0": (name, 0, tuple(files))})
-    for number in range(1, MOST_ROUNDS + 1 if crowd else 1):
+    crowded = places(crowd)
+    for number in range(1, MOST_ROUNDS + 1 if crowded else 1):
         works = {
             f"round-{number}-{band:03d}-{n:05d}": (name, number, i, band, n, crowd)
-            for i, (band, n) in enumerate(crowd)
+            for i, (band, n) in enumerate(crowded)
         }
         made = yield from chain.phase("crowded", "crowded", find_more, works)
         if not sum(receipt.facts["edges"] for receipt in made.values()):
             return number - 1
-        files.append((number, *(yield from _joined(chain, number, len(crowd), 1))))
+        files.append((number, *(yield from _joined(chain, number, len(crowded), 1))))
         args = name, number, tuple(files)
         yield from chain.phase(name, name, decide, {f"round-{number}": args})
-    return MOST_ROUNDS if crowd else 0
+    return MOST_ROUNDS if crowded else 0
 
 
 def _joined(chain: Chain, round_: int, n_files: int, most: int) -> Phases[tuple[int, int]]:
@@ -242,8 +259,9 @@ class Band:
         self._rows, self._old = corpus.rows(), corpus.shards.first_new_row
         self._columns = [column.keys for column in step.shuffled[:band]]
         self._crowded: dict[int, tuple[U64, I64]] = {}
-        for other in sorted({of for of, _ in crowd if of < band}):
-            paths = [corpus.path(BUCKETS, band=of, number=n) for of, n in crowd if of == other]
+        files = places(crowd[:band])
+        for other in sorted({of for of, _ in files}):
+            paths = [corpus.path(BUCKETS, band=of, number=n) for of, n in files if of == other]
             some = [
                 (found.keys, found.rows[np.concatenate(([0], found.ends[:-1]))])
                 for path in paths
@@ -338,7 +356,7 @@ def find_alike(run: RunFolder, part: Pass, name: str, band: int, number: int, cr
             held.append(found)
         if held:
             _write_all(out, of_band.of_buckets(held))
-        for found in _crowded(buckets_path) if (band, number) in crowd else ():
+        for found in _crowded(buckets_path) if crowd[band] >> number & 1 else ():
             for rows in found:
                 others = rows[max(1, int(np.searchsorted(rows, corpus.shards.first_new_row))) :]
                 _write_all(out, of_band.of_leader(int(rows[0]), others))
@@ -363,7 +381,7 @@ def find_more(
 ) -> Done:
     """Let those that stay of crowded buckets lead, and write the edges to them."""
     corpus, step = Corpus(run, part), _step(part, name)
-    left = _memory(corpus, step, len(crowd))
+    left = _memory(corpus, step, len(places(crowd)))
     of_band = Band(corpus, step, band, crowd, left)
     path = corpus.path(ALIKE, round=round_, level=0, number=place)
     fields = {"band": band, "number": number}

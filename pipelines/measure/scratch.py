@@ -35,7 +35,7 @@ from tokenmill.pipelines.corpus.verdicts import VERDICTS
 from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.drawn import Drawn, between, exact
 from tokenmill.pipelines.measure.images import SPOOLED_BYTES
-from tokenmill.pipelines.measure.job import MeasureJob
+from tokenmill.pipelines.measure.job import Asked, MeasureJob
 from tokenmill.pipelines.measure.pictures import PredictedImages
 from tokenmill.pipelines.measure.scan import parquet_bytes
 from tokenmill.pipelines.prepare.report.thumbnails import MOST, MOST_KEPT, THUMBNAIL
@@ -54,7 +54,7 @@ NewFile: TypeAlias = Callable[[Any, pa.Schema], Any]  # of pa.ipc: of a file or 
 
 
 def of_step(step: CorpusStep, docs: Drawn, left: Drawn) -> dict[str, Drawn]:
-    """Bytes of spilled keys and of forests.
+    """Bytes of spilled keys and of forests; of the former alone, where the step is not predicted.
 
     docs, left: before and behind the step.
     """
@@ -62,6 +62,8 @@ def of_step(step: CorpusStep, docs: Drawn, left: Drawn) -> dict[str, Drawn]:
     head, batch = _padded_head(row_schema(n_words))
     row = NUMBER_BYTES + WORD_BYTES * n_words
     spill = docs.each(lambda n: columns * (n * row + _groups(n) * batch) + _groups(n) * head)
+    if step.probe(Asked()) is None:
+        return {SPILL.name: spill}
     forest_head, forest_batch = _padded_head(FOREST)
     # of pairs of many bands there are the forests below the last one
     files = docs.each(

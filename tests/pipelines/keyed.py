@@ -26,6 +26,7 @@ from tokenmill.pipelines.storage.files import Opened, Rows, arrow_file, open_arr
 
 # near duplicates as published pipelines have them
 ESTIMATED = {"similarity": "estimate", "cluster": "components"}
+PUBLISHED = {"near": {"num_perm": 112, "bands": 14, "rows": 8, **ESTIMATED}}
 
 
 def job_of(out, steps, budget="4GiB", workers=1):

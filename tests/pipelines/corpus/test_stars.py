@@ -1,6 +1,7 @@
 """Who leaves is like the one it names, which stays: as every pair, in order, has it."""
 
-from itertools import pairwise
+from collections import Counter
+from itertools import combinations, pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -23,8 +24,8 @@ def near(**given):
     return NearDedup(**{**SMALL, **given})
 
 
-def truth(step, shards, *, earlier=0, sources=None, gone=()):
-    """{row: (row, similarity)}; rows of `gone` are not there."""
+def compared(step, shards, sources=None):
+    """The sets of shingles of all documents, and their keys by band."""
     texts = [text for shard in shards for text in shard]
     _, shingles = signed_shingles(pa.array(texts, pa.string()), step.minhash())
     sets = [set(shingles.hashes[a:b].tolist()) for a, b in pairwise(shingles.offsets)]
@@ -33,10 +34,14 @@ def truth(step, shards, *, earlier=0, sources=None, gone=()):
         step.key_columns(pa.RecordBatch.from_pydict({"text": [text]}), name)
         for text, name in zip(texts, names, strict=True)
     ]
-    keys = [
-        [0] * step.bands if row in gone else [column[0].as_py() for column in of[-step.bands :]]
-        for row, of in enumerate(columns)
-    ]
+    return sets, [[column[0].as_py() for column in of[-step.bands :]] for of in columns]
+
+
+def truth(step, shards, *, earlier=0, sources=None, gone=()):
+    """{row: (row, similarity)}; rows of `gone` are not there."""
+    sets, keys = compared(step, shards, sources)
+    for row in gone:
+        keys[row] = [0] * step.bands
     n_earlier = sum(map(len, shards[:earlier]))
     return reference.leaving(sets, keys, repr(step.verify), n_earlier)
 
@@ -68,7 +73,7 @@ texts = st.one_of(
 )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     shards=st.lists(st.lists(texts, max_size=25), min_size=1, max_size=4),
     verify=st.sampled_from([0.0, 0.5, 0.6, 0.7, 1.0]),
@@ -78,6 +83,9 @@ texts = st.one_of(
     crowded=st.sampled_from([2, 3, 5, 128]),
     at_once=st.integers(1, 40),
     parts=st.tuples(st.integers(1, 40), st.integers(1, 60)),
+)
+@example(
+    [["a b c d", "a b c d e", "a b c d e f"], ["a b c d"]], 0.5, 1, True, False, 128, 9, (7, 9)
 )
 @example([[slid(i) for i in range(40)]], 0.6, 0, False, False, 2, 3, (7, 9))
 def test_any_corpus_in_any_parts_is_that_of_every_pair_in_order(
@@ -138,13 +146,26 @@ def windows(n):
 def test_what_is_given_up_is_told_and_no_other_is_taken_for_a_copy(tmp_path, monkeypatch):
     monkeypatch.setattr(stars, "MAX_BUCKET", 8)
     monkeypatch.setattr(stars, "LED", 1)
-    step, shards = near(verify=0.9), [windows(200)]
+    common = [f"c{i}" for i in range(20)]  # two in three words of any two; crowds by itself
+    own = [[f"{n}-{i}" for i in range(10)] for n in range(100)]
+    docs = [" ".join([*common, *words, more]) for more in "xy" for words in own]
+    step, shards = near(verify=0.9), [docs]
     made, _, receipts = run(tmp_path, step, shards)
     told = step.told(None, 0, [r for some in receipts.values() for r in some])["duplicates"]
     assert told["bands"]["given_up"] > 0
     whole = truth(step, shards)
     assert 0 < len(made) < len(whole)
     assert all(alike >= 0.9 for _, alike in made.values())
+    sets, keys = compared(step, shards)
+    sizes = [Counter(column) for column in zip(*keys, strict=True)]
+    small = [
+        {x, y}
+        for x, y in combinations(range(200), 2)
+        if any(a == b and of[a] <= 8 for a, b, of in zip(keys[x], keys[y], sizes, strict=True))
+        and len(sets[x] & sets[y]) >= 0.9 * len(sets[x] | sets[y])
+    ]
+    assert len(small) > 50
+    assert all(pair & made.keys() for pair in small), "pairs of small buckets are given up"
 
 
 @pytest.mark.parametrize("kind", ["stars", "components"])
