@@ -10,6 +10,7 @@ Every figure shown is read off the report's data, or is a sum or ratio of such f
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -365,12 +366,25 @@ def _duplicates(report: Report) -> list[str | Table]:
     names = ("docs", "candidates", "edges", "clusters")
     rows = [(step, *(_or_none(of.get(name)) for name in names)) for step, of in by_step.items()]
     compared = ("step", ">documents compared", ">candidate pairs", ">verified pairs", ">clusters")
-    note = "Pairs under bands count once in each band that found them; under near, once."
     return [
-        *([note] if "bands" in by_step else []),
+        *(_bands_notes(by_step["bands"]) if "bands" in by_step else []),
         *([table("Corpus-wide deduplication", compared, rows)] if rows else []),
         *_against(report.against),
     ]
+
+
+def _bands_notes(bands: Mapping[str, Any]) -> list[str | Table]:
+    if bands.get("recall") is None:
+        return ["Pairs under bands count once in each band that found them; under near, once."]
+    recall = ", ".join(f"{share:.3f} of {of}" for of, share in bands["recall"].items())
+    told = f"Expected to share a band, of pairs by their Jaccard similarity: {recall}."
+    notes: list[str | Table] = [told]
+    if bands["given_up"]:
+        notes.append(
+            f"{bands['given_up']:,} documents that stay were not compared with all that share a"
+            " band with them: too many do."
+        )
+    return notes
 
 
 def _decontaminate(report: Report) -> list[str | Table]:
