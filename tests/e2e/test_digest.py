@@ -22,8 +22,8 @@ from tokenmill.dedup.text.fold import FOLDINGS
 from tokenmill.pipelines.core.pieces import PIECE
 from tokenmill.pipelines.prepare.recipe import load_recipe
 
-DIGEST = "af029368af5bc9cf0049cf2df1a42c669b3c42ec262aa8b588b08f71ac3c1c46"
-CUT_DIGEST = "ccd6fe4725684ac2f96fc64eb8440dc11cc8c82f8d000cab882756be8dfa84a0"
+DIGEST = "35b7c1dc69e5de1bf6f8f2bddd8106e9f8b8958a6abc46d7861f044cb3566661"
+CUT_DIGEST = "f7199135db4a99d954115859a1c185c80e844fc2b466e3aea916282cbe035d17"
 ONE_HIT_DROPS = {  # what the step did before it cut documents
     "ngram": 13,
     "folding": {name: False for name in FOLDINGS},
