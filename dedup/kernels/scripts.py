@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from tokenmill.dedup.kernels._jit import U8, inlined
 from tokenmill.dedup.kernels.utf8 import BLANK as SPACE
 from tokenmill.dedup.kernels.utf8 import Place, decode, place

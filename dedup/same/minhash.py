@@ -28,7 +28,7 @@ class MinHash:
     num_perm: int = 112
     seed: int = 1
     ngram: int = 5
-    words: Words = "unicode"
+    words: Words = "scripts"
 
     def __post_init__(self) -> None:
         if self.num_perm < 1:

@@ -88,7 +88,7 @@ def no_kinds() -> WordKinds:
     return WordKinds(read_only(np.zeros(0x1100, np.uint16)), read_only(np.zeros(PAGE, np.uint8)))
 
 
-def interpreter_kind(char: str) -> int:
+def interpreter_kind(char: str) -> int:  # noqa: C901 one question after the other
     """The kind of a character by what the running interpreter says of it."""
     name, category, cp = unicodedata.name(char, ""), unicodedata.category(char), ord(char)
     is_word = char.isalnum()

@@ -61,6 +61,7 @@ def index_copies(texts: ItemTexts) -> ContainmentIndex:
         texts.items,
         benchmark_starts=texts.starts,
         n_items=len(texts.lengths),
+        gram_words=texts.words,
     )
 
 

@@ -76,7 +76,10 @@ class NearDedup(KeyedStep, VerdictStep):
     whose signatures agree in a share of at least `verify` is an edge; clusters are
     connected by edges, and the first document of a cluster, in input order, is kept.
 
-    ngram, words: the shingles; see `dedup.text.shingle`.
+    ngram: words of a shingle; 5 are 5 characters where each is a word.
+    words: "scripts" are runs of letters and digits, and one character a word in Chinese and
+        Japanese, one grapheme cluster in Thai and its like, one Tibetan syllable, whatever spaces
+        stand between; "unicode" such runs in every script; "whitespace" what stands between spaces.
     num_perm, seed: of the signatures.
     bands, rows: of the LSH (defaults: FineWeb, Penedo et al. 2024, 14 bands of 8).
     threshold: instead of bands and rows: the Jaccard similarity for which datasketch's
@@ -89,7 +92,7 @@ class NearDedup(KeyedStep, VerdictStep):
     compares_texts: ClassVar[bool] = True
 
     ngram: Annotated[int, Field(ge=1, le=64)] = 5
-    words: Literal["unicode", "whitespace"] = "unicode"
+    words: Literal["scripts", "unicode", "whitespace"] = "scripts"
     num_perm: Annotated[int, Field(ge=1, le=16384)] = 112
     bands: Annotated[int, Field(ge=1, le=1024)] = 14
     rows: Annotated[int, Field(ge=1, le=256)] = 8

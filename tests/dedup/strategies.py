@@ -20,7 +20,10 @@ TRICKY = (
     " \t\n\x1c\x1f\x00\x85\u00a0\u2003\u3000"
 )
 # what stands between, behind and in words of scripts without spaces
-SCRIPTS = "東京々〇ーァｶﾞ\u3099\u0301กำิທຳខ្\u102d\u102cကོཀྱ་\u0f0b\ufe00\U000e0100\u200b\u200d⼀\U00031350\u3000\u3002 \na1Σ한"
+SCRIPTS = (
+    "東京々ーァｶﾞ\u3007\u3099\u0301กำิທຳខ្\u102d\u102cကོཀྱ་\u0f0b"
+    "\ufe00\U000e0100\u200b\u200d⼀\U00031350\u3000\u3002 \na1Σ한"
+)
 script_documents = st.one_of(
     st.text(st.sampled_from(SCRIPTS), max_size=60),
     st.text(st.sampled_from(SCRIPTS + TRICKY), max_size=60),

@@ -16,7 +16,7 @@ UNSEEN = regex.compile(r"\p{Default_Ignorable_Code_Point}")
 
 
 @cache
-def kind_of(char):
+def kind_of(char):  # noqa: C901 one question after the other
     """A letter: BLANK, UNSEEN, LATE, ALONE, TIBETAN, MARK, WORD or - for what separates."""
     is_word = re.match(r"\w", char)
     if char.isspace():

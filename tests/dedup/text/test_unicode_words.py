@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reference.shingle import kind_of, script_words
-from tokenmill.dedup.text import unicode, unicode_words
+from tokenmill.dedup.text import unicode
 from tokenmill.dedup.text.unicode_words import interpreter_kind, tables
 
 same_unicode = pytest.mark.skipif(
