@@ -1,5 +1,7 @@
 """Items in scripts without spaces are found, by as many characters as say what words say."""
 
+import re
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -17,8 +19,8 @@ from tokenmill.pipelines.contamination.copies import index_copies
 from tokenmill.pipelines.contamination.index import prepare_texts
 
 ITEMS = {
-    "zh": "下列关于计算机网络中传输控制协议的说法，哪一项是正确的？它怎样保证数据按顺序到达",
-    "ja": "次のうち、コンピューターネットワークの通信規約についての説明として正しいものはどれですか",
+    "zh": "下列关于计算机网络中传输控制协议的说法\uff0c哪一项是正确的\uff1f它怎样保证数据按顺序到达",
+    "ja": "次のうち、コンピューターネットワークの通信規約についての説明として正しいものはどれか",
     "th": "ข้อใดต่อไปนี้กล่าวถูกต้องเกี่ยวกับการรับส่งข้อมูลในเครือข่ายคอมพิวเตอร์",
 }
 AROUND = {"zh": "考试说明。", "ja": "試験の説明。", "th": "คำชี้แจง "}
@@ -48,8 +50,8 @@ CHANGED = {
     "verbatim": lambda item: item,
     "with spaces": lambda item: " ".join(item.replace(" ", "")),
     "with lines": lambda item: item[:9] + "\n" + item[9:],
-    "without marks": lambda item: "".join(c for c in item if c not in "，、？"),
-    "with marks": lambda item: item[:7] + "，" + item[7:12] + "「" + item[12:] + "」",
+    "without marks": lambda item: "".join(c for c in item if c not in "\uff0c、\uff1f"),
+    "with marks": lambda item: "「".join(re.split("(议|ト|เครือข่าย)", item)),
 }
 
 
@@ -69,10 +71,13 @@ def test_an_item_is_found_whatever_its_spaces_and_marks(language, change):
 
 
 def test_words_of_white_space_find_no_such_item():
-    item, around = ITEMS["zh"].replace("，", "").rstrip("？"), AROUND["zh"]
+    item, around = ITEMS["zh"].replace("\uff0c", "").rstrip("\uff1f"), AROUND["zh"]
     texts = texts_of([item, "one two three four five six seven eight nine"], "whitespace")
     assert texts.is_short.tolist() == [True, False]
     assert len(find(pa.array([around + item + around]), texts.indexed()).docs) == 0
+
+
+POEM = "春眠不觉晓处处闻啼鸟夜来风雨声花落"
 
 
 def test_two_characters_stand_for_a_word_where_lengths_count():

@@ -1,0 +1,158 @@
+"""Near copies and benchmark items in scripts without spaces: how many are found, by what words.
+
+    python -m tests.bench.scripts --repositories FOLDER
+
+Documents are pages of translated documentation, each as it was in two commits of its repository:
+FOLDER/OWNER+NAME/repo is a clone (git directory) of each. Near copies are the two versions of a page
+of which at least .8 of the distinct runs of 5 characters are in common, white space left out: a
+truth that knows no words. Items are passages of 40 characters out of the older version; the page
+that holds one is searched with its punctuation taken out and a space behind every tenth character.
+"""
+
+import argparse
+import random
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from tokenmill.dedup.overlap.find import find
+from tokenmill.dedup.same.lsh import Bands, band_keys
+from tokenmill.dedup.same.minhash import MinHash, pair_similarity, signatures
+from tokenmill.dedup.text.unicode import PUNCT, flags_of
+from tokenmill.dedup.text.unicode_words import BASE, tables
+from tokenmill.pipelines.contamination.index import prepare_texts
+from tokenmill.pipelines.corpus.near import NearDedup
+
+
+class Corpus(NamedTuple):
+    """Pages of a repository whose names contain `inside` and end in `.md` or `.rst`."""
+
+    language: str
+    repository: str
+    old: str
+    new: str
+    inside: str
+
+
+CORPORA = (
+    Corpus(
+        "Chinese",
+        "PaddlePaddle/docs",
+        "110d5b90ec9c91c5dbb4b20fd5d4f39a04bed2fe",
+        "98f6410dc41ed9319c1a6128a83015e0a49a3c7a",
+        "_cn.",
+    ),
+    Corpus(
+        "Japanese",
+        "vuejs-translations/docs-ja",
+        "9147ee551f520ed186df5d7862e8575b8aa6e2d6",
+        "c627102bfabf8bc5ecaa6eb763b965a0a5d43a5b",
+        "src/",
+    ),
+    Corpus(
+        "Thai",
+        "electron/i18n",
+        "086a35048eaebda12ba536db865759e35321d412",
+        "7a556bb06d20460d3a688d08890e6bd66bbf31d9",
+        "/th-TH/",
+    ),
+)
+SEED, LEAST, MOST_ITEMS, ITEM_CHARS = 20, 0.8, 500, 40
+
+
+def pages(git: Path, commit: str, inside: str) -> dict[str, str]:
+    """Pages of a commit of which a tenth of the characters or more are of scripts without spaces."""
+    command = ["git", f"--git-dir={git}"]
+    tree = subprocess.check_output([*command, "ls-tree", "-r", "-z", commit], text=True)
+    blobs = [line.split("\t") for line in tree.split("\0") if inside in line]
+    named = {name: facts.split()[2] for facts, name in blobs if name.endswith((".md", ".rst"))}
+    made = subprocess.run(
+        [*command, "cat-file", "--batch"], input="\n".join(named.values()).encode(), stdout=-1
+    ).stdout
+    found, at = {}, 0
+    for name in named:
+        head = made.index(b"\n", at)
+        size = int(made[at:head].split()[2])
+        text = made[head + 1 : head + 1 + size].decode(errors="replace")
+        at = head + size + 2
+        if len(text) > 200 and sum(map(is_alone, text)) > len(text) / 10:
+            found[name] = text
+    return found
+
+
+def is_alone(char: str) -> bool:
+    known, cp = tables(), ord(char)
+    return bool(known.kinds[int(known.pages[cp >> 8]) * 256 + (cp & 255)] == BASE)
+
+
+def jaccard(one: str, other: str) -> float:
+    texts = ("".join(text.split()) for text in (one, other))
+    a, b = ({text[i : i + 5] for i in range(len(text) - 4)} for text in texts)
+    return len(a & b) / max(len(a | b), 1)
+
+
+def near_recall(pairs: list[tuple[str, str]], words: str) -> float:
+    """The share of pairs that share a band and agree in their signatures."""
+    near = NearDedup(words=words)
+    config = MinHash(num_perm=near.num_perm, ngram=near.ngram, words=words)
+    column = pa.array([text for pair in pairs for text in pair])
+    signed = signatures(column, config)
+    keys = band_keys(signed, Bands(bands=near.bands, rows=near.rows))
+    even = np.arange(0, len(column), 2)
+    meet = ((keys[::2] == keys[1::2]) & (keys[::2] != 0)).any(axis=1)
+    return float((meet & (pair_similarity(signed, even, even + 1) >= near.verify)).mean())
+
+
+def changed(text: str) -> str:
+    bare = "".join(char for char in text if not flags_of(ord(char)) & PUNCT)
+    return " ".join(bare[i : i + 10] for i in range(0, len(bare), 10))
+
+
+def items_found(texts: list[str], words: str) -> tuple[float, float]:
+    """The shares of items whose page is found: verbatim; with other spaces and marks."""
+    rng = random.Random(SEED)
+    items, of = [], []
+    while len(items) < MOST_ITEMS:
+        page = rng.randrange(len(texts))
+        start = rng.randrange(len(texts[page]) - ITEM_CHARS)
+        item = texts[page][start : start + ITEM_CHARS]
+        if sum(map(is_alone, item)) >= ITEM_CHARS * 3 // 4:
+            items.append(item)
+            of.append(page)
+    column, n = pa.array(items, pa.large_string()), len(items)
+    index = prepare_texts(column, np.arange(n), np.array([n]), words=words).indexed()
+    shares = []
+    for documents in (texts, list(map(changed, texts))):
+        hits = find(pa.array(documents, pa.large_string()), index)
+        at, found = index.items_of(hits.grams)
+        have = set(zip(hits.docs[at].tolist(), found.tolist(), strict=True))
+        shares.append(sum((page, item) in have for item, page in enumerate(of)) / n)
+    return shares[0], shares[1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repositories", type=Path, required=True)
+    folder = parser.parse_args().repositories
+    for corpus in CORPORA:
+        git = folder / corpus.repository.replace("/", "+") / "repo"
+        if not git.exists():
+            print(f"{corpus.repository}: skipped, not in {folder}")
+            continue
+        old, new = (pages(git, commit, corpus.inside) for commit in (corpus.old, corpus.new))
+        both = [(old[name], new[name]) for name in old.keys() & new.keys()]
+        pairs = [(a, b) for a, b in both if a != b and jaccard(a, b) >= LEAST]
+        print(f"{corpus.language}: {corpus.repository} {corpus.old[:12]} {corpus.new[:12]}")
+        print(f"  {len(old):,} and {len(new):,} pages, {len(pairs)} near copies")
+        for words in ("unicode", "scripts") if pairs else ():
+            print(f"  near copies found with words: {words}: {near_recall(pairs, words):.3f}")
+        for words in ("whitespace", "scripts"):
+            verbatim, edited = items_found(list(old.values()), words)
+            print(f"  items found with words: {words}: {verbatim:.3f}, otherwise set {edited:.3f}")
+
+
+if __name__ == "__main__":
+    main()
