@@ -19,7 +19,7 @@ from tokenmill.pipelines.contamination.copies import index_copies
 from tokenmill.pipelines.contamination.index import prepare_texts
 
 ITEMS = {
-    "zh": "下列关于计算机网络中传输控制协议的说法\uff0c哪一项是正确的\uff1f它怎样保证数据按顺序到达",
+    "zh": "下列关于计算机网络中传输控制协议的说\uff0c哪一项是正确的\uff1f它怎样保证数据按顺序到达",
     "ja": "次のうち、コンピューターネットワークの通信規約についての説明として正しいものはどれか",
     "th": "ข้อใดต่อไปนี้กล่าวถูกต้องเกี่ยวกับการรับส่งข้อมูลในเครือข่ายคอมพิวเตอร์",
 }
