@@ -4,10 +4,11 @@
 
 Documents are pages of translated documentation, each as it was in two commits of its repository:
 FOLDER/OWNER+NAME/repo is a clone (git directory) of each. Near copies are the two versions of a
-page, and a page and itself with one character in fifty replaced by one of another page, of which at
-least .8 of the distinct runs of 5 characters are in common, white space left out: a truth that
-knows no words. Items are passages of 40 characters out of the older version; the page
-that holds one is searched with its punctuation taken out and a space behind every tenth character.
+page, and a page and itself with one in a hundred of its characters of such scripts replaced, of
+which at least .8 of the distinct runs of 5 characters are in common, white space left out: a truth
+that knows no words. Items are passages of 40 characters out of the older version; the page that
+holds one is searched as it is, and without punctuation and with a space between characters of such
+scripts at every tenth place.
 """
 
 import argparse
@@ -22,6 +23,7 @@ import pyarrow as pa
 from tokenmill.dedup.overlap.find import find
 from tokenmill.dedup.same.lsh import Bands, band_keys
 from tokenmill.dedup.same.minhash import MinHash, pair_similarity, signatures
+from tokenmill.dedup.text.fold import Folding, fold
 from tokenmill.dedup.text.unicode import PUNCT, flags_of
 from tokenmill.dedup.text.unicode_words import BASE, tables
 from tokenmill.pipelines.contamination.index import prepare_texts
@@ -96,12 +98,13 @@ def jaccard(one: str, other: str) -> float:
 
 
 def edited(texts: list[str]) -> list[str]:
-    """The texts with one character in fifty replaced by one of another text."""
+    """The texts with one in a hundred of their characters of scripts replaced by another."""
     rng, made = random.Random(SEED), []
     for text in texts:
         chars = list(text)
-        for at in rng.sample(range(len(chars)), len(chars) // 50):
-            chars[at] = rng.choice(rng.choice(texts))
+        places = [i for i, char in enumerate(chars) if is_alone(char)]
+        for at in rng.sample(places, len(places) // 100):
+            chars[at] = chars[rng.choice(places)]
         made.append("".join(chars))
     return made
 
@@ -119,8 +122,11 @@ def near_recall(pairs: list[tuple[str, str]], words: str) -> float:
 
 
 def changed(text: str) -> str:
-    bare = "".join(char for char in text if not flags_of(ord(char)) & PUNCT)
-    return " ".join(bare[i : i + 10] for i in range(0, len(bare), 10))
+    bare = [char for char in text if not flags_of(ord(char)) & PUNCT]
+    for i in range(10, len(bare), 10):
+        if is_alone(bare[i - 1]) and is_alone(bare[i]):
+            bare[i] = " " + bare[i]
+    return "".join(bare)
 
 
 def items_found(texts: list[str], words: str) -> tuple[float, float]:
@@ -139,7 +145,8 @@ def items_found(texts: list[str], words: str) -> tuple[float, float]:
     index = prepare_texts(column, np.arange(n), np.array([n]), words=words).indexed()
     shares = []
     for documents in (texts, list(map(changed, texts))):
-        hits = find(pa.array(documents, pa.large_string()), index)
+        folded = fold(pa.array(documents, pa.large_string()), Folding()).text
+        hits = find(folded, index)
         at, found = index.items_of(hits.grams)
         have = set(zip(hits.docs[at].tolist(), found.tolist(), strict=True))
         shares.append(sum((page, item) in have for item, page in enumerate(of)) / n)
