@@ -205,7 +205,9 @@ def count_script_words(data: U8, offsets: I64, words: WordKinds, counts: I64) ->
 
 
 @kernel
-def letterless_runs(data: U8, starts: I64, ends: I64, chars: Chars, runs: I64) -> None:
+def letterless_runs(
+    data: U8, starts: I64, ends: I64, chars: Chars, words: WordKinds, runs: I64
+) -> None:
     """Tell how many gram words without a letter stand in a row in `data[starts[s]:ends[s]]`.
 
     runs: (n_spans,), out; the most of each span.
@@ -215,10 +217,19 @@ def letterless_runs(data: U8, starts: I64, ends: I64, chars: Chars, runs: I64) -
         run = longest = 0
         is_word = has_letter = False
         while i < stop:
-            kind, i = kind_at(data, i, stop, chars)
+            cp, size = decode(data, i, stop, BLANK)
+            alone = words.kinds[place(words.pages, cp)]
+            if begins_word(alone):
+                run = 0 if has_letter else run + is_word
+                longest = max(longest, run)
+                is_word = has_letter = False
+            kind, after = kind_at(data, i, stop, chars)
             has_letter |= is_letter(kind)
             is_word |= bool(kind < NON_ASCII)
-            if kind == SPACE or i >= stop:
+            if begins_word(alone):
+                _, after = script_word(data, i, size, stop, alone, words)
+            i = after
+            if begins_word(alone) or kind == SPACE or i >= stop:
                 run = 0 if has_letter else run + is_word
                 longest = max(longest, run)
                 is_word = has_letter = False
