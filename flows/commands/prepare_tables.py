@@ -48,6 +48,7 @@ def show_report(
         [
             *troubles(report),
             f"dataset  {report.dataset.path}",
+            *([f"text     {report.text.path}"] if report.text else []),
             f"report   {below(out, 'report.html')}",
             *([] if sheet else [f"storage  {storage_way(report)}"] if report.total.tokens else []),
         ],

@@ -32,12 +32,14 @@ from tokenmill.pipelines.runs.work import Execute, Finished, do
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import sweep_partials
 from tokenmill.pipelines.storage.inputs import OutageError
+from tokenmill.pipelines.tokens.text import TEXT
 
 SCRATCH = "[0-9][0-9]-*"  # folders that go
 REPORTS = ("report.json", "report.md", "report.html")
 # folders that stay when a run has finished, besides those of steps
 KEPT = (
     "dataset",
+    TEXT,
     "webdataset",
     "removed",
     "removed-images",

@@ -110,6 +110,17 @@ class Dataset(Data):
     splits: dict[str, Split] = Field(description='By name, such as "train"')
 
 
+class KeptText(Data):
+    """The documents as they went to the tokenizer."""
+
+    path: str = Field(description="The folder of their files")
+    format: str = Field(description='As in the recipe: "parquet" or "jsonl.zst"')
+    zstd_level: int = Field(description="At which they are compressed")
+    docs: int = Field(description="Documents, copies included")
+    files: dict[str, int] = Field(description="Bytes by path below the run directory")
+    bytes: int = Field(description="Of all files")
+
+
 class Mismatch(Data):
     """A shard in which the fast engine was found to differ; it was encoded exactly."""
 
@@ -232,6 +243,7 @@ class Report(Failures):
     duplicates: dict[str, Clusters | Bands] = Field(description="By step what was compared")
     contamination: Summary | NoItems = Field(description="What decontaminate found")
     dataset: Dataset
+    text: KeptText | None = Field(None, description="Only of a run that keeps it")
     tokenizer: Tokenizer
     stored_bytes: dict[str, int] = Field(description="Bytes by folder, scratch included")
     steps: list[StepTime] = Field(description="What took how long, in the order of the works")

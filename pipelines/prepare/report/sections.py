@@ -24,6 +24,7 @@ from tokenmill.pipelines.prepare.report.images import (
 )
 from tokenmill.pipelines.prepare.report.model import (
     Against,
+    KeptText,
     Report,
     StepTime,
     Tokenizer,
@@ -301,8 +302,18 @@ def headline(report: Report) -> str:
         sentences.append(mixed_in_short(mixture))
     dataset = report.dataset
     sentences.append(f"The dataset takes {format_bytes(dataset.bytes)} in {dataset.path}.")
+    if report.text is not None:
+        sentences.append(text_in_short(report.text))
     failed = sum(sum(row.failed.values()) for row in rows)
     return " ".join([*sentences, failed_in_short(report, failed)])
+
+
+def text_in_short(text: KeptText) -> str:
+    """What was kept of the documents, in a sentence."""
+    return (
+        f"The text of {count(text.docs, 'document')} is kept in {text.path}: {text.format}, zstd"
+        f" level {text.zstd_level}, {format_bytes(text.bytes)}."
+    )
 
 
 def _ledger(report: Report) -> list[str | Table]:

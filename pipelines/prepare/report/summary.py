@@ -21,6 +21,7 @@ from tokenmill.pipelines.runs.work import Finished
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.tokens.dataset import Layout, file_name, split_folder
 from tokenmill.pipelines.tokens.mix.report import mixed_stats, mixture, tokens_once
+from tokenmill.pipelines.tokens.text import LEVEL, TEXT
 
 REPORT_VERSION = "2"
 LIBRARIES = (
@@ -72,6 +73,7 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
             seq_len=job.recipe.output.seq_len,
             splits={layout.split: _split(job, layout) for layout in finished.layouts},
         ),
+        text=_text(job, finished, files),
         tokenizer=model.Tokenizer(
             path=job.recipe.tokenizer.path,
             engine=engine.name,
@@ -112,6 +114,22 @@ def _images(job: PrepareJob, finished: Prepared, store: str, repeated: Any) -> m
     there = [path for path in paths if mirror.exists(path)]
     last_pass, made = _last_pass(job, finished), _of_passes(job, finished)
     return image_summary(last_pass, made, store=store, files=there, repeated=repeated)
+
+
+def _text(job: PrepareJob, finished: Prepared, files: dict[str, int]) -> model.KeptText | None:
+    """What is kept of the documents; None where nothing is asked for."""
+    form = job.recipe.output.text
+    if form is None:
+        return None
+    kept = {name: size for name, size in files.items() if name.startswith(f"{TEXT}/")}
+    return model.KeptText(
+        path=mirror.address(job.out / TEXT),
+        format=form,
+        zstd_level=LEVEL,
+        docs=sum(receipt.facts.texts for receipt in finished.of("dataset")),
+        files=kept,
+        bytes=sum(kept.values()),
+    )
 
 
 def _split(job: PrepareJob, layout: Layout) -> model.Split:
