@@ -95,6 +95,7 @@ class Recipe(Config):
     shard_bytes: of the inputs that one piece of work reads, about.
     steps: what is done to documents, in this order: names with settings, as {near: {rows: 8}};
         `tokenmill steps` lists them.
+    tokenizer: which one makes ids of the documents; null ends with their text (`output.text`).
     html: how pages in web archives (WARC, WET, ARC) become documents; None reads none.
     mix: shares of the training tokens by source, in place of weights of the inputs.
     against: run directories of finished runs, oldest first, that kept an index. What their datasets
@@ -106,7 +107,7 @@ class Recipe(Config):
     against: tuple[FilePath, ...] = ()
     shard_bytes: Bytes = 256_000_000
     steps: tuple[RecipeStep, ...] = ()
-    tokenizer: Tokenizer
+    tokenizer: Tokenizer | None
     images: Images | None = None
     html: Html | None = None
     mix: Mix | None = None
@@ -204,6 +205,26 @@ class Recipe(Config):
             raise ValueError(
                 "documents with images are not shuffled yet; leave out output.shuffle or 'images'"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _text_alone(self) -> "Recipe":
+        """What a run without a tokenizer cannot do: it has no tokens to pack, mix or count."""
+        if self.tokenizer is not None:
+            return self
+        if self.output.text is None:
+            raise ValueError(
+                "tokenizer: null leaves nothing to write; add output.text: parquet, or name a"
+                " tokenizer"
+            )
+        wrong = {
+            "output.seq_len": self.output.seq_len is not None,
+            "output.shuffle": self.output.shuffle,
+            "images": self.images is not None,
+        }
+        for name, asked in wrong.items():
+            if asked:
+                raise ValueError(f"{name} asks for tokens, and tokenizer: null makes none")
         return self
 
     @property

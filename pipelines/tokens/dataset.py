@@ -35,8 +35,6 @@ from tokenmill.pipelines.tokens.mix.buckets import Buckets, Mixed
 from tokenmill.pipelines.tokens.options import TextFormat
 from tokenmill.pipelines.tokens.run import TOKENS, TokenRun
 from tokenmill.pipelines.tokens.shards import (
-    BATCH_BYTES,
-    BATCH_TOKENS,
     TokenFiles,
     TokenShard,
     TokenSpan,
@@ -155,8 +153,7 @@ def _rows(
             for rows in span._replace(stop=whole, last=False).documents():
                 yield None, rows
     elif images is None:
-        in_bytes = job.tokenizing.tokenizer is None
-        for rows in span.documents(BATCH_BYTES if in_bytes else BATCH_TOKENS):
+        for rows in span.documents():
             yield columns_of(rows), rows
     else:
         for key, rows in span.illustrated():

@@ -286,9 +286,9 @@ class TokenSpan(NamedTuple):
         """The documents that begin in the span."""
         return self._rows(*self._begun_rows())
 
-    def documents(self, most: int = BATCH_TOKENS) -> Iterator[pa.RecordBatch]:
-        """The documents begun in the span, in batches of at most so much of the stream."""
-        yield from self._batches(*self._begun_rows(), most)
+    def documents(self) -> Iterator[pa.RecordBatch]:
+        """The documents begun in the span, by batch."""
+        yield from self._batches(*self._begun_rows(), BATCH_TOKENS)
 
     def illustrated(self) -> Iterator[tuple[str, pa.RecordBatch]]:
         """The documents begun in the span, by batch: the key of a token shard, some of its rows."""

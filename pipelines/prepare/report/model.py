@@ -242,9 +242,9 @@ class Report(Failures):
     length_bins: list[int] = Field(description="Documents by UTF-8 bytes: bin k is 2^(k-1) to 2^k")
     duplicates: dict[str, Clusters | Bands] = Field(description="By step what was compared")
     contamination: Summary | NoItems = Field(description="What decontaminate found")
-    dataset: Dataset
+    dataset: Dataset | None = Field(None, description="Not of a run without a tokenizer")
     text: KeptText | None = Field(None, description="Only of a run that keeps it")
-    tokenizer: Tokenizer
+    tokenizer: Tokenizer | None = Field(None, description="Not of a run without one")
     stored_bytes: dict[str, int] = Field(description="Bytes by folder, scratch included")
     steps: list[StepTime] = Field(description="What took how long, in the order of the works")
     machine: Machine

@@ -12,6 +12,7 @@ from datasets import DatasetDict, load_dataset, load_from_disk
 
 from tests.e2e.corpus import write_corpus
 from tests.running import one_by_one, prepare
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.recipe import load_recipe
 
 STEPS = ["normalize", "exact", {"gopher_quality": {"min_words": 60}}]
@@ -149,3 +150,52 @@ def test_a_run_stopped_between_files_of_text_ends_with_the_same_bytes(recipe_pat
     lost.unlink()  # of a run that has finished
     run(recipe_path, stopped, output=output)
     assert digests(stopped, "text", "dataset") == digests(whole, "text", "dataset")
+
+
+def test_without_a_tokenizer_a_run_ends_with_text_and_says_what_it_cannot_know(
+    recipe_path, tmp_path
+):
+    (with_ids := tmp_path / "ids").mkdir()
+    (alone := tmp_path / "alone").mkdir()
+    output = {"shard_bytes": "64kB", "validation_frac": 0.1, "text": "jsonl.zst"}
+    run(recipe_path, with_ids, output=output)
+    report = run(recipe_path, alone, output=output, tokenizer=None)
+    texts = kept(alone)
+    assert texts == kept(with_ids)
+    assert not (alone / "run" / "dataset").exists()
+    assert "dataset" not in report
+    assert "tokenizer" not in report
+    total = report["measurement"]["total"]
+    assert total["tokens"] is None
+    assert total["text_bytes_per_token"] is None
+    assert total["stored_bytes"] == report["text"]["bytes"]
+    assert total["docs"] == report["text"]["docs"] == sum(map(len, texts.values()))
+    assert [row["stage"] for row in report["ledger"]][-1] == "gopher_quality"
+    written = (alone / "run" / "report.md").read_text()
+    assert "The run has no tokenizer: tokens, and bytes of one, are not known." in written
+    assert "0 tokens" not in written
+    assert run(recipe_path, alone, output=output, tokenizer=None) == report  # found done
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        ({}, "leaves nothing to write; add output.text"),
+        ({"text": "parquet", "seq_len": 128}, "output.seq_len asks for tokens"),
+        ({"text": "parquet", "shuffle": True}, "output.shuffle asks for tokens"),
+    ],
+)
+def test_what_takes_tokens_is_refused_without_a_tokenizer(recipe_path, tmp_path, output, said):
+    with pytest.raises(ConfigError, match=said):
+        recipe_of(recipe_path, tmp_path, output=output, tokenizer=None)
+
+
+def test_on_an_object_store_text_is_the_same_bytes(recipe_path, tmp_path, reached_s3):
+    (here := tmp_path / "here").mkdir()
+    output = {"shard_bytes": "64kB", "text": "parquet"}
+    run(recipe_path, here, output=output, tokenizer=None)
+    reached_s3.client().create_bucket(Bucket="texts")
+    recipe = recipe_of(recipe_path, tmp_path, output=output, tokenizer=None)
+    prepare(recipe, "s3://texts/run", one_by_one)
+    reached_s3.download("texts", "run/", tmp_path / "there" / "run")
+    assert digests(tmp_path / "there", "text") == digests(here, "text")
