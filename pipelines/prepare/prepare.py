@@ -27,12 +27,17 @@ from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.drive import drive
 from tokenmill.pipelines.runs.finished import manifest, read_report
 from tokenmill.pipelines.runs.folder import INDEX
-from tokenmill.pipelines.runs.manifest import check_apart, held, read_manifest, write_manifest
+from tokenmill.pipelines.runs.manifest import (
+    TEXT,
+    check_apart,
+    held,
+    read_manifest,
+    write_manifest,
+)
 from tokenmill.pipelines.runs.work import Execute, Finished, do
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import sweep_partials
 from tokenmill.pipelines.storage.inputs import OutageError
-from tokenmill.pipelines.tokens.text import TEXT
 
 SCRATCH = "[0-9][0-9]-*"  # folders that go
 REPORTS = ("report.json", "report.md", "report.html")

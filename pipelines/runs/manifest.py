@@ -373,6 +373,7 @@ def _only_ours(out: Path, found: list[str]) -> None:
 
 
 MOST_PATHS = 3  # named in a message
+TEXT = "text"  # folder of a run directory: the documents that it kept
 
 
 def check_apart(inputs: Iterable[Input], out: Place) -> None:
@@ -407,8 +408,15 @@ def _inside(out: Place, given: str) -> ConfigError:
     return ConfigError(f"{out}: lies inside the input {given}; choose another --out")
 
 
+def text_of(given: str) -> str:
+    """Where the text lies that a run kept; a path that is no such run's is given back."""
+    kept = Path(given) / TEXT
+    is_run = "://" not in given and kept.is_dir() and _run_in(Path(given)) is not None
+    return str(kept) if is_run else given
+
+
 def refuse_runs(inputs: Iterable[Input]) -> None:
-    """Refuse a run directory, or a folder of one, as input.
+    """Refuse a run directory, or a folder of one, as input; but for the text that it kept.
 
     Raises:
         ConfigError: names the inputs that the run was made from, or the way out.
@@ -416,7 +424,7 @@ def refuse_runs(inputs: Iterable[Input]) -> None:
     for given in inputs:
         path = Path(given.path)
         made = next((r for folder in (path, path.parent) if (r := _run_in(folder))), None)
-        if path.is_dir() and made is not None:
+        if path.is_dir() and made is not None and path.name != TEXT:
             raise ConfigError(f"{given.path}: {made}")
 
 

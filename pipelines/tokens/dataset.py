@@ -25,6 +25,7 @@ from tokenmill.pipelines.read.images.blobs import Spool
 from tokenmill.pipelines.read.images.stored import describe, features_of, in_dataset, with_bytes
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.runs.folder import SPOOL
+from tokenmill.pipelines.runs.manifest import TEXT
 from tokenmill.pipelines.runs.receipt import WorkFacts
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage import mirror
@@ -42,7 +43,7 @@ from tokenmill.pipelines.tokens.shards import (
     splits,
     token_span,
 )
-from tokenmill.pipelines.tokens.text import TEXT, as_kept, text_file, text_schema
+from tokenmill.pipelines.tokens.text import as_kept, text_file, text_schema
 
 
 class Layout(NamedTuple):

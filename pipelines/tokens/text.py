@@ -21,7 +21,6 @@ import zstandard
 from tokenmill.pipelines.core.schema import CRAWLED, DOCUMENT
 from tokenmill.pipelines.storage.atomic import atomic_path
 
-TEXT = "text"
 LEVEL = 3  # of zstd, for either format
 GROUP_BYTES = 1 << 25  # of a row group of Parquet, as it lies in memory
 COPIES = pa.field("copies", pa.uint32())  # of a document, in all epochs

@@ -16,12 +16,13 @@ from tokenmill.pipelines.prepare.phases import Prepared
 from tokenmill.pipelines.prepare.report import model
 from tokenmill.pipelines.prepare.report.images import image_facts, image_summary, notes_of
 from tokenmill.pipelines.runs.finished import failures, inventory
+from tokenmill.pipelines.runs.manifest import TEXT
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.tokens.dataset import Layout, file_name, split_folder
 from tokenmill.pipelines.tokens.mix.report import Mixture, mixed_stats, mixture, tokens_once
-from tokenmill.pipelines.tokens.text import LEVEL, TEXT
+from tokenmill.pipelines.tokens.text import LEVEL
 
 REPORT_VERSION = "2"
 LIBRARIES = (

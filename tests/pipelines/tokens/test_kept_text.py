@@ -12,8 +12,13 @@ from datasets import DatasetDict, load_dataset, load_from_disk
 
 from tests.e2e.corpus import write_corpus
 from tests.running import one_by_one, prepare
+from tokenmill.flows.arguments import parser
+from tokenmill.flows.commands.contamination import parse_check
+from tokenmill.pipelines.contamination.check import check_contamination
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.prepare.recipe import load_recipe
+from tokenmill.pipelines.runs.manifest import refuse_runs
 
 STEPS = ["normalize", "exact", {"gopher_quality": {"min_words": 60}}]
 
@@ -199,3 +204,19 @@ def test_on_an_object_store_text_is_the_same_bytes(recipe_path, tmp_path, reache
     prepare(recipe, "s3://texts/run", one_by_one)
     reached_s3.download("texts", "run/", tmp_path / "there" / "run")
     assert digests(tmp_path / "there", "text") == digests(here, "text")
+
+
+def test_contamination_of_a_run_searches_the_text_that_it_kept(recipe_path, tmp_path):
+    output = {"text": "jsonl.zst", "validation_frac": 0.1}
+    run(recipe_path, tmp_path, output=output, tokenizer=None)
+    texts = [row for rows in kept(tmp_path).values() for row in rows]
+    asked = [{"question": row["text"][:120], "id": row["id"]} for row in texts[::50]]
+    items = tmp_path / "quiz.jsonl"
+    items.write_text("".join(json.dumps(one) + "\n" for one in asked))
+    words = ["contamination", str(tmp_path / "run"), "--benchmark", f"quiz={items}:question"]
+    check = parse_check(parser().parse_args([*words, "--out", str(tmp_path / "check")]))
+    report = check_contamination(check, tmp_path / "check", one_by_one)
+    assert report.documents.read == len(texts)
+    assert report.total("found_items") > 0
+    with pytest.raises(ConfigError, match="holds tokens, not text"):
+        refuse_runs([Input(path=str(tmp_path / "run"))])
