@@ -39,6 +39,7 @@ from tokenmill.pipelines.runs.manifest import RUNNING
 from tokenmill.pipelines.storage.mirror import viewed
 from tokenmill.pipelines.tokens.dataset import first_rows
 from tokenmill.pipelines.tokens.reference import open_reference
+from tokenmill.pipelines.tokens.text import kept_rows
 
 EXCERPT = 100  # characters of a document in a list
 CUT = "cut"  # as if a reason: it has no receipt, for nothing left but a stretch of text
@@ -151,6 +152,8 @@ def _removals_table(reason: str, rows: Sequence[dict[str, Any]]) -> Table | None
 
 def _documents(out: Path, manifest: dict[str, Any], limit: int) -> Answer:
     recipe = manifest["identity"]["recipe"]
+    if recipe["tokenizer"] is None:
+        return _texts(out, limit)
     tokenizer = open_reference(recipe["tokenizer"]["path"])
     rows = []
     for split, first in first_rows(out, limit):
@@ -176,6 +179,17 @@ def _documents(out: Path, manifest: dict[str, Any], limit: int) -> Answer:
     return rows, [table("documents of the dataset", columns, cells)]
 
 
+def _texts(out: Path, limit: int) -> Answer:
+    """The first documents of each split of a run that made no tokens."""
+    by_split: dict[str, list[dict[str, Any]]] = {}
+    for split, row in kept_rows(out):
+        if len(of := by_split.setdefault(split, [])) < limit:
+            of.append({**row, "split": split})
+    rows = [row for of in by_split.values() for row in of]
+    cells = [(str(r["doc_id"]), r["split"], " ".join(r["text"].split())[:EXCERPT]) for r in rows]
+    return rows, [table("documents of the kept text", ("doc_id", "split", "text"), cells)]
+
+
 def _document(out: Path, manifest: dict[str, Any], doc_id: int) -> Answer:
     earlier = holder(manifest, doc_id)
     if earlier is not None:
@@ -194,10 +208,13 @@ def _document(out: Path, manifest: dict[str, Any], doc_id: int) -> Answer:
     if removals(out, doc_id=doc_id).num_rows:
         pair = beside(out, doc_id)
         return {**pair._asdict(), "pieces": links}, _pair_blocks(out, pair, links)
-    kept = documents(out, [doc_id]).get(doc_id)
+    texts = () if _has_images(manifest) else kept_rows(out)
+    kept = next((row for _, row in texts if row["doc_id"] == doc_id), None)
+    as_it_is = ", as it went to the tokenizer" if kept else ""
+    kept = kept or documents(out, [doc_id]).get(doc_id)
     if kept is None:
         raise ConfigError(f"{out}: no document {doc_id} in this run")
-    first = [f"kept: {kept['id']} ({kept['source']})", *_links(links)]
+    first = [f"kept: {kept['id']} ({kept['source']}){as_it_is}", *_links(links)]
     blocks = first, with_numbers(kept)[:SHOWN], fates_table(kept)
     return {"receipt": None, "kept": kept, "pieces": links}, blocks
 

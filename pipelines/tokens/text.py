@@ -9,9 +9,10 @@ the file in which it begins. Without packing row n of a file is row n of the dat
 """
 
 import contextlib
+import io
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import orjson
 import pyarrow as pa
@@ -19,7 +20,9 @@ import pyarrow.parquet as pq
 import zstandard
 
 from tokenmill.pipelines.core.schema import CRAWLED, DOCUMENT
+from tokenmill.pipelines.runs.manifest import TEXT
 from tokenmill.pipelines.storage.atomic import atomic_path
+from tokenmill.pipelines.storage.mirror import find, present
 
 LEVEL = 3  # of zstd, for either format
 GROUP_BYTES = 1 << 25  # of a row group of Parquet, as it lies in memory
@@ -66,6 +69,32 @@ def text_file(path: Path, schema: pa.Schema) -> Iterator[Write]:
     opened = _parquet if path.suffix == ".parquet" else _lines
     with atomic_path(path) as partial, opened(partial, schema) as write:
         yield write
+
+
+def kept_rows(out: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of kept text in order, with their split; nothing of a run that kept none.
+
+    out: a run directory, or the folder that mirrors one.
+    """
+    for pattern in ("data-*", "*/data-*"):
+        for path in find(out / TEXT, pattern):
+            split = "train" if path.parent.name == TEXT else path.parent.name
+            for row in _rows(present(path)):
+                yield split, row
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    if path.suffix == ".parquet":
+        with pq.ParquetFile(str(path)) as file:
+            for batch in file.iter_batches():
+                for row in batch.to_pylist():
+                    date = row["date"]
+                    yield {**row, "date": date and f"{date:%Y-%m-%dT%H:%M:%SZ}"}
+        return
+    reader = zstandard.ZstdDecompressor()
+    with path.open("rb") as file, reader.stream_reader(file) as stream:
+        for line in io.TextIOWrapper(stream, encoding="utf-8", newline="\n"):
+            yield orjson.loads(line)
 
 
 @contextlib.contextmanager

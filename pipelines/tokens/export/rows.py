@@ -69,6 +69,8 @@ def open_tokens(out: Path) -> Tokens:
     manifest = prepared_run(out)
     if manifest["status"] == RUNNING:
         raise ConfigError(f"{out}: the run has not finished; run prepare again to continue it")
+    if manifest["identity"]["recipe"]["tokenizer"] is None:
+        raise ConfigError(f"{out}: the run made no tokens; its documents lie as text in {out}/text")
     states = {s: (f, _json(f / "state.json")) for s, f in split_folders(out).items()}
     splits = {
         split: tuple(folder / entry["filename"] for entry in state["_data_files"])

@@ -13,6 +13,7 @@ from datasets import DatasetDict, load_dataset, load_from_disk
 from tests.e2e.corpus import write_corpus
 from tests.running import one_by_one, prepare
 from tokenmill.flows.arguments import parser
+from tokenmill.flows.cli import main
 from tokenmill.flows.commands.contamination import parse_check
 from tokenmill.pipelines.contamination.check import check_contamination
 from tokenmill.pipelines.core.errors import ConfigError
@@ -220,3 +221,20 @@ def test_contamination_of_a_run_searches_the_text_that_it_kept(recipe_path, tmp_
     assert report.total("found_items") > 0
     with pytest.raises(ConfigError, match="holds tokens, not text"):
         refuse_runs([Input(path=str(tmp_path / "run"))])
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl.zst"])
+def test_inspect_shows_a_document_as_it_was_kept(recipe_path, tmp_path, capsys, form):
+    output = {"text": form, "validation_frac": 0.1}
+    run(recipe_path, tmp_path, output=output, tokenizer=None)
+    texts = kept(tmp_path)
+    row, of_run = texts["validation"][-1], str(tmp_path / "run")
+    assert main(["inspect", of_run, "--doc", str(row["doc_id"]), "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)["kept"]
+    assert shown == {**row, "date": None}
+    assert main(["inspect", of_run, "--documents", "--limit", "2", "--json"]) == 0
+    listed = [(r["split"], r["doc_id"]) for r in json.loads(capsys.readouterr().out)]
+    assert listed == [(s, r["doc_id"]) for s in ("train", "validation") for r in texts[s][:2]]
+    words = ["export", of_run, "--format", "parquet", "--out", str(tmp_path / "out")]
+    assert main(words) == 2
+    assert "the run made no tokens" in capsys.readouterr().err
