@@ -235,6 +235,10 @@ def test_inspect_shows_a_document_as_it_was_kept(recipe_path, tmp_path, capsys, 
     assert main(["inspect", of_run, "--documents", "--limit", "2", "--json"]) == 0
     listed = [(r["split"], r["doc_id"]) for r in json.loads(capsys.readouterr().out)]
     assert listed == [(s, r["doc_id"]) for s in ("train", "validation") for r in texts[s][:2]]
+    assert main(["inspect", of_run]) == 0
+    assert (
+        f"{sum(map(len, texts.values())):,} documents are kept as text" in capsys.readouterr().out
+    )
     words = ["export", of_run, "--format", "parquet", "--out", str(tmp_path / "out")]
     assert main(words) == 2
     assert "the run made no tokens" in capsys.readouterr().err
