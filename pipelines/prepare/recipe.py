@@ -10,7 +10,7 @@ Settings of a recipe that `--set` gives in place of what its file says.
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -33,7 +33,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.measured import TOTAL
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.schema import CRAWLED, DOCUMENT, ILLUSTRATED
-from tokenmill.pipelines.core.shard import EarlierRun, Input, Plan, SourceShard
+from tokenmill.pipelines.core.shard import EarlierRun, Input, InputFile, Plan, SourceShard
 from tokenmill.pipelines.core.step import STEPS, Step
 from tokenmill.pipelines.read.options import Html, Images, Limits
 from tokenmill.pipelines.tokens.options import Mix, Output, Tokenizer
@@ -226,17 +226,26 @@ class Recipe(Config):
             weights=tuple(one.weight for one in self.inputs),
         )
 
-    def plan(self, shard_bytes: int | None = None, against: Sequence[EarlierRun] = ()) -> Plan:
+    def plan(
+        self,
+        shard_bytes: int | None = None,
+        against: Sequence[EarlierRun] = (),
+        among: Callable[[InputFile], bool] | None = None,
+    ) -> Plan:
         """The inputs, found and cut: see `read.plan.plan_inputs`.
 
         shard_bytes: other ones than the recipe's.
         """
         from tokenmill.pipelines.read.plan import plan_inputs  # loads all readers
 
-        images, html = self.images is not None, self.html is not None
-        size = self.shard_bytes if shard_bytes is None else shard_bytes
         return plan_inputs(
-            self.inputs, size, limits=self.limits, images=images, html=html, against=against
+            self.inputs,
+            self.shard_bytes if shard_bytes is None else shard_bytes,
+            limits=self.limits,
+            images=self.images is not None,
+            html=self.html is not None,
+            against=against,
+            among=among,
         )
 
     def read(self, shard: SourceShard, run: str = "") -> Iterator["ReadBatch"]:

@@ -244,13 +244,18 @@ def locked(out: Path) -> Iterator[None]:
     check_links(out)
     if read_manifest(out) is None:
         _usable(out)
-    with _flocked(out, fcntl.LOCK_EX):
+    with flocked(out, fcntl.LOCK_EX):
         sweep_partials(out)
         yield
 
 
 @contextlib.contextmanager
-def _flocked(out: Path, how: int) -> Iterator[None]:
+def flocked(out: Path, how: int) -> Iterator[None]:
+    """Hold a folder, which is made, for the length of a block: with fcntl.LOCK_EX alone.
+
+    Raises:
+        ConfigError: another process holds it, or it cannot be written.
+    """
     try:
         with held_by_name(out, make=True) as folder:
             lock = os.open(f"{folder}/.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
@@ -289,7 +294,7 @@ def joined(
             yield folder
     else:
         folder = Path(out).absolute()
-        with _flocked(folder, fcntl.LOCK_SH):
+        with flocked(folder, fcntl.LOCK_SH):
             yield folder
 
 
