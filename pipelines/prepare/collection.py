@@ -14,6 +14,7 @@ import fcntl
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -151,8 +152,7 @@ class Collection:
         if plan.shards and not others:
             return plan
         self.told.append(f"{name} had not finished and begins anew: {others[0]}")
-        out = self.folder / name
-        mirror.remove([*mirror.files(out / "receipts"), out / "manifest.json"])
+        _empty(self.folder / name)
         self.manifests[name] = None
         return None
 
@@ -226,6 +226,15 @@ def held_collection(place: Place) -> Iterator[Collection]:
         for path in (folder, folder / "dataset"):
             sweep_partials(path)
         yield Collection(place, folder)
+
+
+def _empty(out: Path) -> None:
+    """Delete what a run has made; its manifest last, without which the rest would be a stranger's."""
+    for folder in [path for path in out.glob("*") if path.is_dir()]:
+        shutil.rmtree(folder)
+    manifest = out / "manifest.json"
+    mirror.remove([path for path in mirror.files(out) if path != manifest])
+    mirror.remove([manifest])
 
 
 def _only_ours(place: Place, names: list[str]) -> None:
