@@ -206,7 +206,7 @@ def _contamination(contamination: argparse.ArgumentParser) -> None:
 
 
 def _inspect(inspect: argparse.ArgumentParser) -> None:
-    inspect.add_argument("run", type=Named, help="run directory, or s3://bucket/run")
+    inspect.add_argument("run", type=Named, help="run directory or collection, or s3://bucket/run")
     reason = (
         "list the documents and images removed or failed for this reason, or the documents"
         " cut into pieces: cut"
@@ -233,7 +233,7 @@ def _export(export: argparse.ArgumentParser) -> None:
         " document or, packed, sequence by sequence. The text itself is not in a run's dataset, and"
         " so in no export. The same command continues an export that was stopped."
     )
-    export.add_argument("run", type=Named, help="run directory, here or on s3://")
+    export.add_argument("run", type=Named, help="run directory or collection, here or on s3://")
     export.add_argument(
         "--format",
         required=True,
@@ -260,8 +260,8 @@ def _size(size: argparse.ArgumentParser) -> None:
         " assumed",
     )
     measured = (
-        "run directory, here or on s3://, report.json or estimate.json, in place of the plan's"
-        " corpus.path"
+        "run directory or collection, here or on s3://, report.json or estimate.json, in place of"
+        " the plan's corpus.path"
     )
     _options(size, ("corpus", Named, "PATH", measured))
     others = (

@@ -1,7 +1,7 @@
 """`tokenmill inspect`: documents, images, removals and their reasons, duplicates side by side."""
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -22,7 +22,10 @@ from tokenmill.flows.show import as_json, filled, show, table
 from tokenmill.pipelines.contamination.decontaminate import NAME
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import place
-from tokenmill.pipelines.prepare.against import holder, part_number
+from tokenmill.pipelines.core.schema import shard_and_row
+from tokenmill.pipelines.prepare.against import first_ordinal, holder, part_number
+from tokenmill.pipelines.prepare.collection import Collection
+from tokenmill.pipelines.prepare.growth import growth, growth_table
 from tokenmill.pipelines.prepare.inspect import (
     Pair,
     beside,
@@ -34,6 +37,7 @@ from tokenmill.pipelines.prepare.inspect import (
     removals,
 )
 from tokenmill.pipelines.prepare.report.model import Report
+from tokenmill.pipelines.runs.collected import run_names
 from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import RUNNING
 from tokenmill.pipelines.storage.mirror import viewed
@@ -56,6 +60,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _answer(out: Path, args: argparse.Namespace) -> Answer:
+    names = run_names(out)
+    if names is not None:
+        return _of_collection(out, args)
     manifest = prepared_run(out)
     if manifest["status"] == RUNNING:
         raise ConfigError(f"{out}: the run has not finished; run prepare again to continue it")
@@ -67,6 +74,40 @@ def _answer(out: Path, args: argparse.Namespace) -> Answer:
         _known_reason(out, manifest, args.reason)
         return _removals(out, args.reason, args.limit)
     return _documents(out, manifest, args.limit) if args.documents else _reasons(out, manifest)
+
+
+def _of_collection(out: Path, args: argparse.Namespace) -> Answer:
+    """Of all runs that have finished; a document is of the one whose shards have its number."""
+    collection = Collection(out, out)
+    runs = [out / name for name in collection.finished]
+    if not runs:
+        raise ConfigError(f"{out}: no run of the collection has finished; ingest again")
+    if args.doc is not None:
+        shard = shard_and_row(args.doc)[0]
+        return _answer([run for run in runs if first_ordinal(run) <= shard][-1], args)
+    if args.reason is None and not args.documents:
+        found = growth(collection)
+        removed = [(r["run"], why, n) for r in found["runs"] for why, n in r["removed"].items()]
+        return found, (growth_table(found), table("removed", ("run", "reason", ">docs"), removed))
+    data: list[Any] = []
+    blocks: list[Any] = []
+    for run in runs:
+        left = args.limit - len(data)
+        if left <= 0:
+            break
+        if args.documents:
+            rows, shown = _documents(run, prepared_run(run), left)
+        else:
+            rows, shown = (_cut if args.reason == CUT else _left_for(args.reason))(run, left)
+        data += rows
+        blocks += [run.name, *shown] if rows else []
+    if args.reason is not None and not data:
+        raise ConfigError(f"{out}: no document left for the reason {args.reason!r} in any run")
+    return data, blocks
+
+
+def _left_for(reason: str) -> Callable[[Path, int], Answer]:
+    return lambda out, limit: _removals(out, reason, limit)
 
 
 def _reasons(out: Path, manifest: dict[str, Any]) -> Answer:

@@ -13,7 +13,6 @@ import contextlib
 import fcntl
 import json
 import os
-import re
 import shutil
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -28,6 +27,7 @@ from tokenmill.pipelines.prepare.against import check_keys
 from tokenmill.pipelines.prepare.job import run_identity
 from tokenmill.pipelines.prepare.prepare import plan_run
 from tokenmill.pipelines.prepare.recipe import Recipe
+from tokenmill.pipelines.runs.collected import NAME, run_names
 from tokenmill.pipelines.runs.manifest import (
     COMPLETE,
     check_apart,
@@ -40,8 +40,7 @@ from tokenmill.pipelines.storage.atomic import json_text, sweep_partials
 from tokenmill.pipelines.storage.inputs import files_among
 from tokenmill.pipelines.storage.mirror import alone, mirrored, top_names
 
-NAME, VERSION = "collection.json", "1"
-RUN = re.compile(r"\d{4}-\d\d-\d\d-\d{4,}")
+VERSION = "1"
 FREE = ("inputs", "name")  # settings of a recipe that may change from run to run
 ONE = "a collection has one recipe: change it back, or ingest into a new collection"
 
@@ -118,6 +117,11 @@ class Collection:
         """Refuse a recipe that could not, or must not, make the next run."""
         if recipe.run.runner == "array":
             raise ConfigError("run.runner: array is of prepare alone; ingest with another")
+        if is_remote(self.place) and recipe.run.runner != "threads":
+            raise ConfigError(
+                f"{self.place}: workers elsewhere do not see what its runs hold; ingest with"
+                " --runner threads, or into a folder that all workers share"
+            )
         check_apart(recipe.inputs, self.place)
         check_keys(self._standing(recipe))
         refusals = (step.refusal_of_earlier_runs() for step in corpus_steps(recipe.steps))
@@ -186,24 +190,6 @@ class Collection:
         return name
 
 
-def run_names(folder: Path) -> list[str] | None:
-    """Names of the runs of a collection, oldest first; None of a folder that is none.
-
-    Raises:
-        ConfigError: what it says cannot be read.
-    """
-    try:
-        found = json.loads(mirror.read_text(folder / NAME))
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except ValueError as e:
-        raise ConfigError(f"{folder / NAME}: not JSON ({e})") from e
-    names = found.get("runs") if isinstance(found, dict) else None
-    if not isinstance(names, list) or not all(RUN.fullmatch(str(name)) for name in names):
-        raise ConfigError(f"{folder / NAME}: not of a collection of this version")
-    return names
-
-
 @contextlib.contextmanager
 def held_collection(place: Place) -> Iterator[Collection]:
     """Hold a collection for the length of a block: one process at a time.
@@ -229,7 +215,7 @@ def held_collection(place: Place) -> Iterator[Collection]:
 
 
 def _empty(out: Path) -> None:
-    """Delete what a run has made; its manifest last, without which the rest would be a stranger's."""
+    """Delete what a run has made; last its manifest, by which the rest is known as its."""
     for folder in [path for path in out.glob("*") if path.is_dir()]:
         shutil.rmtree(folder)
     manifest = out / "manifest.json"

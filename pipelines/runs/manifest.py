@@ -24,6 +24,7 @@ from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place, check_links, is_remote
 from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.runs.collected import run_names
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import PARTIAL, json_text, sweep_partials
 from tokenmill.pipelines.storage.inputs import OutageError
@@ -428,6 +429,9 @@ def refuse_runs(inputs: Iterable[Input]) -> None:
 def _run_in(folder: Path) -> str | None:
     """What a folder holds that is a run's; None if it is none's."""
     try:
+        names = run_names(folder)
+        if names is not None:
+            return f"a collection of {len(names)} runs, holds tokens, not text; name their inputs"
         identity = (read_manifest(folder) or {}).get("identity")
     except ConfigError:  # a manifest of somebody else's
         return None

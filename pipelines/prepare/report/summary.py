@@ -204,7 +204,10 @@ def _told(job: PrepareJob, finished: Finished) -> dict[str, Any]:
 
 
 def _against(job: PrepareJob, finished: Finished) -> model.Against:
-    runs = [model.EarlierRun(path=str(r.out), docs=r.docs, shards=r.shards) for r in job.against]
+    runs = [
+        model.EarlierRun(path=mirror.address(r.out), docs=r.docs, shards=r.shards)
+        for r in job.against
+    ]
     return model.Against(
         runs=runs,
         duplicates=added([r.facts.get("of_earlier", {}) for r in _of_passes(job, finished)], {}),

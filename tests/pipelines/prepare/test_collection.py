@@ -14,6 +14,7 @@ from tests.apart import apart
 from tests.pipelines.chains import Runs, rows, words
 from tests.pipelines.prepare.ingested import MOMENTS, ingest, killed
 from tests.running import one_by_one, prepare
+from tokenmill.flows.cli import main
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.collection import Collection, held_collection
 from tokenmill.pipelines.prepare.recipe import make_recipe
@@ -184,6 +185,32 @@ def test_what_no_night_could_go_on_with_is_refused_on_the_first(nights):
     (nights.folder / "in" / "a.jsonl").unlink()
     assert "check the inputs" in nights.refusal()
     assert sorted(os.listdir(nights.into)) == [".lock"]
+
+
+def test_a_collection_is_inspected_and_exported_as_a_run_is(nights, capsys):
+    nights.bring("a", "x", "y")
+    nights.ingest()
+    nights.bring("b", "y", "z")
+    found, into = nights.ingest(), str(nights.into)
+
+    def asked(*line):
+        code, told = main(list(line)), capsys.readouterr()
+        return json.loads(told.out) if code == 0 else told.err
+
+    assert asked("inspect", into, "--json")["runs"] == found["runs"]
+    (gone,) = asked("inspect", into, "--json", "--reason", "exact_duplicate")
+    pair = asked("inspect", into, "--json", "--doc", str(gone["doc_id"]))
+    assert (pair["removed"]["id"], pair["kept"]["id"]) == ("in/b-0", "in/a-1")
+    rows = asked("inspect", into, "--json", "--documents", "--limit", "3")
+    assert [row["id"] for row in rows] == kept(nights.into)
+    assert "no document left for the reason 'other'" in asked("inspect", into, "--reason", "other")
+    out = str(nights.folder / "exported")
+    made = asked("export", into, "--json", "--format", "parquet", "--out", out)
+    assert made["splits"]["train"]["rows"] == 3
+    told = asked(
+        "contamination", into, "--out", out, "--benchmark", f"b={nights.folder}/in/a.jsonl"
+    )
+    assert "a collection of 2 runs, holds tokens, not text" in told
 
 
 def test_a_collection_is_sized_as_a_run_is(nights):
