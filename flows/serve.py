@@ -21,6 +21,7 @@ from prefect.types.entrypoint import EntrypointType
 from tokenmill.flows.contamination import contamination_flow
 from tokenmill.flows.measure import measure_flow
 from tokenmill.flows.prefect.flow_run import TAG
+from tokenmill.flows.prefect.outages import watched
 from tokenmill.flows.prepare import prepare_flow
 from tokenmill.flows.probe import probe_storage
 from tokenmill.flows.size import size_cluster
@@ -56,11 +57,12 @@ def serve_flows(
         KeyboardInterrupt: it was told.
     """
     crash_zombies()
-    serve(
-        *deployments(prepare, cron=cron, interval_s=interval_s),
-        limit=limit,
-        print_starting_message=not quiet,
-    )
+    with watched():
+        serve(
+            *deployments(prepare, cron=cron, interval_s=interval_s),
+            limit=limit,
+            print_starting_message=not quiet,
+        )
     raise KeyboardInterrupt  # which Prefect keeps to itself, or lets through, by when it comes
 
 

@@ -2,6 +2,8 @@
 
 import json
 import re
+import time
+import urllib.request
 
 import pytest
 
@@ -52,7 +54,7 @@ def test_a_form_runs_what_it_begins_with_and_nothing_beyond_the_roots(
     deployments = found(prefect_server)
     refused = ran(prefect_server, deployments["size-cluster"], corpus="/etc/passwd")
     assert refused["state"]["type"] == "FAILED"
-    told = f"/etc/passwd: lies outside of {VARIABLE} ({tmp_path})"
+    told = f"size-cluster: corpus: /etc/passwd: lies outside of {VARIABLE} ({tmp_path})"
     assert refused["state"]["message"] == told
     relative = ran(prefect_server, deployments["prepare-corpus"], out="run")
     assert "'run': give the whole path" in relative["state"]["message"]
@@ -69,3 +71,35 @@ def test_a_form_runs_what_it_begins_with_and_nothing_beyond_the_roots(
     assert not re.search(r'File ".*/flows/', log), (
         log
     )  # Prefect's own tracebacks at its end are its
+
+
+def test_an_artifact_links_to_a_page_that_a_browser_can_open(served, prefect_server, tmp_path):
+    deployment = found(prefect_server)["size-cluster"]
+    out = tmp_path / "sheet"
+    done = ran(prefect_server, deployment, plan="gpt2-124m-8-h100", out=str(out))
+    assert done["state"]["type"] == "COMPLETED", done["state"]
+    made = json.loads(prefect_server.get("/artifacts/storage-requirements/latest"))
+    (link,) = re.findall(r"\((http://127\.0\.0\.1:\d+/\S+)\)", made["description"])
+    with urllib.request.urlopen(link, timeout=60) as page:
+        assert page.read() == (out / "requirements.html").read_bytes()
+
+
+def test_a_server_that_goes_and_comes_back_is_two_lines(served, prefect_server, tmp_path):
+    def told(line):
+        return lambda: line in (tmp_path / "log").read_text()
+
+    def served_again():
+        return (tmp_path / "log").read_text().count('"deployments": [') > 1
+
+    ran(prefect_server, found(prefect_server)["size-cluster"])  # it serves
+    prefect_server.kill()
+    served.wait_until(told("is gone; runs at work go on"), within_s=WITHIN_S)
+    time.sleep(35)  # Prefect's own loops give up by then
+    prefect_server.start()
+    served.wait_until(told("is back"), within_s=WITHIN_S)
+    eventually("deployments", served_again, within_s=WITHIN_S)
+    eventually("deployments", lambda: found(prefect_server), within_s=WITHIN_S)
+    done = ran(prefect_server, found(prefect_server)["size-cluster"])
+    assert done["state"]["type"] == "COMPLETED", done["state"]
+    assert done["name"] == "size by defaults"
+    assert "Traceback" not in (tmp_path / "log").read_text()
