@@ -22,11 +22,11 @@ test: $(INSTALLED) ## every test but the long ones, and those of peers that need
 test-all: $(INSTALLED) ## the long ones too, and 200 examples of each law, where `test` takes 12
 	TOKENMILL_TESTS=all $(TESTS) -m "$(OURS)"
 
-# One at a time: each test has its own workers, servers and kills. What fails is tried once more,
-# with its output: on a machine that others use too, time limits of real stores and servers pass.
+# Two at a time, for they wait more than they compute; each process starts servers of its own. What
+# fails is tried once more, alone: on a machine that others use too, time limits pass.
 test-cluster: $(INSTALLED) ## runs on real Dask, SLURM, Prefect, S3 and Azure servers of this machine, killed and continued
 	@sh tests/cluster/install.sh
-	$(BIN)/pytest -m cluster -q tests/cluster || \
+	$(BIN)/pytest -m cluster -q -n 2 --dist worksteal tests/cluster || \
 		$(BIN)/pytest -m cluster -q tests/cluster --last-failed --last-failed-no-failures none
 
 lint: $(INSTALLED) ## style, types, layers

@@ -91,7 +91,7 @@ def timed(work) -> float:
 
 def ours(step: RepeatedParagraphs, texts: list[str]) -> dict[str, float]:
     """CPU seconds of each phase."""
-    recipe = {"inputs": [{"path": "a"}], "steps": [step], "tokenizer": {"path": "t"}}
+    recipe = {"inputs": [{"path": "a"}], "steps": [step], "tokenizer": {"path": "o/t"}}
     ids = pa.array(doc_ids(0, 0, len(texts)), pa.uint64())
     whole = document_batch(texts)
     whole = whole.set_column(0, whole.schema.field(0), ids)

@@ -14,9 +14,11 @@ from tests.cluster.campaign import files
 from tests.cluster.conftest import ran_undisturbed
 from tests.cluster.processes import environment, eventually
 from tests.e2e.corpus import write_corpus
+from tests.strategies import THOROUGH
 
 WITHIN_S = 600
-KILLS, AT_ONCE, WORKS = 50, 2, 500
+SHARD_BYTES, WORKS, KILLS = ("2kB", 500, 50) if THOROUGH else ("24kB", 50, 6)
+AT_ONCE = 2
 MOST_DELAY_S = 2.0  # of a kill, behind the receipt that it waits for: a start takes as long
 
 
@@ -70,7 +72,7 @@ def test_arrays_make_the_bytes_of_threads(undisturbed, slurm, tmp_path):
 def many(tmp_path_factory, one_prefect_server):
     """A run of many works that nothing happened to."""
     folder = tmp_path_factory.mktemp("many")
-    recipe = write_corpus(folder, shard_bytes="2kB")
+    recipe = write_corpus(folder, shard_bytes=SHARD_BYTES)
     return ran_undisturbed(recipe, folder / "run", one_prefect_server.client_env)
 
 

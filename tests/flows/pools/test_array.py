@@ -307,7 +307,7 @@ def test_what_no_task_can_escape_ends_the_run(queue, one_task, tmp_path, capsys)
 
 
 def order(out, **slurm):
-    given = {"inputs": ["a"], "tokenizer": {"path": "t"}, "run": {"slurm": slurm}}
+    given = {"inputs": ["a"], "tokenizer": {"path": "o/t"}, "run": {"slurm": slurm}}
     recipe = array.Recipe.model_validate(given)
     return array.Order(
         recipe=recipe, plan=array.Plan(shards=()), out=str(out), name="r", logs=out / "logs"

@@ -42,14 +42,14 @@ def test_settings_are_checked(settings, complaint):
 )
 def test_an_unknown_key_is_told_with_those_there_are(settings, told):
     step = {"decontaminate": {"benchmarks": [BENCHMARK], **settings}}
-    recipe = {"inputs": [{"path": "x"}], "tokenizer": {"path": "t"}, "steps": [step]}
+    recipe = {"inputs": [{"path": "x"}], "tokenizer": {"path": "o/t"}, "steps": [step]}
     with pytest.raises(ConfigError, match=told):
         make_recipe(recipe, where="recipe.yaml")
 
 
 def test_the_old_word_names_the_new_one():
     step = {"decontaminate": {"benchmarks": [BENCHMARK], "action": "remove"}}
-    recipe = {"inputs": [{"path": "x"}], "tokenizer": {"path": "t"}, "steps": [step]}
+    recipe = {"inputs": [{"path": "x"}], "tokenizer": {"path": "o/t"}, "steps": [step]}
     with pytest.raises(ConfigError) as e:
         make_recipe(recipe, where="recipe.yaml")
     assert str(e.value).startswith(

@@ -123,6 +123,6 @@ def test_samples_that_look_like_one_before_leave(tmp_path, tokenizer_path, befor
 
 def test_the_library_that_is_not_there_is_named(monkeypatch):
     monkeypatch.setattr(near_images, "find_spec", lambda name: None)
-    recipe = {"inputs": [{"path": "a"}], "tokenizer": {"path": "t"}, "steps": ["near_images"]}
+    recipe = {"inputs": [{"path": "a"}], "tokenizer": {"path": "o/t"}, "steps": ["near_images"]}
     with pytest.raises(ConfigError, match="needs the ImageHash library; pip install 'tokenmill"):
         make_recipe({**recipe, "images": {}}, where="test")

@@ -281,7 +281,7 @@ def test_nothing_but_receipts_stays_of_what_was_counted(tmp_path, tokenizer_path
 
 def test_steps_that_take_something_out_end_their_pass():
     steps = ["same_url", "exact", "repeated_images", "repeated_paragraphs", "same_images", "near"]
-    recipe = {"inputs": [{"path": "a"}], "images": {}, "tokenizer": {"path": "t"}, "steps": steps}
+    recipe = {"inputs": [{"path": "a"}], "images": {}, "tokenizer": {"path": "o/t"}, "steps": steps}
     made = [
         tuple([s.name for s in group] for group in (p.before, p.after))
         for p in passes(make_recipe(recipe, where="test").steps)
@@ -296,7 +296,7 @@ def test_steps_that_take_something_out_end_their_pass():
 
 @pytest.mark.parametrize("step", ["repeated_images", "same_images"])
 def test_steps_about_images_need_a_recipe_with_images(step):
-    recipe = {"inputs": [{"path": "a"}], "tokenizer": {"path": "t"}, "steps": [step]}
+    recipe = {"inputs": [{"path": "a"}], "tokenizer": {"path": "o/t"}, "steps": [step]}
     with pytest.raises(ConfigError) as e:
         make_recipe(recipe, where="r.yaml")
     assert str(e.value).startswith(
@@ -347,7 +347,7 @@ def test_captions_are_deduplicated_as_text_is(tmp_path, tokenizer_path):
 
 
 def test_what_a_prediction_cannot_tell_is_refused():
-    recipe = {"inputs": [{"path": "a"}], "tokenizer": {"path": "t"}}
+    recipe = {"inputs": [{"path": "a"}], "tokenizer": {"path": "o/t"}}
     with pytest.raises(ConfigError, match="step 'same_url' stands behind a corpus-wide step and"):
         check_one_pass(make_recipe({**recipe, "steps": ["exact", "c4", "same_url"]}, where="test"))
     for steps in (["exact", "repeated_paragraphs"], ["repeated_paragraphs", "same_url"]):

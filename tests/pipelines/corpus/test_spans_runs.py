@@ -187,7 +187,7 @@ def test_too_little_memory_is_told_with_the_way_out(tmp_path, tokenizer_path):
 
 
 def test_settings_that_contradict_are_refused():
-    recipe = {"inputs": [{"path": "a"}], "tokenizer": {"path": "t"}}
+    recipe = {"inputs": [{"path": "a"}], "tokenizer": {"path": "o/t"}}
     step = {"repeated_spans": {"keep": "none", "action": "both"}}
     with pytest.raises(ConfigError, match="action 'both' asks what stood before, and keeps that"):
         make_recipe({**recipe, "steps": [step]}, where="test")

@@ -25,6 +25,7 @@ from tokenmill.pipelines.runs.packs import (
 )
 from tokenmill.pipelines.runs.receipt import Receipt, receipt_path, save_receipt
 from tokenmill.pipelines.runs.work import Finished, Job, Work
+from tokenmill.pipelines.storage.lock import PROBE
 
 N, GROUP = 40, 7
 MOMENTS = [("written", 2), ("placed", 2), ("removing", 3), ("removed", 2), ("sweeping", 1)]
@@ -52,11 +53,14 @@ def out(undisturbed, tmp_path):
 
 
 def contents(out):
-    """Bytes of all files; of receipts, which hold seconds, the names alone."""
+    """Bytes of all files; of receipts, which hold seconds, the names alone.
+
+    A probe of the store is left where the kill came before it was deleted.
+    """
     return {
         (name := path.relative_to(out).as_posix()): "receipts/" in name or path.read_bytes()
         for path in out.rglob("*")
-        if path.is_file()
+        if path.is_file() and not path.name.startswith(PROBE)
     }
 
 

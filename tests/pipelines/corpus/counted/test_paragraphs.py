@@ -12,7 +12,7 @@ from tokenmill.pipelines.prepare.recipe import make_recipe
 
 def recipe_of(settings):
     step = {"repeated_paragraphs": settings}
-    recipe = {"inputs": [{"path": "a"}], "tokenizer": {"path": "t"}, "steps": [step]}
+    recipe = {"inputs": [{"path": "a"}], "tokenizer": {"path": "o/t"}, "steps": [step]}
     return make_recipe(recipe, where="r.yaml")
 
 
