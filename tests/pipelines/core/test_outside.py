@@ -196,7 +196,7 @@ def here(tree, monkeypatch):
     """Work in the root, at home outside of it."""
     monkeypatch.setenv(VARIABLE, str(tree))
     monkeypatch.setenv("HOME", str(tree.parent / "outside"))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.chdir(tree)
     outside = tree.parent / "outside"
     watch = Watch(tree.parent, outside, outside / "dataset")
