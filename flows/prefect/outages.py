@@ -19,11 +19,11 @@ from tokenmill.flows.prefect.run_here import address, trouble
 
 POLL_S = 2.0
 MISSED = 2  # answers in a row: Prefect's loops give up after three, 10 s apart
-NOISY = ("prefect.FlowRunCancellingObserver", "asyncio")
+NOISY = ("prefect.FlowRunCancellingObserver", "prefect.FlowRunSuspendingObserver", "asyncio")
 
 
 def _not_of_an_outage(record: logging.LogRecord) -> bool:
-    return "CancellingObserver" not in f"{record.name} {record.msg}"
+    return "Observer" not in f"{record.name} {record.msg}"
 
 
 @contextmanager
