@@ -3,11 +3,23 @@
 import os
 
 import pyarrow as pa
+import pytest
 from hypothesis import strategies as st
 
 from tokenmill.pipelines.core.schema import DOCUMENT, doc_ids
 
 THOROUGH = os.environ.get("TOKENMILL_TESTS") == "all"  # `make test-all`: more of everything
+
+
+def few(values, every):
+    """Parameters of which one of so many, the first among them, is tried but in `make test-all`."""
+    return [
+        value
+        if i % every == 0
+        else pytest.param(*(value if isinstance(value, tuple) else [value]), marks=pytest.mark.long)
+        for i, value in enumerate(values)
+    ]
+
 
 WORDS = ["the", "a", "cat", "dog", "naïve", "東京", "🙂", "x" * 40, "İstanbul", "ΣΊΣΥΦΟΣ", "it's"]
 words = st.sampled_from(WORDS)

@@ -10,6 +10,7 @@ from tests.apart import apart
 from tests.e2e import killed
 from tests.e2e.corpus import prose, write_corpus
 from tests.receipts import receipts
+from tests.strategies import few
 
 
 def run(recipe, out, moment="never", number=1):
@@ -56,7 +57,7 @@ MOMENTS = [
 ]
 
 
-@pytest.mark.parametrize(("moment", "number"), MOMENTS, ids=[m for m, _ in MOMENTS])
+@pytest.mark.parametrize(("moment", "number"), few(MOMENTS, 3), ids=[m for m, _ in MOMENTS])
 def test_killed_and_continued_is_byte_identical(recipe, undisturbed, tmp_path, moment, number):
     out = tmp_path / "run"
     first = run(recipe, out, moment, number)

@@ -14,6 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.pipelines.read.corpus import as_jsonl, in_parts, read_all, read_plan
+from tests.strategies import few
 from tokenmill.pipelines.read.batch import FILE_CAUSES
 from tokenmill.pipelines.read.jsonl import LostLine, read_lines
 from tokenmill.pipelines.read.options import Limits
@@ -316,7 +317,7 @@ def test_a_line_of_200_mb_is_never_held_whole(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress], ids=["gzip", "zstd"])
+@pytest.mark.parametrize("pack", few([gzip.compress, zstandard.compress], 2), ids=["gzip", "zstd"])
 def test_a_bomb_is_harmless(tmp_path, pack):
     name = "bomb.jsonl.gz" if pack is gzip.compress else "bomb.jsonl.zst"
     (tmp_path / name).write_bytes(pack(GOOD + bytes(1 << 29)) + pack(b"\n" + GOOD))

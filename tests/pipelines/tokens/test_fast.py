@@ -31,7 +31,7 @@ REAL = (
     "r50k_base.tiktoken",
     "vocab.bpe",
 )
-LARGE = ("cl100k_base.tiktoken", "o200k_base.tiktoken")  # what opening them takes
+LARGE = REAL[1:6]  # what opening them takes
 FAST = REAL[:4]  # the others may be fast or not
 
 

@@ -10,7 +10,7 @@ from huggingface_hub import constants
 from hypothesis import given
 
 from tests.pipelines.conftest import END
-from tests.strategies import text_columns
+from tests.strategies import few, text_columns
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.tokens import tokenize
 from tokenmill.pipelines.tokens.options import Tokenizer
@@ -147,12 +147,15 @@ def test_a_hub_id_offline_says_so(monkeypatch):
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "gpt2.json",
-        "allenai_dolma2.json",
-        "allenai_gpt-neox-olmo-dolma-v1_5.json",
-        "deepseek_tokenizer.json",
-    ],
+    few(
+        [
+            "gpt2.json",
+            "allenai_dolma2.json",
+            "allenai_gpt-neox-olmo-dolma-v1_5.json",
+            "deepseek_tokenizer.json",
+        ],
+        4,
+    ),
 )
 def test_real_tokenizers(shared_data, name):
     path = shared_data / "tokenizers" / name
