@@ -47,14 +47,17 @@ buy) and `flows/` (commands, Prefect, pools of workers). Where to look for
       the order of all phases              prepare/phases.py
       the way of a shard through a pass    prepare/shard.py (`run_pass`)
       what a rerun does not do again       runs/drive.py (`_run`) hands out works without a receipt
-                                           that holds, runs/packs.py (`find_receipts`) looks them
-                                           up; prepare/prepare.py (`finished_report`), a whole run
+                                           that holds (`valid_receipt` in runs/receipt.py),
+                                           runs/packs.py (`find_receipts`) looks them up;
+                                           prepare/prepare.py (`finished_report`), a whole run
       how far it is, seen from outside     runs/standing.py (`look`)
       that nothing is lost                 core/ledger.py has the rules; runs/work.py (`do`) holds
                                            each work to them, prepare/report/summary.py
                                            (`ledger`) adds up shards and run
       what bounds the memory of a step     corpus/rows.py (`Corpus.memory_left`, a work's share of
                                            `run.memory_budget`), corpus/shuffle.py (`parts`)
+      what TOKENMILL_ROOTS lets through    core/places.py (`within_roots`, `file_or_model`), of what
+                                           is named; sizing/roots.py (`held`), of what is opened
       a write that must not overwrite      storage/s3.py (`ObjectStore.put`), for storage/lock.py
       report.html                          prepare/report/sections.py (`write_report`), with what
                                            each step's `told` returns; the page,
@@ -70,8 +73,10 @@ buy) and `flows/` (commands, Prefect, pools of workers). Where to look for
     where to add
       a filter                             a module in filters/ (models/ if it asks a model, images/
                                            if it looks at images), and a line in
-                                           filters/stages.py; a golden file; `make pages`
-      a step that needs all documents      a `CorpusStep` in corpus/, and a line in prepare/steps.py
+                                           filters/stages.py; a file in tests/golden/; `make pages`
+      a step that needs all documents      a `CorpusStep` (corpus/step.py), most by way of
+                                           `KeyedStep` (corpus/spill.py) and `VerdictStep`
+                                           (corpus/verdicts.py), and a line in prepare/steps.py
                                            (`OWN_STEPS`); `make pages`
       a format                             a `Reader` in read/, registered in read/readers.py;
                                            `make pages`
