@@ -16,7 +16,7 @@ WITHIN_S = 240
 INTERVAL_S = 15
 PREFECT = [sys.executable, "-m", "prefect", "--no-prompt"]
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: sh tests/cluster/install.sh")
 
 
 def prefect(server, *words):
