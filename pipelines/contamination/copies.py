@@ -47,7 +47,8 @@ Share = Annotated[float, Field(gt=0, le=1)]
 class Copies(Config):
     """From which containment on a stretch of a document is a copy (`dedup.overlap.containment`).
 
-    threshold, short_threshold: of texts of some 20 words and more, and of shorter ones.
+    threshold: of texts of some 20 words and more.
+    short_threshold: of shorter texts.
     """
 
     threshold: Share = THRESHOLD

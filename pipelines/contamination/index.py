@@ -142,12 +142,12 @@ def prepare_texts(
 class Folds(Config):
     """Which disguises to see through; `dedup.text.fold` says how.
 
-    entities: HTML character references, as "&quot;".
+    entities: HTML character references, as `&quot;`.
     line_breaks: words that are hyphenated at the end of a line.
     compat: full width, mathematical letters, ligatures and the like.
     invisible: soft hyphens, zero width and other characters that nobody sees.
     signs: what looks like punctuation and is none to Unicode, as the minus sign.
-    marks: diacritics.
+    marks: accents and other diacritics.
     confusables: letters of other alphabets that look like Latin ones, among these.
     """
 
