@@ -8,9 +8,10 @@ import urllib.request
 import pytest
 
 from tests.cluster import runs
+from tests.cluster.browser import CHROMIUM, WHY_NOT, tab_of
 from tests.cluster.processes import eventually, running
-from tests.cluster.test_prefect import rows
-from tests.e2e.corpus import write_corpus
+from tests.cluster.test_prefect import flow_runs, rows
+from tests.e2e.corpus import prose, write_corpus
 from tokenmill.pipelines.core.places import VARIABLE
 
 WITHIN_S = 180
@@ -71,6 +72,45 @@ def test_a_form_runs_what_it_begins_with_and_nothing_beyond_the_roots(
     assert not re.search(r'File ".*/flows/', log), (
         log
     )  # Prefect's own tracebacks at its end are its
+
+
+FIELD = (  # of the run form, with its label, its description and what is typed into
+    "[...document.querySelectorAll('label span')].find(s => s.innerText === '{name}')"
+    "?.closest('label').parentElement.parentElement"
+)
+SUBMIT = "document.querySelector('button[type=submit]')"
+MISSING = """document.body.innerText.includes("'out' is a required property")"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason=WHY_NOT)
+def test_a_check_is_begun_by_typing_into_its_form(served, prefect_server, tmp_path):
+    items, out = tmp_path / "items.jsonl", tmp_path / "check"
+    items.write_text("".join(json.dumps({"question": text}) + "\n" for text in prose()[:3]))
+    deployment = found(prefect_server)["check-contamination"]
+    page = f"{prefect_server.ui}/deployments/deployment/{deployment}/run"
+    with tab_of(page, tmp_path / "browser.log") as tab:
+        typed = {"corpus": tmp_path / "docs.jsonl", "benchmarks": f"quiz={items}:question"}
+        for name, value in typed.items():
+            field = FIELD.format(name=name)
+            tab.click(f"{field}?.querySelector('fieldset button')")  # Add item
+            tab.type(f"{field}?.querySelector('textarea')", str(value))
+        tab.click(SUBMIT)
+        tab.wait_for(f"{MISSING} === true")
+        tab.type(f"{FIELD.format(name='out')}?.querySelector('textarea')", str(out))
+        tab.wait_for(f"{MISSING} === false")  # what is typed counts a second later
+        tab.click(SUBMIT)
+
+        def ended():
+            made = flow_runs(prefect_server, "check-contamination")
+            of_form = [run for run in made if run["deployment_id"] == deployment]
+            return [run for run in of_form if run["state"]["type"] in ENDED]
+
+        (done,) = eventually("its run", ended, within_s=WITHIN_S, pause_s=0.5)
+    assert done["state"]["type"] == "COMPLETED", done["state"]
+    assert done["name"] == f"check {out}"
+    (benchmark,) = json.loads((out / "contamination.json").read_text())["benchmarks"]
+    assert (benchmark["name"], benchmark["dirty"]) == ("quiz", 3)
+    assert "quiz" in (out / "contamination.html").read_text()
 
 
 def test_an_artifact_links_to_a_page_that_a_browser_can_open(served, prefect_server, tmp_path):
