@@ -127,6 +127,20 @@ def _prepare(prepare: argparse.ArgumentParser) -> None:
     _flags(prepare, ("dry-run", "show inputs, shards, steps and disk; write nothing"))
 
 
+def _ingest(ingest: argparse.ArgumentParser) -> None:
+    ingest.description = (
+        "Take those files of a recipe's inputs that no run of the collection has taken, and prepare"
+        " them as its next run, against all before. A run that was stopped is continued first."
+        " Where nothing is new, nothing is done, and the exit code is 0."
+    )
+    _recipe(ingest)
+    text = "collection: a folder or s3://bucket/prefix of runs, of this recipe alone"
+    ingest.add_argument("--into", type=Named, required=True, metavar="COLLECTION", help=text)
+    _set(ingest, ", as output.seq_len=2048")
+    _runner(ingest)
+    _flags(ingest, ("again", "take files that changed since they were taken once more"))
+
+
 def _status(status: argparse.ArgumentParser) -> None:
     status.description = (
         "Tell how far a run is: from what lies in its directory, so that it may be asked from any"
@@ -192,7 +206,7 @@ def _contamination(contamination: argparse.ArgumentParser) -> None:
 
 
 def _inspect(inspect: argparse.ArgumentParser) -> None:
-    inspect.add_argument("run", type=Named, help="run directory, or s3://bucket/run")
+    inspect.add_argument("run", type=Named, help="run directory or collection, or s3://bucket/run")
     reason = (
         "list the documents and images removed or failed for this reason, or the documents"
         " cut into pieces: cut"
@@ -219,7 +233,7 @@ def _export(export: argparse.ArgumentParser) -> None:
         " document or, packed, sequence by sequence. The text itself is not in a run's dataset, and"
         " so in no export. The same command continues an export that was stopped."
     )
-    export.add_argument("run", type=Named, help="run directory, here or on s3://")
+    export.add_argument("run", type=Named, help="run directory or collection, here or on s3://")
     export.add_argument(
         "--format",
         required=True,
@@ -246,8 +260,8 @@ def _size(size: argparse.ArgumentParser) -> None:
         " assumed",
     )
     measured = (
-        "run directory, here or on s3://, report.json or estimate.json, in place of the plan's"
-        " corpus.path"
+        "run directory or collection, here or on s3://, report.json or estimate.json, in place of"
+        " the plan's corpus.path"
     )
     _options(size, ("corpus", Named, "PATH", measured))
     others = (
@@ -328,9 +342,16 @@ def _serve(serve: argparse.ArgumentParser) -> None:
         "recipe",
         type=FileOrName,
         nargs="?",
-        help="what prepare-corpus runs, unless its form says otherwise",
+        help="what prepare-corpus or ingest-collection runs, unless its form says otherwise",
     )
-    _options(serve, ("out", Named, None, "run directory of the recipe"))
+    where = serve.add_mutually_exclusive_group()
+    where.add_argument("--out", type=Named, help="run directory of the recipe")
+    where.add_argument(
+        "--into",
+        type=Named,
+        metavar="COLLECTION",
+        help="collection that ingest-collection takes what is new into",
+    )
     when = serve.add_mutually_exclusive_group()
     when.add_argument("--cron", metavar="CRON", help="run the recipe then, as '0 3 * * *'")
     when.add_argument(
@@ -410,6 +431,7 @@ def _steps(steps: argparse.ArgumentParser) -> None:
 COMMANDS = {
     "demo": ("the whole job on real text found on this machine", _demo),
     "prepare": ("ingest, filter, deduplicate, tokenize to Arrow", _prepare),
+    "ingest": ("what is new of a recipe's inputs, as the next run of a collection", _ingest),
     "status": ("how far a run is, and what failed, from any machine", _status),
     "measure": ("predict a run of a recipe before it is made", _measure),
     "contamination": (

@@ -4,7 +4,8 @@ A command does this before it starts one, and hands it to the flow by `flows.pre
 flow that a deployment runs does it itself.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from tokenmill.pipelines.contamination.check import Check
     from tokenmill.pipelines.contamination.copies import Copies
     from tokenmill.pipelines.measure.job import Measuring
+    from tokenmill.pipelines.prepare.collection import Collection
 
 T = TypeVar("T", Recipe, "Check", "Measuring")
 Run = TypeVar("Run", Recipe, "Check")  # says itself who does the work
@@ -80,6 +82,43 @@ def ask_run(recipe: Recipe, out: str) -> Asked[Recipe, Place]:
     from tokenmill.pipelines.prepare import prepare as preparing
 
     return _asked(recipe, place(out), preparing.plan_run(recipe), preparing)
+
+
+class Ingesting:
+    """A collection that is held, and the next run of it, planned; None where nothing is new."""
+
+    def __init__(self, collection: "Collection", recipe: Recipe, *, again: bool) -> None:
+        self.collection, self._recipe, self._again = collection, recipe, again
+        self.out = collection.place
+        self.advance()
+
+    def advance(self) -> None:
+        """Plan the next run."""
+        from tokenmill.pipelines.prepare import prepare as preparing
+
+        found = self.collection.next_run(self._recipe, again=self._again)
+        self.name, self.asked = "", None
+        if found is not None:
+            self.name = found.name
+            self.asked = _asked(found.recipe, found.out, found.plan, preparing)
+
+    def has_ended(self) -> bool:
+        """Whether the run that was planned has finished whole."""
+        self.collection.look_again(self.name)
+        return self.name in self.collection.finished
+
+
+@contextmanager
+def ingesting(recipe: Recipe, into: str, *, again: bool) -> Iterator[Ingesting]:
+    """Hold a collection, and plan the next run of a recipe into it.
+
+    Raises:
+        ConfigError: see `pipelines.prepare.collection`; or the roots do not allow `into`.
+    """
+    from tokenmill.pipelines.prepare.collection import held_collection
+
+    with held_collection(place(into)) as collection:
+        yield Ingesting(collection, recipe, again=again)
 
 
 def ask_check(check: "Check", out: str) -> "Asked[Check, Path]":
@@ -148,6 +187,7 @@ def check_of(
     """
     from tokenmill.pipelines.contamination.check import Check
     from tokenmill.pipelines.contamination.items.spec import FORM, parse_benchmark, read_known
+    from tokenmill.pipelines.runs.manifest import text_of
 
     if not specs:
         known = ", ".join(benchmark.name for benchmark in read_known())
@@ -161,7 +201,7 @@ def check_of(
         if names.count(name) > 1:
             raise ConfigError(f"--benchmark {name!r} stands twice; give each its own name")
     settings = {
-        "inputs": [{"path": path, "text": text_column} for path in corpus],
+        "inputs": [{"path": text_of(path), "text": text_column} for path in corpus],
         "matching": {**matching, "benchmarks": benchmarks},
         "copies": copies,
         "run": run,

@@ -66,6 +66,8 @@ def prepare_flow(
 def in_short(report: Report) -> str:
     """What a run made, in one sentence."""
     total = report.total
+    if report.dataset is None or total.tokens is None:
+        return f"{total.docs:,} documents as text"
     return f"{total.docs:,} documents, {total.tokens:,} tokens in {report.dataset.path}"
 
 

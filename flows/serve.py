@@ -19,6 +19,7 @@ from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY
 from prefect.types.entrypoint import EntrypointType
 
 from tokenmill.flows.contamination import contamination_flow
+from tokenmill.flows.ingest import ingest_flow
 from tokenmill.flows.measure import measure_flow
 from tokenmill.flows.prefect.flow_run import TAG
 from tokenmill.flows.prefect.outages import watched
@@ -28,6 +29,7 @@ from tokenmill.flows.size import size_cluster
 
 FLOWS: tuple[Flow[Any, Any], ...] = (
     prepare_flow,
+    ingest_flow,
     measure_flow,
     contamination_flow,
     size_cluster,
@@ -50,7 +52,8 @@ def serve_flows(
 ) -> NoReturn:
     """Serve all flows until this process is told to end; schedules pause then.
 
-    prepare: parameters of prepare-corpus, where its form begins; those of a schedule.
+    prepare: parameters of prepare-corpus, where its form begins; those of a schedule. Of
+        ingest-collection, where they name what is ingested `into`.
     cron, interval_s: when it runs by itself.  limit: runs at a time.
 
     Raises:
@@ -69,13 +72,16 @@ def serve_flows(
 def deployments(
     prepare: dict[str, Any] | None, *, cron: str | None, interval_s: float | None
 ) -> list[RunnerDeployment]:
-    """A deployment for each flow; that of prepare-corpus may have a schedule."""
+    """A deployment for each flow; that of prepare-corpus, or of ingest-collection, may have a
+    schedule.
+    """
     way = EntrypointType.MODULE_PATH
     of = partial(
         RunnerDeployment.from_flow, name=NAME, tags=[TAG], paused=False, entrypoint_type=way
     )
     own = partial(of, parameters=prepare, cron=cron, interval=interval_s) if prepare else of
-    return [own(flow) if flow is prepare_flow else of(flow) for flow in FLOWS]
+    scheduled = ingest_flow if "into" in (prepare or ()) else prepare_flow
+    return [own(flow) if flow is scheduled else of(flow) for flow in FLOWS]
 
 
 def crash_zombies() -> None:

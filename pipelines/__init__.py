@@ -31,10 +31,10 @@ buy) and `flows/` (commands, Prefect, pools of workers). Where to look for
       the verdict of a filter              the filter's module; one that asks a model, of its
                                            language or quality, in filters/models/
       where a duplicate is decided         equal: corpus/equal.py (`find_equal`). Nearly the same:
-                                           dedup/same/verify.py (`verified_edges`); corpus/near.py
-                                           (`find_edges`) gives it the candidates
+                                           dedup/same/sets.py (`shared`); corpus/edges.py
+                                           (`Comparing`) gives it the candidates
       which of a cluster stays             equal: `_kept` in corpus/equal.py. Nearly the same:
-                                           `Forest.trees` in dedup/same/cluster.py, called by
+                                           `decide` in corpus/stars.py; of components
                                            `join_forests` in corpus/near.py
       where a removed row is written       core/step.py (`removed_rows`) makes it,
                                            prepare/shard.py (`Tally.note`) writes it;

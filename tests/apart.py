@@ -20,6 +20,7 @@ _forking.set_forkserver_preload(
     [
         "tests.e2e.killed",
         "tests.e2e.killed_contamination",
+        "tests.pipelines.prepare.ingested",
         "tests.pipelines.read.peaks",
         "tests.pipelines.runs.killed",
         "numba.core.registry",

@@ -8,8 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U16, U32, inlined, kernel
+from tokenmill.dedup.kernels.scripts import begins_word, is_part, script_word
 from tokenmill.dedup.kernels.u64 import ONE, THREE, TWO, ZERO
-from tokenmill.dedup.kernels.utf8 import BLANK, decode, place
+from tokenmill.dedup.kernels.utf8 import BLANK, Place, decode, place
+from tokenmill.dedup.text.unicode_words import WordKinds
 
 # Kinds of byte; of ASCII that is kept, its lower case.
 NON_ASCII = np.uint8(0x80)
@@ -50,12 +52,32 @@ def is_letter(kind: np.uint8) -> bool:
     return bool(FIRST_LETTER <= kind <= LAST_LETTER)
 
 
+@inlined
+def encode(cp: np.uint32, letters: U8, k: Place) -> Place:
+    """Write a character as `split` has it; where the next one goes."""
+    if cp < 128:
+        letters[k] = cp
+        return k + ONE
+    letters[k] = np.uint32(0x80) | (cp >> np.uint32(16))
+    letters[k + ONE] = (cp >> np.uint32(8)) & np.uint32(0xFF)
+    letters[k + TWO] = cp & np.uint32(0xFF)
+    return k + THREE
+
+
 @kernel
 def split(
-    data: U8, offsets: I64, chars: Chars, letters: U8, ends: I64, stops: I64, doc_words: I64
+    data: U8,
+    offsets: I64,
+    chars: Chars,
+    words: WordKinds,
+    letters: U8,
+    ends: I64,
+    stops: I64,
+    doc_words: I64,
 ) -> None:
     """Gather the letters of each document's gram words.
 
+    words: which characters are words by themselves, as `script_word` has them.
     letters: the words' letters in lower case, one word after the other, ASCII as itself, of
         any other character three bytes, the first from 0x80 on; 3 for 2 bytes of text.
     ends: where in `letters` each word ends; (n_bytes + n_docs) // 2 words at most, and one more.
@@ -89,17 +111,26 @@ def split(
             if i >= stop:
                 break
             cp, size = decode(data, i, stop, BLANK)
+            word = words.kinds[place(words.pages, cp)]
+            if begins_word(word):
+                ends[n] = k
+                stops[n] = i
+                n += np.uint64(k > begun)
+                last, after = script_word(data, i, size, stop, word, words)
+                while i < last:
+                    cp, size = decode(data, i, stop, BLANK)
+                    if is_part(words.kinds[place(words.pages, cp)]):
+                        k = encode(cp, letters, k)
+                    i += size
+                ends[n] = k
+                stops[n] = after
+                n += ONE
+                begun = k
+                i = after
+                continue
             at = place(chars.pages, cp)
             if chars.kinds[at] < NON_ASCII:
-                lower = np.uint32(cp + chars.lower_delta[at])
-                if lower < 128:
-                    letters[k] = lower
-                    k += ONE
-                else:
-                    letters[k] = np.uint32(0x80) | (lower >> np.uint32(16))
-                    letters[k + ONE] = (lower >> np.uint32(8)) & np.uint32(0xFF)
-                    letters[k + TWO] = lower & np.uint32(0xFF)
-                    k += THREE
+                k = encode(np.uint32(cp + chars.lower_delta[at]), letters, k)
             elif chars.kinds[at] == SPACE:
                 ends[n] = k
                 stops[n] = i
@@ -158,7 +189,25 @@ def locate(
 
 
 @kernel
-def letterless_runs(data: U8, starts: I64, ends: I64, chars: Chars, runs: I64) -> None:
+def count_script_words(data: U8, offsets: I64, words: WordKinds, counts: I64) -> None:
+    """counts: (n_docs,), out: words of each document that are characters by themselves."""
+    for d in range(counts.shape[0]):
+        i, stop = offsets[d], offsets[d + 1]
+        counts[d] = 0
+        while i < stop:
+            cp, size = decode(data, i, stop, BLANK)
+            word = words.kinds[place(words.pages, cp)]
+            if begins_word(word):
+                counts[d] += 1
+                _, i = script_word(data, i, size, stop, word, words)
+            else:
+                i += size
+
+
+@kernel
+def letterless_runs(
+    data: U8, starts: I64, ends: I64, chars: Chars, words: WordKinds, runs: I64
+) -> None:
     """Tell how many gram words without a letter stand in a row in `data[starts[s]:ends[s]]`.
 
     runs: (n_spans,), out; the most of each span.
@@ -168,10 +217,19 @@ def letterless_runs(data: U8, starts: I64, ends: I64, chars: Chars, runs: I64) -
         run = longest = 0
         is_word = has_letter = False
         while i < stop:
-            kind, i = kind_at(data, i, stop, chars)
+            cp, size = decode(data, i, stop, BLANK)
+            alone = words.kinds[place(words.pages, cp)]
+            if begins_word(alone):
+                run = 0 if has_letter else run + is_word
+                longest = max(longest, run)
+                is_word = has_letter = False
+            kind, after = kind_at(data, i, stop, chars)
             has_letter |= is_letter(kind)
             is_word |= bool(kind < NON_ASCII)
-            if kind == SPACE or i >= stop:
+            if begins_word(alone):
+                _, after = script_word(data, i, size, stop, alone, words)
+            i = after
+            if begins_word(alone) or kind == SPACE or i >= stop:
                 run = 0 if has_letter else run + is_word
                 longest = max(longest, run)
                 is_word = has_letter = False

@@ -3,6 +3,7 @@
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U16, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels.scripts import begins_word, is_part, script_word
 from tokenmill.dedup.kernels.table import FINAL, folded
 from tokenmill.dedup.kernels.u64 import EIGHT, ONE, THREE, TWO, U64_32, U64_63, ZERO
 from tokenmill.dedup.kernels.utf8 import (
@@ -15,6 +16,7 @@ from tokenmill.dedup.kernels.utf8 import (
     sigma_is_final,
 )
 from tokenmill.dedup.text.unicode import CAPITAL_I_WITH_DOT, CAPITAL_SIGMA
+from tokenmill.dedup.text.unicode_words import WordKinds
 
 WORD_SEED = np.uint64(0x243F6A8885A308D3)  # the first 64 bits of pi's fraction
 
@@ -25,6 +27,8 @@ SEPARATOR = 0xFF
 # What `two` and `three` say of a character.
 IN_WORD = 1
 AS_SLOW = 2
+ALONE = 3
+ATTACHED = 4
 
 SIX = np.uint32(6)
 EIGHT_BITS = np.uint32(8)
@@ -43,6 +47,23 @@ def eight_bytes(chunks: U64, i: np.uint64) -> np.uint64:
     return low | np.uint64(chunks[at + ONE] << ONE << (U64_63 - shift))
 
 
+@inlined
+def may_go_on(data: U8, i: np.uint64, end: np.uint64, three: U8) -> bool:
+    """Whether what stands at `i` may be part of the word before, which is one of `kinds`.
+
+    True unless it is seen at once that it cannot.
+    """
+    if i + TWO >= end or (data[i] & 0xF0) != 0xE0:
+        return True
+    cp = (
+        (np.uint32(data[i] & 0x0F) << TWELVE)
+        | (np.uint32(data[i + ONE] & 0x3F) << SIX)
+        | np.uint32(data[i + TWO] & 0x3F)
+    )
+    kind = three[cp]
+    return bool(kind == AS_SLOW or kind == ATTACHED)
+
+
 @kernel
 def split_words(
     data: U8,
@@ -54,20 +75,25 @@ def split_words(
     pages: U16,
     flags: U8,
     lower_delta: U32,
+    kinds: WordKinds,
     letters: U8,
     ends: I64,
     doc_words: I64,
 ) -> None:
     """Lower-case each document and gather its words, the maximal runs of word characters.
 
+    Where `kinds` says that a character begins a word by itself, `script_word` says how far it goes.
+
     low: (256,) lower case of an ASCII byte that is a word character, else NON_ASCII, SEPARATOR.
     two: (2048,) by code point, of a word character its lower case in UTF-8, first byte lowest;
         AS_SLOW where that has not two bytes, or depends on what stands around; else 0.
     three: (65536,) by code point, IN_WORD of a word character that is its own lower case;
-        AS_SLOW of another, and of one that has not three bytes; else 0.
+        AS_SLOW of another, and of one that has not three bytes; ALONE if it is a word with the
+        marks behind it, ATTACHED of what may be such a mark, or stand before it; else 0.
     is_word: (256,) by flags, 1 if a character that has them is a word character. A character
         and its lower case agree on this, but for CAPITAL_I_WITH_DOT.
     pages, flags, lower_delta: the tables of dedup.text.unicode.
+    kinds: the tables of dedup.text.unicode_words; none of them has another lower case.
     letters: the words' bytes, one word after the other; 3 for 2 bytes of text, and one more.
     ends: where in `letters` each word ends; (n_bytes + n_docs) // 2 words at most, and one more.
     doc_words: (n_docs + 1,), where in `ends` each document's words end; `doc_words[0]` is 0.
@@ -117,10 +143,22 @@ def split_words(
                     | np.uint32(data[i + TWO] & 0x3F)
                 )
                 kind = three[cp]
-                if kind == AS_SLOW:
+                if kind == AS_SLOW or (kind == ALONE and may_go_on(data, i + THREE, end, three)):
                     break
+                if kind == ALONE:
+                    ends[n] = k
+                    n += in_word
+                    in_word = ZERO
+                    letters[k] = 0xE0 | (cp >> TWELVE)
+                    letters[k + ONE] = 0x80 | ((cp >> SIX) & 0x3F)
+                    letters[k + TWO] = 0x80 | (cp & 0x3F)
+                    k += THREE
+                    ends[n] = k
+                    n += ONE
+                    i += THREE
+                    continue
                 was_in_word = in_word
-                in_word = np.uint64(kind)
+                in_word = np.uint64(kind == IN_WORD)
                 letters[k] = 0xE0 | (cp >> TWELVE)
                 letters[k + ONE] = 0x80 | ((cp >> SIX) & 0x3F)
                 letters[k + TWO] = 0x80 | (cp & 0x3F)
@@ -131,6 +169,21 @@ def split_words(
             if i >= end or low[data[i]] != NON_ASCII:
                 continue
             cp, size = decode(data, i, end, BLANK)
+            kind_here = kinds.kinds[place(kinds.pages, cp)]
+            if begins_word(kind_here):
+                ends[n] = k
+                n += in_word
+                in_word = ZERO
+                stop, after = script_word(data, i, size, end, kind_here, kinds)
+                while i < stop:
+                    cp, size = decode(data, i, end, BLANK)
+                    if is_part(kinds.kinds[place(kinds.pages, cp)]):
+                        k = encode(cp, letters, k)
+                    i += size
+                ends[n] = k
+                n += ONE
+                i = after
+                continue
             at = place(pages, cp)
             if is_word[flags[at]]:
                 lower = np.uint32(cp + lower_delta[at])
@@ -195,14 +248,15 @@ def word_places(
     is_word: U8,
     pages: U16,
     flags: U8,
+    kinds: WordKinds,
     starts: I64,
     ends: I64,
     doc_words: I64,
 ) -> None:
-    """Find the words that `split_words` of dedup.kernels.words finds.
+    """Find the words that `split_words` finds.
 
     is_word: (256,) by flags, not 0 if a character that has them is of a word.
-    pages, flags: the tables of dedup.text.unicode.
+    pages, flags: the tables of dedup.text.unicode.  kinds: as there.
     starts, ends: (>= n_words,), bytes from the beginning of the document.
     doc_words: (n_docs + 1,), where in them each document's words end; `doc_words[0]` is 0.
     """
@@ -215,6 +269,17 @@ def word_places(
         i = begin
         while i < end:
             cp, size = decode(data, i, end, BLANK)
+            kind = kinds.kinds[place(kinds.pages, cp)]
+            if begins_word(kind):
+                if in_word:
+                    ends[n] = i - begin
+                    n += 1
+                    in_word = False
+                starts[n] = i - begin
+                stop, i = script_word(data, i, size, end, kind, kinds)
+                ends[n] = stop - begin
+                n += 1
+                continue
             if has_flag(cp, is_word, pages, flags):
                 if not in_word:
                     starts[n] = i - begin

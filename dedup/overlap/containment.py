@@ -12,6 +12,8 @@ the resemblance and containment of documents"). Here
   others do: a prompt is not found for its items;
 - the document's containment of the text is the greatest of all stretches each word of which is
   near a seed of the text: in some stretch that holds a whole one.
+Where most words of a text are characters by themselves (`dense`), seeds are twice as long, and it
+has 16 words or more.
 Texts of fewer than 8 words, without a seed, or of fewer than 7 distinct grams are left out. A
 document's figures depend on nothing but it and the items: not on the batch, nor on others.
 
@@ -95,7 +97,7 @@ def contained(
     limits = Thresholds(float(short_threshold), float(threshold), LONG_GRAMS)
     room, hits = index.room(), np.empty((FIRST_HITS, 5), np.int64)
     found = [np.empty((0, 7), np.int64)]
-    for block in blocks(text, longest=None):
+    for block in blocks(text, longest=None, words=index.gram_words):
         n_words = len(block.hashes)
         if n_words > len(room.lasts):
             lasts, at = np.empty(n_words, np.int64), np.empty(n_words, np.int32)

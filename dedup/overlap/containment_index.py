@@ -34,7 +34,14 @@ from tokenmill.dedup.kernels.gram_words import mark_letters
 from tokenmill.dedup.kernels.table import mark
 from tokenmill.dedup.overlap.counts import MOST_ITEMS, MOST_ITEMS_FRAC, of_many_items
 from tokenmill.dedup.overlap.index import postings
-from tokenmill.dedup.text.gram_words import Block, blocks, chars, count_words
+from tokenmill.dedup.text.gram_words import (
+    Block,
+    GramWords,
+    blocks,
+    chars,
+    count_words,
+    dense,
+)
 from tokenmill.dedup.text.unicode import UNICODE_VERSION
 
 MIN_WORDS = 8  # of a text; of a shorter one an edited copy cannot be told from chance
@@ -59,7 +66,7 @@ class Family(NamedTuple):
     longest: int
 
 
-FAMILIES = (Family(4, 4), Family(5, 7))
+FAMILIES = (Family(4, 4), Family(5, 7), Family(8, 14))  # the last of `dense` texts
 BITS_PER_SEED = 16
 SLOTS_PER_SEED = 2
 
@@ -92,7 +99,9 @@ def seed_lengths(words: I64) -> I64:
     return lengths[np.searchsorted(list(SEED_LENGTHS), words, "right")]
 
 
-def postings_of(texts: pa.Array, items: I64, lengths: I64, starts: I64) -> Postings:
+def postings_of(
+    texts: pa.Array, items: I64, lengths: I64, starts: I64, gram_words: GramWords = "scripts"
+) -> Postings:
     """The seeds of texts: windows that have a letter, and that not many items share.
 
     texts: (n_texts,) string column, no nulls.
@@ -101,7 +110,10 @@ def postings_of(texts: pa.Array, items: I64, lengths: I64, starts: I64) -> Posti
     """
     found = [
         (np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int32)),
-        *(_windows(block, texts, lengths) for block in blocks(texts, longest=None)),
+        *(
+            _windows(block, texts, lengths)
+            for block in blocks(texts, longest=None, words=gram_words)
+        ),
     ]
     seeds, tails, rows = map(np.concatenate, zip(*found, strict=True))
     places, hashes, offsets, of_seeds = postings(seeds, rows)
@@ -143,7 +155,13 @@ def _shared(found: Postings, items: I64, starts: I64) -> Bools:
     return is_shared | (np.diff(found.offsets) > MOST_TEXTS)
 
 
-def gram_tables(texts: pa.Array, words: I64, lengths: I64, seeds: Seeds) -> Texts:
+def gram_tables(
+    texts: pa.Array,
+    words: I64,
+    lengths: I64,
+    seeds: Seeds,
+    gram_words: GramWords = "scripts",
+) -> Texts:
     """The grams of each text that count.
 
     words, lengths: (n_texts,), words of each text and of its seeds.
@@ -152,7 +170,7 @@ def gram_tables(texts: pa.Array, words: I64, lengths: I64, seeds: Seeds) -> Text
     offsets = np.append(0, np.cumsum(np.where(n_grams > 0, n_grams * 3 // 2 + 1, 0)))
     table = np.full(offsets[-1], kernels.EMPTY, np.uint32)
     counts = np.zeros(len(words), np.int64)
-    for block in blocks(texts, longest=None):
+    for block in blocks(texts, longest=None, words=gram_words):
         rows = slice(block.doc, block.doc + len(block.begins))
         kernels.enter_grams(
             block.hashes,
@@ -183,7 +201,7 @@ def slots_of(seeds: U64) -> I32:
     return slots
 
 
-FORMAT = "1"  # of the saved index; raise it with any change of hash, gram words or layout
+FORMAT = "2"  # of the saved index; raise it with any change of hash, gram words or layout
 KIND = "containment index"
 
 
@@ -191,6 +209,7 @@ KIND = "containment index"
 class ContainmentIndex:
     """Seeds and grams of item texts.
 
+    gram_words: what a gram word is.
     seeds, seed_offsets, seed_texts: as of `Postings`.
     slots: the way into `seeds`; see `Seeds`.
     bitmaps, bitmap_ends: uint64 bits of the `Probe` of each of `FAMILIES`, one behind the other,
@@ -200,6 +219,7 @@ class ContainmentIndex:
     grams, table, table_offsets: as of `Texts`.
     """
 
+    gram_words: GramWords
     seeds: U64
     seed_offsets: I64
     seed_texts: I32
@@ -220,6 +240,7 @@ class ContainmentIndex:
         *,
         benchmark_starts: npt.NDArray[np.integer],
         n_items: int,
+        gram_words: GramWords = "scripts",
     ) -> "ContainmentIndex":
         """Index the texts of benchmark items.
 
@@ -228,6 +249,7 @@ class ContainmentIndex:
             items: (n_texts,) the item of each, from 0 to n_items - 1.
             benchmark_starts: (n_benchmarks,) first item of each benchmark, ascending from 0.
             n_items: of all benchmarks.
+            gram_words: what a gram word is.
 
         Raises:
             ValueError: there is not one item for each text.
@@ -235,18 +257,20 @@ class ContainmentIndex:
         if len(items) != len(texts):
             raise ValueError(f"{len(items)} items for {len(texts)} item texts")
         of_text, starts = np.asarray(items, np.int64), np.append(benchmark_starts, n_items)
-        words = count_words(texts)
-        lengths = seed_lengths(words)
-        found = postings_of(texts, of_text, lengths, starts)
+        words = count_words(texts, gram_words)
+        by = dense(texts, words, gram_words)
+        lengths = by * seed_lengths(words // by)
+        found = postings_of(texts, of_text, lengths, starts, gram_words)
         slots = slots_of(found.seeds)
         seeds = _kernel_seeds(found.seeds, slots, found.offsets, found.texts)
-        tables = gram_tables(texts, words, lengths, seeds)
+        tables = gram_tables(texts, words, lengths, seeds, gram_words)
         of_seeds = lengths[found.texts[found.offsets[:-1]]]
         bitmaps = [
             bitmap_of(found.tails[(of_seeds >= f.shortest) & (of_seeds <= f.longest)])
             for f in FAMILIES
         ]
         return cls(
+            gram_words=gram_words,
             seeds=found.seeds,
             seed_offsets=found.offsets,
             seed_texts=found.texts,
@@ -262,18 +286,19 @@ class ContainmentIndex:
 
     def save(self, path: Path) -> None:
         """Write the index as an Arrow IPC file, which `load` maps into memory."""
-        arrays = {f.name: getattr(self, f.name) for f in fields(self)}
-        save_arrays(path, arrays, kind=KIND, parameters=_parameters())
+        arrays = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "gram_words"}
+        save_arrays(path, arrays, kind=KIND, parameters=_parameters(self.gram_words))
 
     @classmethod
-    def load(cls, path: Path) -> "ContainmentIndex":
+    def load(cls, path: Path, gram_words: GramWords = "scripts") -> "ContainmentIndex":
         """Map a saved index into memory.
 
         Raises:
             ValueError: the file is not an index, or was made with other parameters.
             OSError: it cannot be read.
         """
-        return cls(**load_arrays(path, kind=KIND, parameters=_parameters()))
+        arrays = load_arrays(path, kind=KIND, parameters=_parameters(gram_words))
+        return cls(gram_words=gram_words, **arrays)
 
     def kernel_seeds(self) -> Seeds:
         return _kernel_seeds(self.seeds, self.slots, self.seed_offsets, self.seed_texts)
@@ -314,12 +339,13 @@ def _kernel_seeds(seeds: U64, slots: I32, offsets: I64, texts: I32) -> Seeds:
     return Seeds(hashes, slots, shift_of(slots), read_only(offsets), read_only(texts))
 
 
-def _parameters() -> dict[str, str]:
+def _parameters(gram_words: GramWords) -> dict[str, str]:
     """What decides the seeds and grams of an index; texts scored with others would never match."""
     return {
         "format": FORMAT,
         "seed": ",".join(f"{n} from {words}" for words, n in SEED_LENGTHS.items()),
         "gram": f"{GRAM_WORDS}, {MIN_GRAMS} to {LONG_GRAMS}",
         "shared": f"{MOST_ITEMS}, {MOST_ITEMS_FRAC}, {MOST_TEXTS}",
+        "words": gram_words,
         "unicode": UNICODE_VERSION,
     }

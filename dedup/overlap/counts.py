@@ -27,7 +27,7 @@ from tokenmill.dedup.kernels.overlap import merge_spans
 from tokenmill.dedup.overlap.cut import copy_spans
 from tokenmill.dedup.overlap.find import Hits, find
 from tokenmill.dedup.overlap.index import MAX_NGRAM, NgramIndex
-from tokenmill.dedup.text.gram_words import chars
+from tokenmill.dedup.text.gram_words import GramWords, chars, word_kinds
 
 MOST_DOCS = 10  # GPT-3's
 # An n-gram of more items than this is a prompt or a licence rather than a question. The share
@@ -122,22 +122,23 @@ def letterless(index: NgramIndex, texts: pa.Array) -> Bools:
     """
     mask = np.zeros(len(index.hashes), bool)
     data, offsets = text_buffers(texts)
-    runs = _letterless_runs(data, offsets[:-1], offsets[1:])
+    runs = _letterless_runs(data, offsets[:-1], offsets[1:], index.words)
     rows = np.flatnonzero(runs >= index.lengths.min(initial=MAX_NGRAM))
     for first in range(0, len(rows), TEXTS_AT_ONCE):
         some = texts.take(pa.array(rows[first : first + TEXTS_AT_ONCE]))
         hits = find(some, index)
         data, offsets = text_buffers(some)
         begins = offsets[hits.docs]
-        runs = _letterless_runs(data, begins + hits.starts, begins + hits.ends)
+        runs = _letterless_runs(data, begins + hits.starts, begins + hits.ends, index.words)
         mask[hits.grams[runs == hits.lasts - hits.firsts + 1]] = True
     return mask
 
 
-def _letterless_runs(data: U8, starts: I64, ends: I64) -> I64:
+def _letterless_runs(data: U8, starts: I64, ends: I64, words: GramWords) -> I64:
     """(n_spans,) int64, the most gram words in a row without a letter in spans of text."""
     runs = np.empty(len(starts), np.int64)
-    letterless_runs(data, read_only(starts), read_only(ends), chars(), runs)
+    kinds = word_kinds(words)
+    letterless_runs(data, read_only(starts), read_only(ends), chars(), kinds, runs)
     return runs
 
 

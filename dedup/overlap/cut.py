@@ -44,7 +44,7 @@ from tokenmill.dedup.overlap.find import find
 from tokenmill.dedup.overlap.index import NgramIndex
 from tokenmill.dedup.text import unicode
 from tokenmill.dedup.text.fold import Folding, fold
-from tokenmill.dedup.text.gram_words import chars, count_words
+from tokenmill.dedup.text.gram_words import chars, count_words, dense
 from tokenmill.dedup.text.words import Units, WordPlaces, word_characters
 
 LEAST_WORDS = 13  # of a paragraph that is dropped
@@ -181,13 +181,13 @@ def _dropped(paragraphs: pa.Array, index: NgramIndex, ignored: Bools | None) -> 
     hits = find(paragraphs, index)
     if ignored is not None:
         hits = hits.only(~ignored[hits.grams])
-    n_words = count_words(paragraphs)
+    n_words = count_words(paragraphs, index.words)
     dropped = np.zeros(len(paragraphs), bool)
     for length in index.lengths.tolist():
         of_length = hits.lasts - hits.firsts + 1 == length
         found = np.bincount(hits.docs[of_length], minlength=len(paragraphs))
         dropped |= (found > 0) & (found >= LEAST_FRAC * (n_words - length + 1))
-    return dropped & (n_words >= LEAST_WORDS)
+    return dropped & (n_words >= LEAST_WORDS * dense(paragraphs, n_words, index.words))
 
 
 def cut_words(text: pa.Array, places: WordPlaces, docs: I64, firsts: I64, lasts: I64) -> Remaining:

@@ -74,7 +74,7 @@ def find(text: pa.Array, index: NgramIndex) -> Hits:
     windows = np.empty((FIRST_HITS, 4), np.int64)
     found = [np.empty((0, 6), np.int64)]
     room = scratch(0)
-    for block in blocks(text, longest=int(index.lengths.max(initial=1))):
+    for block in blocks(text, longest=int(index.lengths.max(initial=1)), words=index.words):
         if len(block.hashes) >= len(room.sums):
             room = scratch(len(block.hashes))
         n = _find(block, table, probes, room, windows)

@@ -30,7 +30,7 @@ from tokenmill.dedup.arrays import (
 )
 from tokenmill.dedup.kernels import overlap as kernels
 from tokenmill.dedup.kernels.table import mark
-from tokenmill.dedup.text.gram_words import blocks, count_words
+from tokenmill.dedup.text.gram_words import GramWords, blocks, count_words
 from tokenmill.dedup.text.unicode import UNICODE_VERSION
 
 MAX_NGRAM = 256  # words of a window
@@ -73,14 +73,14 @@ def scratch(n_words: int) -> kernels.Scratch:
     return kernels.Scratch(sums, least, partly, rows, keys, passed, lasts, hashes, places)
 
 
-def windows_of(texts: pa.Array, lengths: I64) -> Windows:
+def windows_of(texts: pa.Array, lengths: I64, words: GramWords = "scripts") -> Windows:
     """Hash the windows of `lengths[t]` words of each text t; 0 leaves it out.
 
     Of a text longer than a block some windows come twice: those of the words held.
     """
     families = np.array(FAMILIES)[family_of(lengths)]
     made = [Windows(np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int64))]
-    for block in blocks(texts, longest=MAX_NGRAM):
+    for block in blocks(texts, longest=MAX_NGRAM, words=words):
         rows = slice(block.doc, block.doc + len(block.begins))
         room = len(block.hashes)
         grams, minimizers = np.empty(room, np.uint64), np.empty(room, np.uint64)
@@ -116,7 +116,7 @@ def bitmap_of(minimizers: U64, family: Family) -> U64:
     return bitmap
 
 
-FORMAT = "5"  # of the saved index; raise it with any change of hash, gram words or layout
+FORMAT = "6"  # of the saved index; raise it with any change of hash, gram words or layout
 KIND = "n-gram index"
 MIN_WORDS = 8  # shorter items are ignored, as in GPT-3's appendix C
 
@@ -127,7 +127,8 @@ _SPREAD = np.uint64(0xD6E8FEB86659FD93)  # of the bits of an item's number
 class NgramIndex:
     """Hashed n-grams of benchmark items, and which items have each.
 
-    ngrams: words in an n-gram, of each benchmark or all of them; distinct, ascending.
+    ngrams: words in an n-gram, of all texts; distinct, ascending.
+    words: what a gram word is.
     hashes: (n_grams,) uint64, distinct, ascending.
     starts: the way into `hashes`; see `Table` of the kernels.
     lengths: (n_lengths,) int64, words of the windows in the index, ascending: the `ngrams` and
@@ -139,6 +140,7 @@ class NgramIndex:
     """
 
     ngrams: tuple[int, ...]
+    words: GramWords
     hashes: U64
     starts: I32
     lengths: I64
@@ -155,6 +157,7 @@ class NgramIndex:
         *,
         ngram: int | npt.NDArray[np.integer] = 13,
         least: int | npt.NDArray[np.integer] = MIN_WORDS,
+        words: GramWords = "scripts",
     ) -> "NgramIndex":
         """Index the n-grams of benchmark items.
 
@@ -164,6 +167,7 @@ class NgramIndex:
             ngram: words in an n-gram, 1 to 256; of all texts, or (n_texts,) of each.
             least: a text of fewer words than an n-gram, but `least` of them, is matched as a
                 whole; of all texts, or (n_texts,) of each.
+            words: what a gram word is.
 
         Raises:
             ValueError: an `ngram` is out of range, or there is not one id for each text.
@@ -171,10 +175,10 @@ class NgramIndex:
         ngrams = np.broadcast_to(np.asarray(ngram, np.int64), len(texts))
         _check(texts, item_ids, np.append(ngrams, ngram))
         ids = np.asarray(item_ids, np.int64)
-        counts = count_words(texts)
+        counts = count_words(texts, words)
         tested = counts >= np.minimum(ngrams, np.maximum(least, 1))
         lengths = np.where(tested, np.minimum(counts, ngrams), 0)
-        windows = windows_of(texts, lengths)
+        windows = windows_of(texts, lengths, words)
         _, hashes, item_offsets, items = postings(windows.grams, ids[windows.texts])
         bitmaps = [
             bitmap_of(windows.minimizers[family_of(lengths)[windows.texts] == number], family)
@@ -182,6 +186,7 @@ class NgramIndex:
         ]
         return cls(
             ngrams=tuple(np.unique(ngram).tolist()),
+            words=words,
             hashes=hashes,
             starts=bucket_starts(hashes)[:-1],
             lengths=np.unique(lengths[tested]),
@@ -193,21 +198,26 @@ class NgramIndex:
 
     def save(self, path: Path) -> None:
         """Write the index as an Arrow IPC file, which `load` maps into memory."""
-        arrays = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "ngrams"}
-        save_arrays(path, arrays, kind=KIND, parameters=_parameters(self.ngrams))
+        names = [f.name for f in fields(self) if f.name not in ("ngrams", "words")]
+        arrays = {name: getattr(self, name) for name in names}
+        save_arrays(path, arrays, kind=KIND, parameters=_parameters(self.ngrams, self.words))
 
     @classmethod
-    def load(cls, path: Path, *, ngram: int | tuple[int, ...]) -> "NgramIndex":
+    def load(
+        cls, path: Path, *, ngram: int | tuple[int, ...], words: GramWords = "scripts"
+    ) -> "NgramIndex":
         """Map a saved index into memory.
 
-        ngram: words in an n-gram; those of all benchmarks, if they differ.
+        ngram: words in an n-gram; those of all texts, if they differ.
+        words: what a gram word is.
 
         Raises:
             ValueError: the file is not an index, or was made with other parameters.
             OSError: it cannot be read.
         """
         ngrams = tuple(np.unique(ngram).tolist())
-        return cls(ngrams=ngrams, **load_arrays(path, kind=KIND, parameters=_parameters(ngrams)))
+        arrays = load_arrays(path, kind=KIND, parameters=_parameters(ngrams, words))
+        return cls(ngrams=ngrams, words=words, **arrays)
 
     def items_of(self, grams: I64) -> tuple[I64, I64]:
         """Every item of each of some n-grams: places in `grams`, ascending, and the items."""
@@ -283,10 +293,11 @@ def postings(grams: U64, items: npt.NDArray[T]) -> tuple[I64, U64, I64, npt.NDAr
     return order[new_gram], grams[new_gram], offsets, items[new_pair]
 
 
-def _parameters(ngrams: tuple[int, ...]) -> dict[str, str]:
+def _parameters(ngrams: tuple[int, ...], words: GramWords) -> dict[str, str]:
     """What decides the hashes of an index; texts scanned with others would never match."""
     return {
         "format": FORMAT,
         "ngram": ",".join(map(str, ngrams)),
+        "words": words,
         "unicode": UNICODE_VERSION,
     }

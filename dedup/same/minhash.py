@@ -1,5 +1,6 @@
 """MinHash signatures (Broder 1997) of documents, as datasketch 2 computes them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import get_args
 
@@ -8,7 +9,7 @@ import pyarrow as pa
 
 from tokenmill.dedup.arrays import F32, I64, U32, read_only, text_buffers
 from tokenmill.dedup.kernels import minhash as kernels
-from tokenmill.dedup.text.shingle import shingles_of
+from tokenmill.dedup.text.shingle import Shingles, shingles_of
 from tokenmill.dedup.text.words import Words, blocks
 
 EMPTY = np.uint32(0xFFFF_FFFF)  # every slot of a document without shingles
@@ -25,10 +26,10 @@ class MinHash:
     words: what a word is, see `dedup.text.shingle`.
     """
 
-    num_perm: int = 112
+    num_perm: int = 108
     seed: int = 1
     ngram: int = 5
-    words: Words = "unicode"
+    words: Words = "scripts"
 
     def __post_init__(self) -> None:
         if self.num_perm < 1:
@@ -60,12 +61,29 @@ def signatures(text: pa.Array, config: MinHash) -> U32:
 
     Source: "affine32" of datasketch 2.0, bit for bit (tests/peers/test_datasketch.py).
     """
-    a, b = permutations(config)
     out = np.full((len(text), config.num_perm), EMPTY)
+    for _ in _signed(text, config, out):
+        pass
+    return out
+
+
+def signed_shingles(text: pa.Array, config: MinHash) -> tuple[U32, Shingles]:
+    """As `signatures`, and the shingles of each document, as often as they occur."""
+    out = np.full((len(text), config.num_perm), EMPTY)
+    hashes, counts = [np.empty(0, np.uint32)], np.zeros(len(text), np.int64)
+    for rows, found in _signed(text, config, out):
+        hashes.append(found.hashes)
+        counts[rows] += np.diff(found.offsets)
+    return out, Shingles(np.concatenate(hashes), np.append(0, np.cumsum(counts)))
+
+
+def _signed(text: pa.Array, config: MinHash, out: U32) -> Iterator[tuple[slice, Shingles]]:
+    """Sign documents into (n_docs, num_perm), filled with EMPTY; rows, and their shingles."""
+    a, b = permutations(config)
     for rows, block in blocks(text_buffers(text)):
         for found in shingles_of(block, ngram=config.ngram, words=config.words):
             kernels.sign(found.hashes, found.offsets, a, b, out[rows])
-    return out
+            yield rows, found
 
 
 def permutations(config: MinHash) -> tuple[U32, U32]:

@@ -7,14 +7,17 @@ Exactly:
 - punctuation is Unicode's general category P* and all of ASCII's `string.punctuation`
   (so `$+<=>^`|~` too); it is deleted, not replaced: "well-known" is the word "wellknown",
   and a word of punctuation alone vanishes;
-- each code point is lower-cased by itself: a final sigma like any other, U+0130 to "i".
+- each code point is lower-cased by itself: a final sigma like any other, U+0130 to "i";
+- but with `scripts`, the default, one character, or grapheme cluster, is a word where a script sets
+  no spaces (`dedup.text.unicode_words`). Such a word says less: two stand for one where lengths
+  count (`dense`). GPT-3's own words are `whitespace`.
 Documents and items are treated alike, from the frozen tables of `dedup.text.unicode`.
 """
 
 from collections.abc import Iterator
 from functools import cache
 from string import punctuation
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,8 +25,13 @@ import pyarrow as pa
 from tokenmill.dedup.arrays import I64, U8, U64, TextBuffers, read_only, text_buffers
 from tokenmill.dedup.kernels import gram_words as kernels
 from tokenmill.dedup.kernels.words import hash_words
-from tokenmill.dedup.text import words
+from tokenmill.dedup.text import unicode_words
 from tokenmill.dedup.text.unicode import ALPHA, PUNCT, SPACE, tables
+from tokenmill.dedup.text.words import BLOCK_BYTES, pieces
+from tokenmill.dedup.text.words import blocks as documents_in_blocks
+
+GramWords = Literal["scripts", "whitespace"]
+CHARACTERS_A_WORD = 2  # of English that says as much, where each character is a word
 
 
 class Block(NamedTuple):
@@ -86,7 +94,12 @@ def chars() -> kernels.Chars:
     )
 
 
-def blocks(text: pa.Array, *, longest: int | None) -> Iterator[Block]:
+@cache
+def word_kinds(words: GramWords) -> unicode_words.WordKinds:
+    return unicode_words.tables() if words == "scripts" else unicode_words.no_kinds()
+
+
+def blocks(text: pa.Array, *, longest: int | None, words: GramWords = "scripts") -> Iterator[Block]:
     """Split a column into words, a block at a time.
 
     text: (n_docs,) string column, no nulls.
@@ -95,37 +108,51 @@ def blocks(text: pa.Array, *, longest: int | None) -> Iterator[Block]:
         word before the window is there. None: no document is split over several blocks, and one
         may be as long as a document.
     """
-    room = _room(words.BLOCK_BYTES, 1)
-    for rows, block in words.blocks(text_buffers(text)):
-        if block.n_bytes > words.BLOCK_BYTES:
-            parts = _parts(block, rows.start, longest or 0)
+    room, kinds = _room(BLOCK_BYTES, 1), word_kinds(words)
+    for rows, block in documents_in_blocks(text_buffers(text)):
+        if block.n_bytes > BLOCK_BYTES:
+            parts = _parts(block, rows.start, longest or 0, kinds)
             yield from parts if longest is not None else [_joined(list(parts))]
             continue
         if len(room.ends) < _most_words(block):  # many documents without a word
-            room = _room(words.BLOCK_BYTES, rows.stop - rows.start)
-        hashes, stops, doc_words = _words(block, room)
+            room = _room(BLOCK_BYTES, rows.stop - rows.start)
+        hashes, stops, doc_words = _words(block, room, kinds)
         yield Block(rows.start, hashes, stops, doc_words, block.offsets[:-1], 0, 0)
 
 
-def count_words(text: pa.Array) -> I64:
+def count_words(text: pa.Array, words: GramWords = "scripts") -> I64:
     """(n_docs,) int64, gram words of each document.
 
     text: (n_docs,) string column, no nulls.
     """
     counts = np.zeros(len(text), np.int64)
-    for block in blocks(text, longest=0):
+    for block in blocks(text, longest=0, words=words):
         counts[block.doc : block.doc + len(block.begins)] += np.diff(block.doc_words)
     return counts
 
 
-def _parts(text: TextBuffers, doc: int, longest: int) -> Iterator[Block]:
+def dense(text: pa.Array, counts: I64, words: GramWords = "scripts") -> I64:
+    """(n_docs,) int64: by what to divide gram words to compare them with words of English.
+
+    CHARACTERS_A_WORD where most are characters or clusters by themselves, else 1.
+
+    counts: (n_docs,), of `count_words`.
+    """
+    alone = np.empty(len(text), np.int64)
+    kernels.count_script_words(*text_buffers(text), word_kinds(words), alone)
+    return np.where(2 * alone > counts, CHARACTERS_A_WORD, 1)
+
+
+def _parts(
+    text: TextBuffers, doc: int, longest: int, kinds: unicode_words.WordKinds
+) -> Iterator[Block]:
     """The blocks of one long document, cut behind words."""
     hashes, stops = np.empty(0, np.uint64), np.empty(0, np.int64)
     passed = 0
-    for part in words.pieces(text, words.BLOCK_BYTES):
+    for part in pieces(text, BLOCK_BYTES):
         held = min(longest, len(hashes))
         passed += len(hashes) - held
-        fresh = _words(part, _room(part.n_bytes, 1))
+        fresh = _words(part, _room(part.n_bytes, 1), kinds)
         hashes = np.concatenate((hashes[len(hashes) - held :], fresh[0]))
         stops = np.concatenate((stops[len(stops) - held :], fresh[1]))
         doc_words = read_only(np.array([0, len(hashes)]))
@@ -141,10 +168,10 @@ def _joined(parts: list[Block]) -> Block:
     return parts[0]._replace(hashes=hashes, stops=stops, doc_words=doc_words)
 
 
-def _words(text: TextBuffers, room: _Room) -> tuple[U64, I64, I64]:
+def _words(text: TextBuffers, room: _Room, kinds: unicode_words.WordKinds) -> tuple[U64, I64, I64]:
     """Hashes and stops of the words, and where each document's begin."""
     doc_words = np.empty(len(text.offsets), np.int64)
-    kernels.split(*text, chars(), room.letters, room.ends, room.stops, doc_words)
+    kernels.split(*text, chars(), kinds, room.letters, room.ends, room.stops, doc_words)
     n = int(doc_words[-1])
     hash_words(room.letters.view("<u8"), room.ends[:n], room.hashes)
     return read_only(room.hashes[:n]), read_only(room.stops[:n]), read_only(doc_words)

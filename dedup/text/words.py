@@ -13,15 +13,18 @@ import numpy as np
 
 from tokenmill.dedup.arrays import I64, U8, U32, U64, TextBuffers, read_only
 from tokenmill.dedup.kernels import words as kernels
-from tokenmill.dedup.text import unicode
+from tokenmill.dedup.text import unicode, unicode_words
 
-# unicode: runs of `\w` in the lower-cased text; whitespace: pieces of its str.split()
-Words = Literal["unicode", "whitespace"]
+# unicode: runs of `\w` in the lower-cased text; whitespace: pieces of its str.split(); scripts: as
+# unicode, but one character, or grapheme cluster, or Tibetan syllable a word where a script sets no
+# spaces (`dedup.text.unicode_words`), whatever white space stands there
+Words = Literal["scripts", "unicode", "whitespace"]
 
 BLOCK_BYTES = 1 << 18  # of text at a time: what is made of its words stays in the L2 cache
 LARGE_BYTES = 1 << 21  # a larger document is taken apart, so that its hashes take no more memory
 SEARCHED_BYTES = 4096  # at a time for a place to cut
-CUTS = np.frombuffer(b" \n", np.uint8)  # bytes that end every word, however it is lower-cased
+CUTS = np.frombuffer(b" \n", np.uint8)  # bytes that end every word, however it is lower-cased,
+BLANK = 0x20  # unless what follows is a mark that is part of it, or white space before that
 LINE_FEED = 10
 
 
@@ -53,10 +56,21 @@ def pieces(text: TextBuffers, n_bytes: int) -> Iterator[TextBuffers]:
 
 def _cut(data: U8, wanted: int, end: int) -> int:
     for at in range(wanted, end, SEARCHED_BYTES):
-        found = np.flatnonzero(np.isin(data[at : min(at + SEARCHED_BYTES, end)], CUTS))
-        if len(found):
-            return at + int(found[0]) + 1
+        stop = min(at + SEARCHED_BYTES, end - 1)
+        fits = np.isin(data[at:stop], CUTS) & (data[at + 1 : stop + 1] > BLANK)
+        for place in (np.flatnonzero(fits) + at + 1).tolist():
+            if not _is_attached(data[place : place + 4].tobytes()):
+                return int(place)
     return end
+
+
+def _is_attached(begin: bytes) -> bool:
+    """Whether text that begins so may begin with a part of the word before it."""
+    if begin[0] < 0x80:
+        return False
+    pages, kinds = unicode_words.tables()
+    cp = ord(begin.decode(errors="replace")[:1])
+    return bool(kinds[int(pages[cp >> 8]) * 256 + (cp & 255)] >= unicode_words.LATE)
 
 
 class Units(NamedTuple):
@@ -108,8 +122,9 @@ def split_words(text: TextBuffers, words: Words) -> WordLetters:
     letters = np.empty(n_bytes * 3 // 16 * 8 + 32, np.uint8)
     ends = np.empty((n_bytes + n_docs) // 2 + 1, np.int64)  # a word and a separator: 2 bytes
     doc_words = np.empty(n_docs + 1, np.int64)
-    (data, offsets), chars = text, word_characters(words)[:4]
-    kernels.split_words(data, offsets, *chars, *unicode.tables(), letters, ends, doc_words)
+    (data, offsets), chars = text, word_characters(words)
+    tables = (*chars[:4], *unicode.tables(), chars.kinds)
+    kernels.split_words(data, offsets, *tables, letters, ends, doc_words)
     return WordLetters(letters, ends[: doc_words[-1]], doc_words)
 
 
@@ -117,6 +132,7 @@ class WordCharacters(NamedTuple):
     """Tables of the word kernel, as it describes them; read-only, threads share them.
 
     is_space: the other way round than `is_word`.
+    kinds: which characters are words by themselves.
     """
 
     low: U8
@@ -124,12 +140,14 @@ class WordCharacters(NamedTuple):
     three: U8
     is_word: U8
     is_space: U8
+    kinds: unicode_words.WordKinds
 
 
 @cache
 def word_characters(words: Words) -> WordCharacters:
     flags = np.arange(256, dtype=np.uint8)
-    is_word = (flags & unicode.WORD) != 0 if words == "unicode" else (flags & unicode.SPACE) == 0
+    is_word = (flags & unicode.SPACE) == 0 if words == "whitespace" else (flags & unicode.WORD) != 0
+    kinds = unicode_words.tables() if words == "scripts" else unicode_words.no_kinds()
     pages, of_place, lower_delta = unicode.tables()
     cp = np.arange(1 << 16, dtype=np.uint32)
     places = pages[cp >> 8].astype(np.int64) * 256 + (cp & 255)
@@ -138,6 +156,10 @@ def word_characters(words: Words) -> WordCharacters:
     low = np.full(256, kernels.NON_ASCII, np.uint8)
     low[:128] = ascii_low
     three = np.where(in_word, np.where(lower == cp, kernels.IN_WORD, kernels.AS_SLOW), 0)
+    kind = kinds.kinds[kinds.pages[cp >> 8].astype(np.int64) * 256 + (cp & 255)]
+    three[kind >= unicode_words.MARK] = kernels.ATTACHED
+    three[kind == unicode_words.BASE] = kernels.ALONE
+    three[(kind == unicode_words.SYLLABLE) | (kind == unicode_words.LATE)] = kernels.AS_SLOW
     three[:0x800] = kernels.AS_SLOW
     utf8 = 0xC0 | lower >> 6 | (0x80 | lower & 0x3F) << 8
     slow = (cp < 0x80) | (in_word & ((lower < 0x80) | (lower >= 0x800)))
@@ -149,6 +171,7 @@ def word_characters(words: Words) -> WordCharacters:
         read_only(three.astype(np.uint8)),
         read_only(is_word.astype(np.uint8)),
         read_only((~is_word).astype(np.uint8)),
+        kinds,
     )
 
 
@@ -191,7 +214,8 @@ def word_places(text: TextBuffers, words: Words) -> WordPlaces:
     starts, ends = np.empty(room, np.int64), np.empty(room, np.int64)
     doc_words = np.empty(len(offsets), np.int64)
     pages, flags, _ = unicode.tables()
-    is_word = word_characters(words).is_word
-    kernels.word_places(data, offsets, is_word, pages, flags, starts, ends, doc_words)
+    chars = word_characters(words)
+    tables = chars.is_word, pages, flags, chars.kinds
+    kernels.word_places(data, offsets, *tables, starts, ends, doc_words)
     n = int(doc_words[-1])
     return WordPlaces(starts[:n], ends[:n], doc_words)

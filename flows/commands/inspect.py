@@ -1,7 +1,7 @@
 """`tokenmill inspect`: documents, images, removals and their reasons, duplicates side by side."""
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -22,7 +22,10 @@ from tokenmill.flows.show import as_json, filled, show, table
 from tokenmill.pipelines.contamination.decontaminate import NAME
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import place
-from tokenmill.pipelines.prepare.against import holder, part_number
+from tokenmill.pipelines.core.schema import shard_and_row
+from tokenmill.pipelines.prepare.against import first_ordinal, holder, part_number
+from tokenmill.pipelines.prepare.collection import Collection
+from tokenmill.pipelines.prepare.growth import growth, growth_table
 from tokenmill.pipelines.prepare.inspect import (
     Pair,
     beside,
@@ -34,11 +37,13 @@ from tokenmill.pipelines.prepare.inspect import (
     removals,
 )
 from tokenmill.pipelines.prepare.report.model import Report
+from tokenmill.pipelines.runs.collected import run_names
 from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import RUNNING
 from tokenmill.pipelines.storage.mirror import viewed
 from tokenmill.pipelines.tokens.dataset import first_rows
 from tokenmill.pipelines.tokens.reference import open_reference
+from tokenmill.pipelines.tokens.text import kept_rows
 
 EXCERPT = 100  # characters of a document in a list
 CUT = "cut"  # as if a reason: it has no receipt, for nothing left but a stretch of text
@@ -56,6 +61,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _answer(out: Path, args: argparse.Namespace) -> Answer:
+    names = run_names(out)
+    if names is not None:
+        return _of_collection(out, args)
     manifest = prepared_run(out)
     if manifest["status"] == RUNNING:
         raise ConfigError(f"{out}: the run has not finished; run prepare again to continue it")
@@ -69,6 +77,40 @@ def _answer(out: Path, args: argparse.Namespace) -> Answer:
     return _documents(out, manifest, args.limit) if args.documents else _reasons(out, manifest)
 
 
+def _of_collection(out: Path, args: argparse.Namespace) -> Answer:
+    """Of all runs that have finished; a document is of the one whose shards have its number."""
+    collection = Collection(out, out)
+    runs = [out / name for name in collection.finished]
+    if not runs:
+        raise ConfigError(f"{out}: no run of the collection has finished; ingest again")
+    if args.doc is not None:
+        shard = shard_and_row(args.doc)[0]
+        return _answer([run for run in runs if first_ordinal(run) <= shard][-1], args)
+    if args.reason is None and not args.documents:
+        found = growth(collection)
+        removed = [(r["run"], why, n) for r in found["runs"] for why, n in r["removed"].items()]
+        return found, (growth_table(found), table("removed", ("run", "reason", ">docs"), removed))
+    data: list[Any] = []
+    blocks: list[Any] = []
+    for run in runs:
+        left = args.limit - len(data)
+        if left <= 0:
+            break
+        if args.documents:
+            rows, shown = _documents(run, prepared_run(run), left)
+        else:
+            rows, shown = (_cut if args.reason == CUT else _left_for(args.reason))(run, left)
+        data += rows
+        blocks += [run.name, *shown] if rows else []
+    if args.reason is not None and not data:
+        raise ConfigError(f"{out}: no document left for the reason {args.reason!r} in any run")
+    return data, blocks
+
+
+def _left_for(reason: str) -> Callable[[Path, int], Answer]:
+    return lambda out, limit: _removals(out, reason, limit)
+
+
 def _reasons(out: Path, manifest: dict[str, Any]) -> Answer:
     report = Report.read(manifest["report"], str(out))
     rows, has_images = _counted(out, manifest, report), _has_images(manifest)
@@ -76,12 +118,16 @@ def _reasons(out: Path, manifest: dict[str, Any]) -> Answer:
     columns = [f">{name}" if name in ("docs", "images") else name for name in names]
     what = "documents and images" if has_images else "documents"
     lines = [
-        f"{report.total.docs:,} documents reached the tokenizer",
+        f"{report.total.docs:,} documents {_end(report)}",
         *([images_left(report)] if has_images else []),
         "--reason NAME lists them, --doc DOC_ID shows one beside what it duplicates",
     ]
     data = [dict(zip(names, row, strict=True)) for row in rows]
     return data, (table(f"{what} that left, or were cut", columns, rows), lines)
+
+
+def _end(report: Report) -> str:
+    return "are kept as text" if report.tokenizer is None else "reached the tokenizer"
 
 
 def _has_images(manifest: dict[str, Any]) -> bool:
@@ -151,6 +197,8 @@ def _removals_table(reason: str, rows: Sequence[dict[str, Any]]) -> Table | None
 
 def _documents(out: Path, manifest: dict[str, Any], limit: int) -> Answer:
     recipe = manifest["identity"]["recipe"]
+    if recipe["tokenizer"] is None:
+        return _texts(out, limit)
     tokenizer = open_reference(recipe["tokenizer"]["path"])
     rows = []
     for split, first in first_rows(out, limit):
@@ -176,6 +224,17 @@ def _documents(out: Path, manifest: dict[str, Any], limit: int) -> Answer:
     return rows, [table("documents of the dataset", columns, cells)]
 
 
+def _texts(out: Path, limit: int) -> Answer:
+    """The first documents of each split of a run that made no tokens."""
+    by_split: dict[str, list[dict[str, Any]]] = {}
+    for split, row in kept_rows(out):
+        if len(of := by_split.setdefault(split, [])) < limit:
+            of.append({**row, "split": split})
+    rows = [row for of in by_split.values() for row in of]
+    cells = [(str(r["doc_id"]), r["split"], " ".join(r["text"].split())[:EXCERPT]) for r in rows]
+    return rows, [table("documents of the kept text", ("doc_id", "split", "text"), cells)]
+
+
 def _document(out: Path, manifest: dict[str, Any], doc_id: int) -> Answer:
     earlier = holder(manifest, doc_id)
     if earlier is not None:
@@ -194,10 +253,13 @@ def _document(out: Path, manifest: dict[str, Any], doc_id: int) -> Answer:
     if removals(out, doc_id=doc_id).num_rows:
         pair = beside(out, doc_id)
         return {**pair._asdict(), "pieces": links}, _pair_blocks(out, pair, links)
-    kept = documents(out, [doc_id]).get(doc_id)
+    texts = () if _has_images(manifest) else kept_rows(out)
+    kept = next((row for _, row in texts if row["doc_id"] == doc_id), None)
+    as_it_is = ", as it went to the tokenizer" if kept else ""
+    kept = kept or documents(out, [doc_id]).get(doc_id)
     if kept is None:
         raise ConfigError(f"{out}: no document {doc_id} in this run")
-    first = [f"kept: {kept['id']} ({kept['source']})", *_links(links)]
+    first = [f"kept: {kept['id']} ({kept['source']}){as_it_is}", *_links(links)]
     blocks = first, with_numbers(kept)[:SHOWN], fates_table(kept)
     return {"receipt": None, "kept": kept, "pieces": links}, blocks
 

@@ -47,7 +47,8 @@ def show_report(
         ],
         [
             *troubles(report),
-            f"dataset  {report.dataset.path}",
+            *([f"dataset  {report.dataset.path}"] if report.dataset else []),
+            *([f"text     {report.text.path}"] if report.text else []),
             f"report   {below(out, 'report.html')}",
             *([] if sheet else [f"storage  {storage_way(report)}"] if report.total.tokens else []),
         ],
@@ -96,7 +97,8 @@ def image_tables(report: Report) -> list[Table]:
 def headline(report: Report) -> list[str]:
     """The figures that matter first, in sentences."""
     total = report.total
-    lines = [f"{total.docs:,} documents, {total.tokens:,} tokens"]
+    tokens = "no tokens: text alone" if total.tokens is None else f"{total.tokens:,} tokens"
+    lines = [f"{total.docs:,} documents, {tokens}"]
     if report.mixture is not None:
         lines.append(mixed_in_short(report.mixture))
     if total.text_bytes_per_token is not None:
@@ -129,6 +131,7 @@ def plan_blocks(planned: dict[str, Any]) -> Iterator[Any]:
     more, whole = len(planned["files"]) - len(files), planned["text_bytes"]
     whole += planned.get("illustrated_bytes", 0)
     against, assumed = planned.get("against", {}), planned["assumptions"]
+    encoded = planned["tokenizer"]
     without = planned.get("without_images", ())[:MOST_FAILURES]
     yield [
         table(f"{len(planned['files'])} input files", ("path", ">bytes"), files),
@@ -142,8 +145,10 @@ def plan_blocks(planned: dict[str, Any]) -> Iterator[Any]:
     ]
     yield [
         f"shards   {planned['shards']:,} of about {format_bytes(whole)} in all",
-        f"steps    {' → '.join(['read', *planned['steps'], 'tokenize'])}",
-        f"tokens   {planned['tokenizer']['path']}, {planned['tokenizer']['dtype']}",
+        f"steps    {' → '.join(['read', *planned['steps'], *(['tokenize'] if encoded else [])])}",
+        f"tokens   {encoded['path']}, {encoded['dtype']}"
+        if encoded
+        else "tokens   none: text alone",
         *(f"mixture  {line}" for line in planned.get("mixture", ())),
         *(
             f"against  {earlier['path']}, {earlier['docs']:,} documents,"

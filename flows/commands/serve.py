@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def parse_parameters(args: argparse.Namespace) -> dict[str, Any] | None:
-    """Where the form of prepare-corpus begins; None where no recipe is named.
+    """Where the form of a flow begins, that of the place named; None where no recipe is named.
 
     Raises:
         ConfigError: one line that names the option and the way out.
@@ -57,11 +57,13 @@ def parse_parameters(args: argparse.Namespace) -> dict[str, Any] | None:
         raise ConfigError(f"--limit {args.limit}: must be 1 at least")
     if args.interval is not None and not args.interval > 0:
         raise ConfigError(f"--interval {args.interval}: must be over 0")
-    if args.recipe is None or args.out is None:
-        for name in ("recipe", "out", "cron", "interval", "set"):
+    if args.recipe is None or args.out is args.into is None:
+        for name in ("recipe", "out", "into", "cron", "interval", "set"):
             if getattr(args, name):
                 given, wanted = ("RECIPE", "--out") if name == "recipe" else (f"--{name}", "RECIPE")
-                wanted = "RECIPE and --out" if args.recipe is args.out is None else wanted
+                wanted = (
+                    "RECIPE and --out" if args.recipe is args.out is args.into is None else wanted
+                )
                 raise ConfigError(f"{given} is of a run that is served; give {wanted} too")
         return None
     settings = settings_of(args)
@@ -69,7 +71,11 @@ def parse_parameters(args: argparse.Namespace) -> dict[str, Any] | None:
     recipe = find_recipe(args.recipe)
     return {
         "recipe": str(recipe.absolute()),
-        "out": whole(place(args.out)),
+        **(
+            {"out": whole(place(args.out))}
+            if args.into is None
+            else {"into": whole(place(args.into))}
+        ),
         "settings": settings or None,
     }
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from tokenmill.flows.asked import Asked, whole
+from tokenmill.flows.asked import Asked, Ingesting, whole
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.strict import parse_yaml
@@ -60,16 +60,17 @@ def run_settings(args: argparse.Namespace) -> dict[str, Any]:
 
 def result_of(
     flow: str,
-    asked: Asked[Any, Any],
+    asked: Asked[Any, Any] | Ingesting,
     shown: dict[str, Any],
     *,
     quiet: bool,
     log: str | None = None,
+    to: str = "out",
 ) -> Any:
     """Run a flow against the user's Prefect server, or against one of its own.
 
     flow: as "prepare".  shown: the flow's parameters but `out`, as Prefect's UI has them.
-    quiet, log: as of `flows.progress.watching`.
+    quiet, log: as of `flows.progress.watching`.  to: what the flow calls where it writes.
     """
     from tokenmill.flows.prefect.server import embedded_server
     from tokenmill.flows.progress import watching
@@ -79,4 +80,4 @@ def result_of(
         from tokenmill.flows.prefect.run_here import run_here
 
         function = getattr(importlib.import_module(f"tokenmill.flows.{flow}"), f"{flow}_flow")
-        return run_here(function, asked, out=whole(asked.out), **shown)
+        return run_here(function, asked, **{to: whole(asked.out)}, **shown)

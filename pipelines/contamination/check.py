@@ -287,7 +287,11 @@ def search_shard(job: ContaminationJob, shard: SourceShard) -> Done[SearchFacts]
     found_path, copies_path = (job.part(folder, shard.key) for folder in SCRATCH)
     stats, damage = StageStats(), list[str]()
     least, limits = job.check.copies, job.check.limits
-    of_copies = None if least is None else ContainmentIndex.load(job.out / COPY_INDEX)
+    of_copies = (
+        None
+        if least is None
+        else ContainmentIndex.load(job.out / COPY_INDEX, job.check.matching.words)
+    )
     with arrow_file(found_path, FOUND) as found, arrow_file(copies_path, COPY) as copies:
         for batch in read_shard(shard, limits=limits, run=job.identity, html=job.pages):
             stats += read_stats(batch)

@@ -47,7 +47,8 @@ Share = Annotated[float, Field(gt=0, le=1)]
 class Copies(Config):
     """From which containment on a stretch of a document is a copy (`dedup.overlap.containment`).
 
-    threshold, short_threshold: of texts of some 20 words and more, and of shorter ones.
+    threshold: of texts of some 20 words and more.
+    short_threshold: of shorter texts.
     """
 
     threshold: Share = THRESHOLD
@@ -61,6 +62,7 @@ def index_copies(texts: ItemTexts) -> ContainmentIndex:
         texts.items,
         benchmark_starts=texts.starts,
         n_items=len(texts.lengths),
+        gram_words=texts.words,
     )
 
 

@@ -85,6 +85,8 @@ class Decontaminate(Matching, CuttingStep):
 
     benchmarks: well-known ones by name, as gsm8k, or {name: quiz, path: quiz.csv, fields: [text]}.
     ngram: words in an n-gram; "auto" is 8 to 13, by the lengths of a benchmark's items.
+    words: "scripts" takes one character for a word in Chinese and Japanese, one grapheme cluster in
+        Thai and its like, two of them for one in `ngram` and in lengths; GPT-3's are "whitespace".
     folding: disguises that documents and items are both freed from first, each true or false.
     most_docs: an n-gram in more documents is ignored; None is no limit.
     action: "cut" cuts n-grams out, with the text around them, and goes on with the pieces, each a

@@ -13,6 +13,10 @@ item has that many words, so that nothing is rounded.
     3-7       -  not testable by them    the item: found where all its words stand in a row
     8-(N-1)   -                          each text of the item
     N-        each text of the item
+
+Where most words of a text are characters or clusters by themselves, as in Chinese, Japanese and
+Thai, two stand for one in this table: of such a text n-grams are 2 N characters, and 16 to 26 of
+them are matched as a whole.
 """
 
 import hashlib
@@ -30,7 +34,7 @@ from tokenmill.dedup.arrays import I64, Bools
 from tokenmill.dedup.overlap.counts import MOST_DOCS, letterless, shared
 from tokenmill.dedup.overlap.index import MAX_NGRAM, MIN_WORDS, NgramIndex
 from tokenmill.dedup.text.fold import Folding, fold
-from tokenmill.dedup.text.gram_words import count_words
+from tokenmill.dedup.text.gram_words import GramWords, count_words, dense
 from tokenmill.pipelines.contamination.items.items import item_texts, read_items
 from tokenmill.pipelines.contamination.items.spec import Benchmark
 from tokenmill.pipelines.core.config import Config
@@ -62,16 +66,18 @@ class ItemTexts:
 
     texts: (n_texts,) large_string, as the benchmarks have them.
     folding: disguises that are taken off before words are counted and n-grams made.
+    words: what a gram word is.
     items: (n_texts,) int64, the item of each text; items count through the benchmarks.
-    ngrams: (n_texts,) int64, N of the item's benchmark.
-    least: (n_texts,) int64, words from which on the text is matched as a whole.
-    lengths: (n_items,) int64, words of each item: of its longest text.
+    ngrams: (n_texts,) int64, gram words of a window: N of the item's benchmark, or 2 N.
+    least: (n_texts,) int64, gram words from which on the text is matched as a whole.
+    lengths: (n_items,) int64, words of each item, characters for half a word: of its longest text.
     starts: (n_benchmarks,) int64, first item of each benchmark.
     benchmark_ngrams: (n_benchmarks,) int64.
     """
 
     texts: pa.Array
     folding: Folding
+    words: GramWords
     items: I64
     ngrams: I64
     least: I64
@@ -91,7 +97,9 @@ class ItemTexts:
 
     def indexed(self) -> NgramIndex:
         folded = fold(self.texts, self.folding).text
-        return NgramIndex.build(folded, self.items, ngram=self.ngrams, least=self.least)
+        return NgramIndex.build(
+            folded, self.items, ngram=self.ngrams, least=self.least, words=self.words
+        )
 
 
 def prepare_texts(
@@ -100,6 +108,7 @@ def prepare_texts(
     n_items: I64,
     ngrams: list[int | None] | None = None,
     folding: Folding | None = None,
+    words: GramWords = "scripts",
 ) -> ItemTexts:
     """Choose N of each benchmark, and which texts are matched as a whole.
 
@@ -111,7 +120,10 @@ def prepare_texts(
     folding: the default of `Folding` if None.
     """
     folding = folding or Folding()
-    counts = count_words(fold(texts, folding).text)
+    folded = fold(texts, folding).text
+    counts = count_words(folded, words)
+    by = dense(folded, counts, words)
+    counts //= by
     lengths = np.zeros(int(n_items.sum()), np.int64)
     np.maximum.at(lengths, items, counts)
     starts = np.cumsum(n_items) - n_items
@@ -130,9 +142,10 @@ def prepare_texts(
     return ItemTexts(
         texts=texts,
         folding=folding,
+        words=words,
         items=items,
-        ngrams=settled[np.searchsorted(starts, items, "right") - 1],
-        least=least,
+        ngrams=np.minimum(by * settled[np.searchsorted(starts, items, "right") - 1], MAX_NGRAM),
+        least=by * least,
         lengths=lengths,
         starts=starts,
         benchmark_ngrams=settled,
@@ -142,12 +155,12 @@ def prepare_texts(
 class Folds(Config):
     """Which disguises to see through; `dedup.text.fold` says how.
 
-    entities: HTML character references, as "&quot;".
+    entities: HTML character references, as `&quot;`.
     line_breaks: words that are hyphenated at the end of a line.
     compat: full width, mathematical letters, ligatures and the like.
     invisible: soft hyphens, zero width and other characters that nobody sees.
     signs: what looks like punctuation and is none to Unicode, as the minus sign.
-    marks: diacritics.
+    marks: accents and other diacritics.
     confusables: letters of other alphabets that look like Latin ones, among these.
     """
 
@@ -172,12 +185,15 @@ class Matching(Config):
 
     ngram: words in an n-gram; "auto" is, of each benchmark, the 5th percentile of its items'
         lengths, at least 8 and at most 13.
+    words: "scripts" takes one character, or grapheme cluster, for a word where a script sets no
+        spaces; two of them for one in an n-gram and wherever words are counted.
     folding: disguises that documents and items are both freed from first.
     most_docs: an n-gram in more documents is ignored; None is no limit.
     """
 
     benchmarks: Annotated[tuple[Benchmark, ...], Field(min_length=1)]
     ngram: Annotated[int, Field(ge=1, le=MAX_NGRAM)] | Literal["auto"] = "auto"
+    words: GramWords = "scripts"
     folding: Folds = Folds()
     most_docs: Annotated[int, Field(ge=1)] | None = MOST_DOCS
 
@@ -250,6 +266,7 @@ class BenchmarkIndex:
             np.array([table.num_rows for table in tables]),
             [wanted] * len(tables),
             matching.folding.folding(),
+            matching.words,
         )
         ngrams = texts.indexed()
         folded = fold(texts.texts, texts.folding).text
@@ -296,10 +313,15 @@ class BenchmarkIndex:
             )
         (row,) = batches
         arrays = {name: row[name].values.to_numpy() for name in _COLUMNS}
-        texts = ItemTexts(texts=row["texts"].values, folding=matching.folding.folding(), **arrays)
-        wanted = tuple(sorted(set(texts.benchmark_ngrams.tolist())))
+        texts = ItemTexts(
+            texts=row["texts"].values,
+            folding=matching.folding.folding(),
+            words=matching.words,
+            **arrays,
+        )
+        wanted = tuple(sorted(set(texts.ngrams.tolist())))
         try:
-            ngrams = NgramIndex.load(present(folder / NGRAMS), ngram=wanted)
+            ngrams = NgramIndex.load(present(folder / NGRAMS), ngram=wanted, words=matching.words)
         except ValueError as e:
             raise ShardError(str(e)) from e
         ignored = row["ignored"].values.to_numpy(zero_copy_only=False)
@@ -315,7 +337,7 @@ class BenchmarkIndex:
 
 def _identity(matching: Matching) -> dict[str, Any]:
     """What decides the index, as JSON; `most_docs` does not."""
-    return matching.model_dump(mode="json", include={"benchmarks", "ngram", "folding"})
+    return matching.model_dump(mode="json", include={"benchmarks", "ngram", "words", "folding"})
 
 
 def _differing(there: dict[str, Any], here: dict[str, Any]) -> str:

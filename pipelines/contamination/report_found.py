@@ -64,6 +64,7 @@ REASONS = {
     "letterless": "without a letter",
 }
 MOST_ROWS = 30
+LINES_BEFORE = 3
 MOST_OPEN = 5  # examples of a benchmark that are shown unfolded
 
 
@@ -251,8 +252,10 @@ def _document(example: AnyExample) -> Passage:
     where = f"bytes {example.start_byte:,} to {example.end_byte:,}"
     if isinstance(example, NgramExample) and example.spans > 1:
         where += f", the longest of {example.spans:,} stretches"
+    # of many short lines before it, only so many that what is marked is seen without scrolling
+    before = Piece("\n".join(example.before.split("\n")[-LINES_BEFORE:]))
     marked = Piece(example.match, marked=True)
-    return Passage(f"{name}, {where}", (Piece(example.before), marked, Piece(example.after)))
+    return Passage(f"{name}, {where}", (before, marked, Piece(example.after)))
 
 
 def _worst(summary: Summary) -> list[str | Table]:

@@ -51,7 +51,7 @@ class Measurement(Data):
     docs: int = Field(description="Documents")
     chars: int = Field(description="Characters of their text")
     text_bytes: int = Field(description="UTF-8 bytes, before the tokenizer's own normalization")
-    tokens: int = Field(description="Tokens, those that stand for images among them")
+    tokens: int | None = Field(description="Those of images too; None without a tokenizer")
     stored_bytes: Number = Field(description="Bytes of files; of a mixture, without copies")
     shards: int = Field(description="How many shards held documents")
     text_bytes_per_token: float | None = Field(description="Of tokens of text")
@@ -64,6 +64,7 @@ class Measurement(Data):
 class ShardCounts(TypedDict):
     """What is measured of one shard.
 
+    tokens: None without a tokenizer.
     token_file_bytes: it takes as stored, the measure of how stored bytes vary over shards.
     images: of a run that has some: images, image_bytes, image_tokens, pixels, and of how many
         images bytes and pixels are known, with_bytes and with_size.
@@ -73,7 +74,7 @@ class ShardCounts(TypedDict):
     docs: int
     chars: int
     text_bytes: int
-    tokens: int
+    tokens: int | None
     token_file_bytes: int
     images: NotRequired[dict[str, int]]
 
@@ -136,7 +137,7 @@ def ratio_and_error(
 
 def _measured(shards: Sequence[ShardCounts], scale: float) -> Measurement:
     held = [s for s in shards if s["docs"]]
-    tokens = [s["tokens"] for s in held]
+    tokens = [s["tokens"] or 0 for s in held]
     stored = [s["token_file_bytes"] * scale for s in held]
     text, text_se = ratio_and_error([s["text_bytes"] for s in held], _text_tokens(held))
     per_token, per_token_se = ratio_and_error(stored, tokens)
@@ -144,7 +145,7 @@ def _measured(shards: Sequence[ShardCounts], scale: float) -> Measurement:
         docs=sum(s["docs"] for s in held),
         chars=sum(s["chars"] for s in held),
         text_bytes=sum(s["text_bytes"] for s in held),
-        tokens=sum(tokens),
+        tokens=None if any(s["tokens"] is None for s in shards) else sum(tokens),
         stored_bytes=sum(stored),
         shards=len(held),
         text_bytes_per_token=text,
@@ -161,14 +162,16 @@ def _ratio(numerator: Sequence[float], denominator: Sequence[float]) -> Ratio:
 
 
 def _text_tokens(shards: Sequence[ShardCounts]) -> list[int]:
-    return [s["tokens"] - (s["images"]["image_tokens"] if "images" in s else 0) for s in shards]
+    return [
+        (s["tokens"] or 0) - (s["images"]["image_tokens"] if "images" in s else 0) for s in shards
+    ]
 
 
 def _illustrations(shards: Sequence[ShardCounts]) -> Illustrations:
     """shards: those that held documents."""
     names = ("images", "image_bytes", "image_tokens", "pixels", "with_bytes", "with_size")
     of = {name: [s["images"][name] for s in shards] for name in names}
-    docs, tokens = [s["docs"] for s in shards], [s["tokens"] for s in shards]
+    docs, tokens = [s["docs"] for s in shards], [s["tokens"] or 0 for s in shards]
     text_bytes = [s["text_bytes"] for s in shards]
     both = [image + text for image, text in zip(of["image_bytes"], text_bytes, strict=True)]
     ratios: dict[str, tuple[list[int], list[int]]] = {

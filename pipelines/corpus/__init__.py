@@ -7,8 +7,9 @@ Read first `step`, the protocol that every step follows, then `passes`, which cu
 passes by it, and a step:
 
     equal.py         exact, same_url, same_images: `find_equal` decides
-    near.py          near: `find_edges` decides which two are alike, `join_forests` which of a
-                     cluster stays
+    near.py          near: its settings and keys; `cluster: components`, as published pipelines
+                     have it: `find_edges` decides which two are alike, `join_forests` who stays
+    stars.py         near by default: `find_alike` compares, `decide` says who leaves for whom
     near_images.py   images that look the same
     counted/         images, paragraphs and lines that stand too often
     spans/           spans of words that stand twice, and are cut

@@ -1,7 +1,8 @@
-"""The step that keeps one of each cluster of documents that are nearly the same.
+"""The step that keeps one of documents that are nearly the same.
 
-    keys ── spill ── edges: a range of a band a work ── forests, joined in a tree until there is one
-                                                          ── verdicts, a group a work
+    cluster: stars        see `corpus.stars`
+    cluster: components   keys ── spill ── edges: a range of a band a work ── forests, joined in a
+                          tree until there is one ── verdicts, a group a work
 
     edges of every band and range ── 16 of them ── a forest ┐
                                      16 of them ── a forest ┴─ 16 of them ── … ── the clusters
@@ -17,13 +18,16 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field, model_validator
 
-from tokenmill.dedup.arrays import F32, I64
+from tokenmill.dedup.arrays import F32, I64, U32
 from tokenmill.dedup.same.cluster import Forest, Touched
 from tokenmill.dedup.same.lsh import Bands, Buckets, band_keys, count_pairs
-from tokenmill.dedup.same.minhash import MinHash, pair_similarity, signatures
+from tokenmill.dedup.same.minhash import MinHash, pair_similarity, signatures, signed_shingles
 from tokenmill.dedup.same.partition import prefix_bits
+from tokenmill.dedup.same.sets import Ratio, distinct, pack
 from tokenmill.dedup.same.verify import CONTEXT_ROWS, cut_large, verified_edges
+from tokenmill.dedup.text.shingle import Shingles
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.corpus.edges import ALIKE, PACKED, SHINGLES, Comparing
 from tokenmill.pipelines.corpus.keys import fixed_size_list
 from tokenmill.pipelines.corpus.pairs import (
     FOREST,
@@ -39,6 +43,7 @@ from tokenmill.pipelines.corpus.pairs import (
 from tokenmill.pipelines.corpus.rows import LEAST_BYTES, Corpus
 from tokenmill.pipelines.corpus.shuffle import Range, Room, parts
 from tokenmill.pipelines.corpus.spill import KeyedStep, spilled
+from tokenmill.pipelines.corpus.stars import GONE_BYTES, decided, found_edges, told_of, write_stars
 from tokenmill.pipelines.corpus.step import (
     Chain,
     Pass,
@@ -62,6 +67,7 @@ LARGEST_BYTES = 36  # of a hash table at most 16, keys 8, members' places 12
 SIGNED_BYTES = 400  # besides a signature: its row, sorting, place 32; at most 15.5 edges, twice
 TOUCHED_BYTES = 28  # of a row in pairs: its number 8, its tree 4, the row kept for it twice 16
 PAIR_BYTES = 64  # of a pair besides its signatures: row numbers, sorting them, places
+SHINGLES_FRAC = 0.67  # bytes of shingle hashes for a byte of text, of 6 bytes a word; less is usual
 MOST_JOINED = 1 << 32  # rows that forests can hold: trees are numbered by 32 bits
 MOST_SIGNED = 1 << 20  # signatures at a time: more do not read faster
 MOST_PAIRS = 1 << 19  # pairs at a time: more do not read faster
@@ -69,19 +75,28 @@ MOST_MEMBERS = 1 << 20  # of a bucket that is looked at whole: its trees take me
 
 
 class NearDedup(KeyedStep, VerdictStep):
-    """Keep the first of each cluster of documents that share most of their word n-grams, by
-    MinHash LSH; a pair must also agree in its signatures before anything is removed.
+    """Remove documents that share most of their word n-grams with an earlier one that is kept:
+    found by MinHash LSH, told by their exact Jaccard similarity.
 
-    MinHash LSH: documents that agree on all rows of a band become candidate pairs; a pair
-    whose signatures agree in a share of at least `verify` is an edge; clusters are
-    connected by edges, and the first document of a cluster, in input order, is kept.
+    MinHash LSH: documents that agree on all rows of a band are candidate pairs, and compared. In
+    input order a document leaves if an earlier one that stays is a candidate and as similar as
+    `verify`; its receipt names the most similar of these, and how similar it is.
 
-    ngram, words: the shingles; see `dedup.text.shingle`.
+    ngram: words of a shingle; 5 are 5 characters where each is a word.
+    words: "scripts" are runs of letters and digits, and one character a word in Chinese and
+        Japanese, one grapheme cluster in Thai and its like, one Tibetan syllable, whatever spaces
+        stand between; "unicode" such runs in every script; "whitespace" what stands between spaces.
     num_perm, seed: of the signatures.
-    bands, rows: of the LSH (defaults: FineWeb, Penedo et al. 2024, 14 bands of 8).
+    bands, rows: of the LSH. Two documents of similarity s share a band with probability
+        1 - (1 - s^rows)^bands: 18 bands of 6 bring .996 of the pairs of 0.8 together, .896 of
+        0.7; the 14 of 8 of FineWeb .924 and .565.
     threshold: instead of bands and rows: the Jaccard similarity for which datasketch's
         optimiser chooses them.
-    verify: least estimated Jaccard similarity of an edge.
+    verify: least Jaccard similarity of a pair; 0 takes every candidate pair.
+    similarity: "exact" of the sets of distinct 32-bit shingle hashes, in integers; or "estimate",
+        the share of slots in which two signatures agree, as published pipelines have it.
+    cluster: "stars", as told above; or "components", as published pipelines have it: the first
+        document of all that pairs connect is kept, though it need not be like each of them.
     scope: documents meet across the whole corpus, or only within their source.
     """
 
@@ -89,12 +104,14 @@ class NearDedup(KeyedStep, VerdictStep):
     compares_texts: ClassVar[bool] = True
 
     ngram: Annotated[int, Field(ge=1, le=64)] = 5
-    words: Literal["unicode", "whitespace"] = "unicode"
-    num_perm: Annotated[int, Field(ge=1, le=16384)] = 112
-    bands: Annotated[int, Field(ge=1, le=1024)] = 14
-    rows: Annotated[int, Field(ge=1, le=256)] = 8
+    words: Literal["scripts", "unicode", "whitespace"] = "scripts"
+    num_perm: Annotated[int, Field(ge=1, le=16384)] = 108
+    bands: Annotated[int, Field(ge=1, le=1024)] = 18
+    rows: Annotated[int, Field(ge=1, le=256)] = 6
     threshold: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
     verify: Annotated[float, Field(ge=0.0, le=1.0)] = 0.7
+    similarity: Literal["exact", "estimate"] = "exact"
+    cluster: Literal["stars", "components"] = "stars"
     scope: Literal["corpus", "source"] = "corpus"
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 1
 
@@ -111,6 +128,16 @@ class NearDedup(KeyedStep, VerdictStep):
                 f" num_perm is {self.num_perm}"
             )
         return self
+
+    @model_validator(mode="after")
+    def _verify_is_a_short_decimal(self) -> "NearDedup":
+        Ratio.of(self.verify)
+        return self
+
+    @property
+    def exact(self) -> bool:
+        """Whether similarities are those of sets of shingles, not estimates."""
+        return self.similarity == "exact"
 
     def minhash(self) -> MinHash:
         return MinHash(num_perm=self.num_perm, seed=self.seed, ngram=self.ngram, words=self.words)
@@ -146,30 +173,69 @@ class NearDedup(KeyedStep, VerdictStep):
             "bands": lsh.bands,
             "rows": lsh.rows,
             "scope": self.scope,
+            "similarity": self.similarity,
         }
 
     def key_fields(self) -> list[pa.Field]:
-        """A signature of num_perm uint32, and band keys: uint64, 0 for one without shingles."""
-        signature = pa.field("signature", pa.list_(pa.uint32(), self.num_perm))
-        return [signature, *(pa.field(column.keys, pa.uint64()) for column in self.shuffled)]
+        """Band keys: uint64, 0 for a document without shingles; and what similarity is told by.
+
+        Exact: its shingle hashes, as often as they occur and as they come, or, if `packed` is not
+        0, the set of so many as `dedup.same.sets` packs it. Else a signature of num_perm uint32.
+        """
+        if self.exact:
+            hashes = pa.field(SHINGLES, pa.list_(pa.uint32()))
+            fields = [hashes, pa.field(PACKED, pa.uint32())]
+        else:
+            fields = [pa.field("signature", pa.list_(pa.uint32(), self.num_perm))]
+        return [*fields, *(pa.field(column.keys, pa.uint64()) for column in self.shuffled)]
 
     def key_columns(self, documents: pa.RecordBatch, source: str) -> list[pa.Array]:
-        signed = signatures(documents["text"], self.minhash())
+        if self.exact:
+            signed, found = signed_shingles(documents["text"], self.minhash())
+            told = [_lists(found.hashes, found.offsets), pa.array(np.zeros(len(signed), np.uint32))]
+        else:
+            signed = signatures(documents["text"], self.minhash())
+            told = [fixed_size_list(signed)]
         keys = band_keys(signed, self.lsh())
         if self.scope == "source":
             keys = _within_source(keys, source)
         columns = [pa.array(np.ascontiguousarray(keys[:, b])) for b in range(keys.shape[1])]
-        return [fixed_size_list(signed), *columns]
+        return [*told, *columns]
+
+    @property
+    def keys_frac(self) -> float:
+        return SHINGLES_FRAC if self.exact else 0.0
+
+    def kept_keys(self, keys: pa.RecordBatch) -> pa.RecordBatch:
+        if not self.exact:
+            return keys
+        lists = keys[SHINGLES]
+        lengths = np.asarray(lists.value_lengths()).astype(np.int64)
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        packed = pack(distinct(Shingles(np.asarray(lists.flatten()), offsets)))
+        columns = {name: keys[name] for name in keys.schema.names}
+        columns[SHINGLES] = _lists(packed.words, packed.offsets)
+        columns[PACKED] = pa.array(packed.sizes.astype(np.uint32))
+        return pa.record_batch(list(columns.values()), schema=keys.schema)
 
     def phases(self, chain: Chain, size: Size) -> Phases[None]:
         yield from self.spill(chain, size)
-        bands = {
-            f"band-{band:03d}-{n:05d}": (band, n)
-            for band in range(self.lsh().bands)
-            for n in range(size.ranges)
-        }
-        yield from chain.phase("bands", "bands", find_edges, bands)
-        counts = levels(len(bands))
+        n_bands = self.lsh().bands
+        if self.cluster == "stars":
+            last = yield from decided(chain, self.name, n_bands, size)
+            works = group_works(size.new, self.name, last)
+            yield from chain.phase("near kept", "kept-near", write_stars, works)
+            return
+        if self.exact:
+            yield from found_edges(chain, self.name, n_bands, size)
+        else:
+            bands = {
+                f"band-{band:03d}-{n:05d}": (band, n)
+                for band in range(n_bands)
+                for n in range(size.ranges)
+            }
+            yield from chain.phase("bands", "bands", find_edges, bands)
+        counts = levels(n_bands * size.ranges)
         for level, n_files in enumerate(counts[1:-1], 1):
             forests = {f"forest-{level}-{n:05d}": (level, n) for n in range(n_files)}
             yield from chain.phase("forests", "forests", join_forests, forests)
@@ -177,6 +243,8 @@ class NearDedup(KeyedStep, VerdictStep):
         yield from chain.phase("near kept", "kept-near", write_near, group_works(size.new))
 
     def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> Told:
+        if self.cluster == "stars":
+            return {"duplicates": told_of(receipts, self.name, self.lsh())}
         of_bands, of_all = facts_of(receipts, "bands"), facts_of(receipts, self.name)
         found: dict[str, Any] = {}
         if of_bands:
@@ -187,17 +255,29 @@ class NearDedup(KeyedStep, VerdictStep):
         return {"duplicates": found}
 
     def scratch_bytes(self, text_bytes: float, docs: float) -> float:
-        return docs * (self.num_perm * 4 + self.lsh().bands * 20)
+        of_sets = self.keys_frac * text_bytes if self.exact else docs * self.num_perm * 4
+        return of_sets + docs * self.lsh().bands * 28
 
     def limit(self, memory_budget: int) -> str:
+        if self.cluster == "stars":
+            return (
+                f"near: {memory_budget // GONE_BYTES:,} documents that leave, of"
+                f" {memory_budget * 8:,}"
+            )
         return (
             f"near: {memory_budget // TOUCHED_BYTES:,} documents that are like others, of"
             f" {memory_budget * 8 // 3:,}"
         )
 
     def probe(self, probing: Probing) -> Any:
+        if self.exact or self.cluster == "stars":
+            return None  # who leaves is decided in order, which clusters do not tell
         columns = [column.keys for column in self.shuffled]
         return probing.near(columns, num_perm=self.num_perm, verify=self.verify)
+
+
+def _lists(values: U32, offsets: I64) -> pa.Array:
+    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pa.array(values))
 
 
 def _within_source(keys: Any, source: str) -> Any:
@@ -306,6 +386,8 @@ def _path(corpus: Corpus, level: int, number: int) -> Path:
     """A file of a level: of edges, band by band and range by range; of forests in order."""
     if level:
         return corpus.path(FORESTS, step=NearDedup.name, level=level, number=number)
+    if corpus.part.step(NearDedup.name, NearDedup).exact:
+        return corpus.path(ALIKE, round=0, level=0, number=number)
     band, of_range = divmod(number, corpus.n_ranges)
     return corpus.path(EDGES, band=band, number=of_range)
 
@@ -316,6 +398,11 @@ def write_near(run: RunFolder, part: Pass, group: int) -> Done:
     clusters = _path(corpus, len(levels(n_edges_files(corpus))) - 1, 0)
 
     def similarity(pairs: Pairs, left: int) -> F32:
+        if step.exact:
+            comparing = Comparing(corpus.rows(), step.minhash(), exact=True, verify=0.0, room=left)
+            every = comparing.edges(pairs[:, 1], pairs[:, 0])
+            told = [np.empty(0), *(edges.shared / edges.union for edges in every)]
+            return np.concatenate(told).astype(np.float32)
         at_once = min(left // (2 * step.num_perm * 4 + PAIR_BYTES), MOST_PAIRS)
         return _similarities(corpus, pairs, at_once)
 

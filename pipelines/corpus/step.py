@@ -314,6 +314,15 @@ class CorpusStep(Step):
         """Of how many of them pairs are set down and joined; 0 if only equal keys matter."""
         return 0
 
+    @property
+    def keys_frac(self) -> float:
+        """Bytes of its columns for each byte of text, besides those of each document."""
+        return 0.0
+
+    def kept_keys(self, keys: pa.RecordBatch) -> pa.RecordBatch:
+        """Rows of the key sidecar as the index of the run keeps them."""
+        return keys
+
     def unit_schema(self) -> pa.Schema | None:
         """Columns of its sidecar, if that has a row for each unit of documents."""
         return None

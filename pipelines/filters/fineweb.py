@@ -36,7 +36,8 @@ class FineWeb(Step):
     max_short_lines_ratio: share of lines of at most `short_line_chars` characters.
     max_duplicate_line_chars_ratio: characters of lines equal to one before, out of all but "\n".
     max_newlines_ratio: "\n" per word.
-    words: what a word is: whitespace, unicode or spacy, as pipelines.filters.text.words has them.
+    words: what a word is: whitespace, unicode, scripts or spacy, as
+        pipelines.filters.text.words has them.
 
     Source: Penedo et al. 2024, arXiv:2406.17557, section 3.6 and appendix; read as datatrove
     0.10's FineWebQualityFilter reads it. The paper gives three rules; the one for newlines is

@@ -31,7 +31,9 @@ class GopherQuality(Step):
     max_ellipsis_lines_ratio: share of lines that end with an ellipsis.
     min_alpha_words_ratio: share of words with a letter.
     min_stop_words: different `stop_words` that occur as words, in exactly that case.
-    words: what a word is: whitespace, unicode or spacy, as pipelines.filters.text.words has them.
+    words: what a word is: whitespace, unicode, scripts or spacy, as
+        pipelines.filters.text.words has them. A word of `scripts` may
+        be one character: in Chinese or Thai also min_avg_word_length: null, and stop words of it.
 
     Lines are those of `str.splitlines()`.
     Source: Rae et al. 2021, arXiv:2112.11446, section A1.1; read as datatrove 0.10's

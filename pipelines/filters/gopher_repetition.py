@@ -42,8 +42,8 @@ class GopherRepetition(Step):
         over 1: n-grams overlap.
     duplicate_ngrams: (n, limit) pairs: characters of n-grams met before, each character once, out
         of all characters of the document.
-    words: what a word is: whitespace, unicode or spacy, as pipelines.filters.text.words has them;
-        n-grams hold nothing that stands between words.
+    words: what a word is: whitespace, unicode, scripts or spacy, as
+        pipelines.filters.text.words has them; n-grams hold nothing that stands between words.
 
     Paragraphs are what two or more "\n" separate in the text without the whitespace around it;
     lines what one or more "\n" separate in the whole text, so that a "\n" at its start and one at

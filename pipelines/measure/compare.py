@@ -126,7 +126,9 @@ def _figures(
     kept = {row.stage: row.docs_out / row.docs_in for row in report.ledger if row.docs_in}
     stored = report.stored_bytes
     disk = dict(zip(stored, accumulate(stored.values()), strict=True))
-    written = [name for name in report.dataset.files if name.endswith(".arrow")]
+    written = [
+        name for name in (report.dataset.files if report.dataset else ()) if name.endswith(".arrow")
+    ]
     files = {INPUTS: report.inputs.files, DATASET: len(written)}
     for what, predicted, actual in (
         ("kept by", estimate.kept_frac, kept),

@@ -202,9 +202,9 @@ def at_most(estimate: Estimate, job: MeasureJob) -> Estimate:
     first = min(steps.index(step.name) for step in job.not_predicted)
     corpus = estimate.corpus
     lowered = {
-        "tokens": _at_most(corpus.tokens, 1.0),
+        "tokens": _at_most(corpus.tokens),
         "text_bytes": _at_most(corpus.text_bytes),
-        "docs": None if corpus.docs is None else _at_most(corpus.docs, 1.0),
+        "docs": None if corpus.docs is None else _at_most(corpus.docs),
         "stored_bytes": _lowered(corpus.stored_bytes),
         "files": _lowered(corpus.files),
     }
@@ -228,7 +228,7 @@ def _lowered(figures: Mapping[str, Figure]) -> dict[str, Figure]:
     return {name: _at_most(f) if name in BEHIND else f for name, f in figures.items()}
 
 
-def _at_most(figure: Figure, least: float = 0.0) -> Figure:
+def _at_most(figure: Figure, least: float = 1.0) -> Figure:
     high = figure.limits()[1]
     return Figure(
         value=figure.value,

@@ -35,7 +35,7 @@ from tokenmill.pipelines.corpus.verdicts import VERDICTS
 from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.drawn import Drawn, between, exact
 from tokenmill.pipelines.measure.images import SPOOLED_BYTES
-from tokenmill.pipelines.measure.job import MeasureJob
+from tokenmill.pipelines.measure.job import Asked, MeasureJob
 from tokenmill.pipelines.measure.pictures import PredictedImages
 from tokenmill.pipelines.measure.scan import parquet_bytes
 from tokenmill.pipelines.prepare.report.thumbnails import MOST, MOST_KEPT, THUMBNAIL
@@ -54,7 +54,7 @@ NewFile: TypeAlias = Callable[[Any, pa.Schema], Any]  # of pa.ipc: of a file or 
 
 
 def of_step(step: CorpusStep, docs: Drawn, left: Drawn) -> dict[str, Drawn]:
-    """Bytes of spilled keys and of forests.
+    """Bytes of spilled keys and of forests; of the former alone, where the step is not predicted.
 
     docs, left: before and behind the step.
     """
@@ -62,6 +62,8 @@ def of_step(step: CorpusStep, docs: Drawn, left: Drawn) -> dict[str, Drawn]:
     head, batch = _padded_head(row_schema(n_words))
     row = NUMBER_BYTES + WORD_BYTES * n_words
     spill = docs.each(lambda n: columns * (n * row + _groups(n) * batch) + _groups(n) * head)
+    if step.probe(Asked()) is None:
+        return {SPILL.name: spill}
     forest_head, forest_batch = _padded_head(FOREST)
     # of pairs of many bands there are the forests below the last one
     files = docs.each(
@@ -149,6 +151,7 @@ def _none_of(schema: pa.Schema) -> pa.RecordBatch:
 
 
 DOC_ID_BYTES = 8
+LIST_BYTES = 4  # of a list of any length, besides what is in it
 TEXT_BYTES = 8  # the column of a token shard that the dataset has not
 VERDICT_BYTES = 8 + 4 + 3 / 8  # duplicate_of, similarity, whether there is one; alive
 SEQUENCE_BYTES = 8 + 8  # doc_id and doc_offset of a packed sequence
@@ -214,6 +217,7 @@ def _of_pass(part: Pass, plan: Plan, written: Written, schema: pa.Schema) -> dic
         folders[f"{number}0-filtered"] = size + heads(schema, plan)
     if part.finders:
         size = docs * key_bytes(part.finders)
+        size = size + written.text_bytes * (share * sum(step.keys_frac for step in part.finders))
         folders[KEYS.named(part.index)] = heads(key_schema(part.finders), plan) + size
     there = docs
     for step in part.finders:
@@ -254,7 +258,7 @@ def key_bytes(finders: Sequence[CorpusStep]) -> float:
 def _width(kind: pa.DataType) -> int:
     if pa.types.is_fixed_size_list(kind):
         return int(kind.list_size * kind.value_type.bit_width // 8)
-    return int(kind.bit_width // 8)
+    return LIST_BYTES if pa.types.is_list(kind) else int(kind.bit_width // 8)
 
 
 def files_of(job: MeasureJob, plan: Plan, tokens: Drawn, width: int) -> Mapping[str, Drawn]:

@@ -52,7 +52,7 @@ from tokenmill.pipelines.runs.manifest import (
 from tokenmill.pipelines.runs.receipt import Receipt, WorkFacts
 from tokenmill.pipelines.runs.work import Done, Finished, Phase, Work
 from tokenmill.pipelines.storage import mirror
-from tokenmill.pipelines.storage.files import arrow_file, open_arrow
+from tokenmill.pipelines.storage.files import PARAMETERS, arrow_file, open_arrow
 from tokenmill.pipelines.storage.mirror import exists, present
 from tokenmill.pipelines.tokens.mix.spill import NOT_DRAWN
 from tokenmill.pipelines.tokens.run import TOKENS
@@ -104,6 +104,8 @@ def write_kept_keys(job: PrepareJob, key: str) -> Done[KeptFacts]:
         with arrow_file(path, schema) as writer:
             for batch in batches:
                 kept = batch.filter(pa.array(np.isin(batch["doc_id"], held)))
+                for step in part.finders:
+                    kept = step.kept_keys(kept)
                 if kept.num_rows:
                     writer.write_batch(kept)
                     rows += kept.num_rows
@@ -204,6 +206,7 @@ def earlier_runs(recipe: Recipe) -> tuple[EarlierRun, ...]:
         _check_chain(where, runs, manifest)
         other_steps = _before_keys(steps) != _before_keys(recipe.steps)
         runs.append(_indexed(where, Path(path), manifest, other_steps=other_steps))
+        _check_index(where, runs[-1], recipe.steps)
     for step in corpus_steps(recipe.steps) if runs else ():
         refusal = step.refusal_of_earlier_runs()
         if refusal:
@@ -290,6 +293,20 @@ def _check_steps(where: str, earlier: Sequence[Step], own: Sequence[Step]) -> No
             f"{where}: makes other keys: {'; '.join(others[:FIRST_REASONS])}; give this recipe the"
             " same settings"
         )
+
+
+def _check_index(where: str, run: EarlierRun, steps: Sequence[Step]) -> None:
+    """Refuse an index of a version that kept other keys than its settings tell now."""
+    for number, part in enumerate(keyed_passes(steps)):
+        for key in run.keys[:1]:
+            path = run.out / INDEX.name / INDEX.file.format(key=key, number=number)
+            found = json.loads((open_arrow(path)[1].metadata or {}).get(PARAMETERS, b"{}"))
+        if run.keys and found != key_parameters(part.finders):
+            names = ", ".join(step.name for step in part.finders)
+            raise ConfigError(
+                f"{where}: its index was made by another version of tokenmill, and lacks keys that"
+                f" {names} needs; {AGAIN}, or give near similarity: estimate, as it was then"
+            )
 
 
 def _keys_of(steps: Sequence[Step]) -> list[dict[str, Any]]:

@@ -63,11 +63,11 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
         ConfigError: as the run itself would.
     """
     plan = plan_run(recipe)
-    engine = recipe.tokenizing().engine()
+    settings = recipe.tokenizing()
     parts = passes(recipe.steps)
     illustrated = sum(shard.bytes for shard in plan.shards if _holds_images(shard))
     text = sum(shard.bytes for shard in plan.shards) - illustrated
-    token_bytes = text / TEXT_BYTES_PER_TOKEN * engine.dtype.itemsize
+    token_bytes = text / TEXT_BYTES_PER_TOKEN * settings.id_bytes
     need = {
         "intermediates": round(sum(_scratch(text, part) for part in parts[:-1])),
         "token shards": round(token_bytes),
@@ -75,8 +75,14 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
     }
     if recipe.output.shuffle:
         tokens = {shard: shard.bytes / TEXT_BYTES_PER_TOKEN for shard in plan.shards}
-        need["mixing"] = round(mixed_tokens(recipe, tokens) * engine.dtype.itemsize)
+        need["mixing"] = round(mixed_tokens(recipe, tokens) * settings.id_bytes)
         need["dataset"] = need["mixing"]
+    if recipe.output.text is not None:  # what does not compress stands in it as it is
+        copies = need["dataset"] / token_bytes if token_bytes else 1.0
+        need["token shards"] += text
+        need["text"] = round(text * copies)
+        if recipe.output.shuffle:
+            need["mixing"] += need["text"]
     if recipe.run.keep_index:
         need["index"] = round(sum(_sidecars(text, part) for part in parts[:-1]))
     if recipe.images is not None:
@@ -95,7 +101,9 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
         "steps": [step.name for step in recipe.steps],
         "passes": len(parts),
         "limits": list(_limits(recipe)),
-        "tokenizer": {"path": recipe.tokenizer.path, "dtype": engine.dtype.name},
+        "tokenizer": recipe.tokenizer
+        and settings.dtype
+        and {"path": recipe.tokenizer.path, "dtype": settings.dtype.name},
         "disk_needed_bytes": need,
         "disk_needed_total_bytes": sum(need.values()),
         "disk_free_bytes": _free(out),
@@ -116,7 +124,8 @@ def _scratch(text: int, part: Pass) -> float:
 
 def _sidecars(text: int, part: Pass) -> float:
     """Bytes of the keys that a pass makes."""
-    return text / BYTES_PER_DOC * SCRATCH_BYTES_PER_DOC if part.finders else 0
+    of_texts = text * sum(step.keys_frac for step in part.finders)
+    return of_texts + text / BYTES_PER_DOC * SCRATCH_BYTES_PER_DOC if part.finders else 0
 
 
 def _limits(recipe: Recipe) -> Iterator[str]:

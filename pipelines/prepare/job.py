@@ -14,7 +14,8 @@ from tokenmill.dedup.overlap import index as ngram_index
 from tokenmill.dedup.text.fold_tables import FOLD_VERSION
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
 from tokenmill.pipelines.core.shard import Plan
-from tokenmill.pipelines.corpus.passes import corpus_steps
+from tokenmill.pipelines.corpus.passes import TOKENIZE, corpus_steps, stage_names
+from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.filters.normalize import NORMALIZE_VERSION
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.runs.manifest import open_run
@@ -35,9 +36,16 @@ class PrepareJob(TokenRun):
     def tokenizing(self) -> Tokenizing:
         return self.recipe.tokenizing()
 
+    def stage_names(self, part: Pass) -> list[str]:
+        """What a shard goes through in a pass, in order; nothing is encoded without a tokenizer."""
+        names = stage_names(part)
+        return [n for n in names if n != TOKENIZE] if self.recipe.tokenizer is None else names
+
     def exactly(self) -> "PrepareJob":
         """The same job, every document encoded by the tokenizer's own library."""
-        tokenizer = self.recipe.tokenizer.model_copy(update={"engine": "reference"})
+        tokenizer = self.recipe.tokenizer and self.recipe.tokenizer.model_copy(
+            update={"engine": "reference"}
+        )
         return replace(self, recipe=self.recipe.model_copy(update={"tokenizer": tokenizer}))
 
 
@@ -48,11 +56,11 @@ OUTPUT_VERSION = "2"
 
 def run_identity(recipe: Recipe, plan: Plan) -> dict[str, Any]:
     """All that decides the output: recipe, inputs, tokenizer, versions. JSON."""
-    engine = recipe.tokenizing().engine()
+    settings = recipe.tokenizing()
     return {
         "recipe": recipe.identity(),
         **plan.identity(),
-        "tokenizer": engine.digest,
+        "tokenizer": None if settings.tokenizer is None else settings.engine().digest,
         "benchmarks": {
             file.path: [file.bytes, str(file.version)]
             for step in corpus_steps(recipe.steps)

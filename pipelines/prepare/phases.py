@@ -142,6 +142,10 @@ def _lay_out(
 
 def _token_shards(receipts: Iterable[Receipt], split: str) -> list[TokenShard]:
     measured = [(receipt.key, receipt.facts["measured"]) for receipt in receipts]
-    size = "sizes" if any("sizes" in of for _, of in measured) else "tokens"
-    names = ("tokens", "docs", "text_bytes", size)
-    return [TokenShard(key, *(of[name][split] for name in names)) for key, of in measured]
+    shards = []
+    for key, of in measured:
+        tokens = of["tokens"][split] if "tokens" in of else 0
+        docs, text_bytes = of["docs"][split], of["text_bytes"][split]
+        size = of["sizes"][split] if "sizes" in of else tokens if "tokens" in of else text_bytes
+        shards.append(TokenShard(key, tokens, docs, text_bytes, size))
+    return shards

@@ -2,12 +2,12 @@
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place
-from tokenmill.pipelines.core.shard import Plan
+from tokenmill.pipelines.core.shard import InputFile, Plan
 from tokenmill.pipelines.corpus.passes import corpus_steps
 from tokenmill.pipelines.prepare.against import (
     check_other,
@@ -27,7 +27,13 @@ from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.drive import drive
 from tokenmill.pipelines.runs.finished import manifest, read_report
 from tokenmill.pipelines.runs.folder import INDEX
-from tokenmill.pipelines.runs.manifest import check_apart, held, read_manifest, write_manifest
+from tokenmill.pipelines.runs.manifest import (
+    TEXT,
+    check_apart,
+    held,
+    read_manifest,
+    write_manifest,
+)
 from tokenmill.pipelines.runs.work import Execute, Finished, do
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import sweep_partials
@@ -38,6 +44,7 @@ REPORTS = ("report.json", "report.md", "report.html")
 # folders that stay when a run has finished, besides those of steps
 KEPT = (
     "dataset",
+    TEXT,
     "webdataset",
     "removed",
     "removed-images",
@@ -101,8 +108,10 @@ def opened(recipe: Recipe, out: Place, plan: Plan) -> Iterator[PrepareJob]:
             yield job
 
 
-def plan_run(recipe: Recipe) -> Plan:
+def plan_run(recipe: Recipe, among: Callable[[InputFile], bool] | None = None) -> Plan:
     """Cut the inputs into shards.
+
+    among: which of their files are read; there may be none then, and so no shards.
 
     Raises:
         ConfigError: no input can be read at all, the first cause is named; or a benchmark is not
@@ -113,10 +122,10 @@ def plan_run(recipe: Recipe) -> Plan:
     for step in corpus_steps(recipe.steps):
         step.check(recipe.inputs)
     try:
-        plan = recipe.plan(against=against)
+        plan = recipe.plan(against=against, among=among)
     except OutageError as e:
         raise ConfigError(str(e)) from e
-    if not plan.shards:
+    if not plan.shards and (among is None or plan.failed):
         empty = f": no files in {', '.join(i.path for i in recipe.inputs)}"
         cause = f": {plan.failed[0].message}" if plan.failed else empty
         raise ConfigError(f"{recipe.name}: no input can be read{cause}")

@@ -10,7 +10,7 @@ Settings of a recipe that `--set` gives in place of what its file says.
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -33,7 +33,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.measured import TOTAL
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.schema import CRAWLED, DOCUMENT, ILLUSTRATED
-from tokenmill.pipelines.core.shard import EarlierRun, Input, Plan, SourceShard
+from tokenmill.pipelines.core.shard import EarlierRun, Input, InputFile, Plan, SourceShard
 from tokenmill.pipelines.core.step import STEPS, Step
 from tokenmill.pipelines.read.options import Html, Images, Limits
 from tokenmill.pipelines.tokens.options import Mix, Output, Tokenizer
@@ -95,6 +95,7 @@ class Recipe(Config):
     shard_bytes: of the inputs that one piece of work reads, about.
     steps: what is done to documents, in this order: names with settings, as {near: {rows: 8}};
         `tokenmill steps` lists them.
+    tokenizer: which one makes ids of the documents; null ends with their text (`output.text`).
     html: how pages in web archives (WARC, WET, ARC) become documents; None reads none.
     mix: shares of the training tokens by source, in place of weights of the inputs.
     against: run directories of finished runs, oldest first, that kept an index. What their datasets
@@ -106,7 +107,7 @@ class Recipe(Config):
     against: tuple[FilePath, ...] = ()
     shard_bytes: Bytes = 256_000_000
     steps: tuple[RecipeStep, ...] = ()
-    tokenizer: Tokenizer
+    tokenizer: Tokenizer | None
     images: Images | None = None
     html: Html | None = None
     mix: Mix | None = None
@@ -206,6 +207,26 @@ class Recipe(Config):
             )
         return self
 
+    @model_validator(mode="after")
+    def _text_alone(self) -> "Recipe":
+        """What a run without a tokenizer cannot do: it has no tokens to pack, mix or count."""
+        if self.tokenizer is not None:
+            return self
+        if self.output.text is None:
+            raise ValueError(
+                "tokenizer: null leaves nothing to write; add output.text: parquet, or name a"
+                " tokenizer"
+            )
+        wrong = {
+            "output.seq_len": self.output.seq_len is not None,
+            "output.shuffle": self.output.shuffle,
+            "images": self.images is not None,
+        }
+        for name, asked in wrong.items():
+            if asked:
+                raise ValueError(f"{name} asks for tokens, and tokenizer: null makes none")
+        return self
+
     @property
     def documents(self) -> pa.Schema:
         """What documents are, from reader to tokenizer."""
@@ -226,17 +247,26 @@ class Recipe(Config):
             weights=tuple(one.weight for one in self.inputs),
         )
 
-    def plan(self, shard_bytes: int | None = None, against: Sequence[EarlierRun] = ()) -> Plan:
+    def plan(
+        self,
+        shard_bytes: int | None = None,
+        against: Sequence[EarlierRun] = (),
+        among: Callable[[InputFile], bool] | None = None,
+    ) -> Plan:
         """The inputs, found and cut: see `read.plan.plan_inputs`.
 
         shard_bytes: other ones than the recipe's.
         """
         from tokenmill.pipelines.read.plan import plan_inputs  # loads all readers
 
-        images, html = self.images is not None, self.html is not None
-        size = self.shard_bytes if shard_bytes is None else shard_bytes
         return plan_inputs(
-            self.inputs, size, limits=self.limits, images=images, html=html, against=against
+            self.inputs,
+            self.shard_bytes if shard_bytes is None else shard_bytes,
+            limits=self.limits,
+            images=self.images is not None,
+            html=self.html is not None,
+            against=against,
+            among=among,
         )
 
     def read(self, shard: SourceShard, run: str = "") -> Iterator["ReadBatch"]:

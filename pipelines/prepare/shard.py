@@ -22,7 +22,7 @@ from tokenmill.pipelines.core.schema import REMOVED, REMOVED_IMAGE, ROW_BITS
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.core.step import Stage, StageResult, removed_rows
 from tokenmill.pipelines.corpus.keys import key_sidecar
-from tokenmill.pipelines.corpus.passes import TOKENIZE, corpus_steps, stage_names
+from tokenmill.pipelines.corpus.passes import TOKENIZE, corpus_steps
 from tokenmill.pipelines.corpus.step import Applied, Pass, Sidecar
 from tokenmill.pipelines.filters.images.edit import image_stats
 from tokenmill.pipelines.prepare.job import PrepareJob
@@ -58,7 +58,7 @@ class Tally:
         # every stage stands in the account, in order, also one that sees no document
         self._with_images = job.recipe.images is not None
         none = StageStats(images=ImageStats() if self._with_images else None)
-        self.stats = dict.fromkeys(stage_names(part), none)
+        self.stats = dict.fromkeys(job.stage_names(part), none)
         self.facts: dict[str, Any] = {"source": shard.source}
         self._earlier_shards = sum(run.shards for run in job.against)
         self.tokens: TokenShards | None = None
@@ -234,7 +234,9 @@ def _sink(tally: Tally, *, sift: bool) -> Write:
             if not batch.num_rows:
                 return
             tars.write(batch, tally.blobs)
-            tally.stats[TOKENIZE] += tokens.write(set_down(batch))
+            stats = tokens.write(set_down(batch))
+            if TOKENIZE in tally.stats:
+                tally.stats[TOKENIZE] += stats
             tally.ended(batch)
 
         return encode

@@ -8,7 +8,7 @@ Nothing but inputs and recipe decides the result: not the time, the machine or t
 """
 
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from operator import attrgetter, itemgetter
@@ -70,6 +70,7 @@ def plan_inputs(
     images: bool = False,
     html: bool = False,
     against: Sequence[EarlierRun] = (),
+    among: Callable[[InputFile], bool] | None = None,
 ) -> Plan:
     """Find, inspect and cut all inputs.
 
@@ -79,6 +80,7 @@ def plan_inputs(
     images: whether images are read too; without, tars of samples are no input.
     html: whether pages are; without, web archives are no input.
     against: earlier runs, behind whose shards these are numbered.
+    among: which of the files found are read; asked once of each. An input may have none then.
 
     Raises:
         ConfigError: an input is not there, may not be read, or its format cannot be told.
@@ -92,9 +94,14 @@ def plan_inputs(
     skipped: list[str] = []
     for index, wanted in enumerate(inputs):
         source = _Source(index, wanted, in_recipe, sections)
-        mine = _expanded(source)
+        mine = _expanded(source, may_lack=among is not None)
         mine += unlisted(mine) if images else []
         chosen, passed_over, missing = _selected(source, mine)
+        if among is not None:
+            mine = [file for file in mine if among(file)]
+            read = {file.path for file in mine}
+            chosen = [f for f in chosen if f.file.path in read]
+            passed_over = [path for path in passed_over if path in read]
         files += mine
         skipped += passed_over
         for path in missing:
@@ -112,10 +119,12 @@ def plan_inputs(
     )
 
 
-def _expanded(source: _Source) -> list[InputFile]:
+def _expanded(source: _Source, *, may_lack: bool) -> list[InputFile]:
     try:
         return expand(source.wanted.path)
     except (InputError, OSError) as e:
+        if may_lack and isinstance(e, InputError) and e.cause == "not_found":
+            return []
         raise ConfigError(f"{source.place}{e}") from None
 
 

@@ -7,6 +7,7 @@ OUT/11-keys/…          sidecars: what corpus-wide steps compare of each of the
 OUT/17-images/…        bytes of the images of 10-filtered, one behind the other
 OUT/90-tokens/…        ids by input shard
 OUT/dataset/           what training reads
+OUT/text/              its documents as text, where the recipe keeps them
 OUT/removed/…          a row for every document that left
 OUT/removed-images/…   a row for every image that left a document
 OUT/thumbnails/…       some of the images kept and removed, small

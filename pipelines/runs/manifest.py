@@ -24,6 +24,7 @@ from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place, check_links, is_remote
 from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.runs.collected import run_names
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import PARTIAL, json_text, sweep_partials
 from tokenmill.pipelines.storage.inputs import OutageError
@@ -244,13 +245,18 @@ def locked(out: Path) -> Iterator[None]:
     check_links(out)
     if read_manifest(out) is None:
         _usable(out)
-    with _flocked(out, fcntl.LOCK_EX):
+    with flocked(out, fcntl.LOCK_EX):
         sweep_partials(out)
         yield
 
 
 @contextlib.contextmanager
-def _flocked(out: Path, how: int) -> Iterator[None]:
+def flocked(out: Path, how: int) -> Iterator[None]:
+    """Hold a folder, which is made, for the length of a block: with fcntl.LOCK_EX alone.
+
+    Raises:
+        ConfigError: another process holds it, or it cannot be written.
+    """
     try:
         with held_by_name(out, make=True) as folder:
             lock = os.open(f"{folder}/.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
@@ -289,7 +295,7 @@ def joined(
             yield folder
     else:
         folder = Path(out).absolute()
-        with _flocked(folder, fcntl.LOCK_SH):
+        with flocked(folder, fcntl.LOCK_SH):
             yield folder
 
 
@@ -373,6 +379,7 @@ def _only_ours(out: Path, found: list[str]) -> None:
 
 
 MOST_PATHS = 3  # named in a message
+TEXT = "text"  # folder of a run directory: the documents that it kept
 
 
 def check_apart(inputs: Iterable[Input], out: Place) -> None:
@@ -407,8 +414,15 @@ def _inside(out: Place, given: str) -> ConfigError:
     return ConfigError(f"{out}: lies inside the input {given}; choose another --out")
 
 
+def text_of(given: str) -> str:
+    """Where the text lies that a run kept; a path that is no such run's is given back."""
+    kept = Path(given) / TEXT
+    is_run = "://" not in given and kept.is_dir() and _run_in(Path(given)) is not None
+    return str(kept) if is_run else given
+
+
 def refuse_runs(inputs: Iterable[Input]) -> None:
-    """Refuse a run directory, or a folder of one, as input.
+    """Refuse a run directory, or a folder of one, as input; but for the text that it kept.
 
     Raises:
         ConfigError: names the inputs that the run was made from, or the way out.
@@ -416,13 +430,16 @@ def refuse_runs(inputs: Iterable[Input]) -> None:
     for given in inputs:
         path = Path(given.path)
         made = next((r for folder in (path, path.parent) if (r := _run_in(folder))), None)
-        if path.is_dir() and made is not None:
+        if path.is_dir() and made is not None and path.name != TEXT:
             raise ConfigError(f"{given.path}: {made}")
 
 
 def _run_in(folder: Path) -> str | None:
     """What a folder holds that is a run's; None if it is none's."""
     try:
+        names = run_names(folder)
+        if names is not None:
+            return f"a collection of {len(names)} runs, holds tokens, not text; name their inputs"
         identity = (read_manifest(folder) or {}).get("identity")
     except ConfigError:  # a manifest of somebody else's
         return None

@@ -202,28 +202,55 @@ class Rows:
             opened.mapped.madvise(mmap.MADV_DONTNEED)
 
     def take(self, name: str, rows: npt.NDArray[np.integer[Any]]) -> npt.NDArray[Any]:
-        """(len(rows), …) values of a column at `rows`, which ascend."""
+        """(len(rows), …) values of a column at `rows`, which ascend; of lists their lengths."""
+        return self.take_all((name,), rows)[name]
+
+    def take_all(
+        self, names: Sequence[str], rows: npt.NDArray[np.integer[Any]]
+    ) -> dict[str, npt.NDArray[Any]]:
+        """As `take`, of some columns."""
+        out: dict[str, npt.NDArray[Any]] = {}
+        for at, batch, here in self._batches_of(rows):
+            for name in names:
+                column = values(batch, name)
+                if name not in out:
+                    out[name] = np.empty((len(rows), *column.shape[1:]), column.dtype)
+                np.take(column, here, axis=0, out=out[name][at], mode="clip")
+        return {name: out.get(name, np.empty(0)) for name in names}
+
+    def take_lists(
+        self, name: str, rows: npt.NDArray[np.integer[Any]]
+    ) -> tuple[npt.NDArray[Any], I64]:
+        """The lists of a column at `rows`, which ascend, one behind the other.
+
+        And (len(rows) + 1,) where each begins.
+        """
+        found = [batch[name].take(pa.array(here)) for _, batch, here in self._batches_of(rows)]
+        lengths = [np.asarray(some.value_lengths()) for some in found]
+        flat = [np.asarray(some.flatten()) for some in found]
+        ends = np.cumsum(np.concatenate(lengths or [np.empty(0)]), dtype=np.int64)
+        return np.concatenate(flat or [np.empty(0)]), np.append(0, ends)
+
+    def _batches_of(
+        self, rows: npt.NDArray[np.integer[Any]]
+    ) -> Iterator[tuple[slice, pa.RecordBatch, I64]]:
+        """Which of `rows`, which ascend, are of a batch, the batch, and their places in it."""
         edges = np.searchsorted(rows, self.starts)
-        out: npt.NDArray[Any] | None = None
         for number in np.flatnonzero(np.diff(edges)).tolist():
             opened = self.shard(number)
-            of_shard = slice(edges[number], edges[number + 1])
-            local = rows[of_shard] - self.starts[number]
+            local = rows[edges[number] : edges[number + 1]] - self.starts[number]
             cuts = np.searchsorted(local, opened.starts)
             for b in np.flatnonzero(np.diff(cuts)).tolist():
-                column = values(opened.batches[b], name)
-                if out is None:
-                    out = np.empty((len(rows), *column.shape[1:]), column.dtype)
-                at = slice(cuts[b], cuts[b + 1])
-                here = local[at] - opened.starts[b]
-                np.take(column, here, axis=0, out=out[of_shard][at], mode="clip")
+                at = slice(edges[number] + cuts[b], edges[number] + cuts[b + 1])
+                yield at, opened.batches[b], local[cuts[b] : cuts[b + 1]] - opened.starts[b]
             opened.mapped.madvise(mmap.MADV_DONTNEED)
-        return np.empty(0) if out is None else out
 
 
 def values(batch: pa.RecordBatch, name: str) -> npt.NDArray[Any]:
-    """(n_rows,) view of a column; (n_rows, width) of a fixed-size list."""
+    """(n_rows,) view of a column; (n_rows, width) of a fixed-size list; lengths of other lists."""
     column = batch[name]
+    if pa.types.is_list(column.type):
+        return np.asarray(column.value_lengths())
     if not pa.types.is_fixed_size_list(column.type):
         return np.asarray(column)
     rows = np.asarray(column.values).reshape(-1, column.type.list_size)

@@ -1,11 +1,15 @@
 """The dataset that training reads: token shards laid out in order, in files of a stated size.
 
+Where a run keeps text, the work that writes a file of the dataset writes its documents too
+(`tokens.text`); without a tokenizer that is all it writes.
+
 Every file is one piece of work: which documents (or packed sequences) it holds follows
 from the sizes of the shards alone, so files can be written in any order.
 """
 
+import contextlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +25,7 @@ from tokenmill.pipelines.read.images.blobs import Spool
 from tokenmill.pipelines.read.images.stored import describe, features_of, in_dataset, with_bytes
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.runs.folder import SPOOL
+from tokenmill.pipelines.runs.manifest import TEXT
 from tokenmill.pipelines.runs.receipt import WorkFacts
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage import mirror
@@ -28,6 +33,7 @@ from tokenmill.pipelines.storage.atomic import write_json
 from tokenmill.pipelines.storage.files import arrow_stream, parquet_file
 from tokenmill.pipelines.storage.inputs import open_input
 from tokenmill.pipelines.tokens.mix.buckets import Buckets, Mixed
+from tokenmill.pipelines.tokens.options import TextFormat
 from tokenmill.pipelines.tokens.run import TOKENS, TokenRun
 from tokenmill.pipelines.tokens.shards import (
     TokenFiles,
@@ -37,6 +43,7 @@ from tokenmill.pipelines.tokens.shards import (
     splits,
     token_span,
 )
+from tokenmill.pipelines.tokens.text import as_kept, text_file, text_schema
 
 
 class Layout(NamedTuple):
@@ -45,7 +52,7 @@ class Layout(NamedTuple):
     tokens: of the whole split.  size: of its stream, in what `TokenShard.size` counts.
     files: how many.  file_size: of the stream, that a file begins after the one before; a
     document belongs to the file in which it begins.
-    dtype: of token ids.
+    dtype: of token ids; None without a tokenizer.
     mixed: where the documents lie if they were mixed; the shards are buckets then.
     """
 
@@ -55,7 +62,7 @@ class Layout(NamedTuple):
     size: int
     files: int
     file_size: int
-    dtype: np.dtype[np.generic]
+    dtype: np.dtype[np.generic] | None
     mixed: Mixed | None = None
 
 
@@ -63,13 +70,15 @@ def layout(
     job: TokenRun, split: str, shards: Sequence[TokenShard], mixed: Mixed | None = None
 ) -> Layout:
     """Cut a split into files of about `output.shard_bytes`."""
-    out, dtype = job.tokenizing.output, job.tokenizing.engine().dtype
+    out, dtype = job.tokenizing.output, job.tokenizing.dtype
     tokens, size = sum(s.tokens for s in shards), sum(s.size for s in shards)
-    # tokens, of a whole sequence if they are packed; or bytes, where documents have images
-    width, step = (dtype.itemsize if job.tokenizing.images is None else 1), out.seq_len or 1
+    # tokens, of a whole sequence if they are packed; or bytes, where documents have images or are
+    # text alone
+    in_tokens = dtype is not None and job.tokenizing.images is None
+    width, step = (job.tokenizing.id_bytes if in_tokens else 1), out.seq_len or 1
     file_size = max(out.shard_bytes // (width * step), 1) * step
     files = max(-(-(size // step * step) // file_size), 1)
-    if not shards:
+    if not shards and dtype is not None:
         dtype = np.dtype(np.uint16)
     return Layout(split, tuple(shards), tokens, size, files, file_size, dtype, mixed)
 
@@ -83,42 +92,80 @@ def split_folder(job: TokenRun, split: str) -> Path:
     return job.dataset if len(splits(job)) == 1 else job.dataset / split
 
 
+def text_path(job: TokenRun, plan: Layout, number: int, form: TextFormat) -> Path:
+    """Where the documents of a file of the dataset are kept as text."""
+    below = split_folder(job, plan.split).relative_to(job.dataset)
+    stem = file_name(number, plan.files).removesuffix(".arrow")
+    return job.out / TEXT / below / f"{stem}.{form}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class FileFacts(WorkFacts):
-    """Of a file of the dataset. rows: documents, or sequences."""
+    """Of a file of the dataset. rows: documents, or sequences.  texts: documents kept as text."""
 
     rows: int
+    texts: int = 0
 
 
 def write_file(job: TokenRun, plan: Layout, number: int) -> Done[FileFacts]:
-    """Write one file of the dataset."""
-    path = split_folder(job, plan.split) / file_name(number, plan.files)
-    start = number * plan.file_size
+    """Write one file of the dataset, and its documents as text where the run keeps that."""
+    start, output = number * plan.file_size, job.tokenizing.output
     stop = plan.size if number == plan.files - 1 else start + plan.file_size
-    schema = _schema(job, plan)
     span = _span(job, plan, start, stop)
-    count = 0
-    with arrow_stream(path, schema) as writer:
-        for columns in _rows(job, span, schema.names):
-            batch = pa.record_batch(columns, schema=schema)
-            writer.write_batch(batch)
-            count += batch.num_rows
-    return Done(files=[path], facts=FileFacts(rows=count))
+    paths: list[Path] = []
+    n_rows = n_texts = 0
+    with contextlib.ExitStack() as files:
+        write, keep = None, None
+        if plan.dtype is not None:
+            schema = _schema(job, plan)
+            paths.append(split_folder(job, plan.split) / file_name(number, plan.files))
+            write = files.enter_context(arrow_stream(paths[-1], schema)).write_batch
+        if output.text is not None:
+            kept = _text_schema(job)
+            paths.append(text_path(job, plan, number, output.text))
+            keep = files.enter_context(text_file(paths[-1], kept))
+        for columns, documents in _rows(job, span, texts=keep is not None):
+            if columns is not None and write is not None:
+                batch = pa.record_batch([columns[n] for n in schema.names], schema=schema)
+                write(batch)
+                n_rows += batch.num_rows
+            if documents is not None and keep is not None:
+                keep(as_kept(documents, kept))
+                n_texts += documents.num_rows
+    return Done(files=paths, facts=FileFacts(rows=n_rows, texts=n_texts))
 
 
-def _rows(job: TokenRun, span: TokenSpan, names: Sequence[str]) -> Iterator[list[pa.Array]]:
-    """The columns of a file, by batch."""
+def _rows(
+    job: TokenRun, span: TokenSpan, *, texts: bool
+) -> Iterator[tuple[Mapping[str, pa.Array] | None, pa.RecordBatch | None]]:
+    """What a file holds, by batch: columns of the dataset by name, and documents of a token shard.
+
+    Of a packed file the documents come behind the sequences, all but those that begin in no
+    sequence; of others they are the same rows.
+
+    texts: whether documents of a packed file are asked for.
+    """
     seq_len, images = job.tokenizing.output.seq_len, job.tokenizing.images
     if seq_len is not None:
-        yield from span.sequences(seq_len)
+        for packed in span.sequences(seq_len):
+            yield dict(zip(("input_ids", "doc_id", "doc_offset"), packed, strict=True)), None
+        if texts:
+            whole = span.stop // seq_len * seq_len
+            for rows in span._replace(stop=whole, last=False).documents():
+                yield None, rows
     elif images is None:
-        yield from span.documents(names)
+        for rows in span.documents():
+            yield columns_of(rows), rows
     else:
         for key, rows in span.illustrated():
             pictures = rows["images"]
             if images.store == "bytes":
                 pictures = with_bytes(pictures, Spool(job.path(SPOOL, key=key)))
-            yield [*(rows[n] for n in ("input_ids", "doc_id", "id", "source")), pictures]
+            yield columns_of(rows) | {"images": pictures}, rows
+
+
+def columns_of(batch: pa.RecordBatch) -> dict[str, pa.Array]:
+    return dict(zip(batch.schema.names, batch.columns, strict=True))
 
 
 def dataset_schema(
@@ -157,6 +204,13 @@ def _schema(job: TokenRun, plan: Layout) -> pa.Schema:
     return dataset_schema(id_type, seq_len, settings.images, of_pages=settings.of_pages)
 
 
+def _text_schema(job: TokenRun) -> pa.Schema:
+    settings = job.tokenizing
+    return text_schema(
+        settings.annotations, of_pages=settings.of_pages, copies=settings.output.shuffle
+    )
+
+
 def close_dataset(job: TokenRun) -> None:
     """Take away what makes the files a dataset, so that nobody opens it while they change."""
     names = ("dataset_dict.json", "state.json", "dataset_info.json")
@@ -193,8 +247,9 @@ def write_state(job: TokenRun, plans: Sequence[Layout], digests: Sequence[tuple[
 
     digests: of the files of each split, in order; they make the dataset's fingerprint.
     """
-    paths, settings = [], job.tokenizing
-    for plan, made in zip(plans, digests, strict=True):
+    paths: list[Path] = []
+    settings = job.tokenizing
+    for plan, made in zip(plans, digests, strict=True) if settings.tokenizer else ():
         paths += write_split(
             split_folder(job, plan.split),
             plan.split,
@@ -203,7 +258,7 @@ def write_state(job: TokenRun, plans: Sequence[Layout], digests: Sequence[tuple[
             description=describe(settings.engine().image_id, settings.images),
             features=features_of(_schema(job, plan), settings.images),
         )
-    if len(plans) > 1:
+    if len(plans) > 1 and settings.tokenizer is not None:
         write_json(job.dataset / "dataset_dict.json", {"splits": [p.split for p in plans]})
         paths.append(job.dataset / "dataset_dict.json")
     if job.tokenizing.output.seq_len is None:

@@ -16,6 +16,7 @@ from tokenmill.sizing.units import parse_count
 
 MOST_COPIES = 1_000_000  # of a document, in all epochs: of an input too, by its weight
 IdType = Literal["auto", "uint16", "uint32", "int32"]
+TextFormat = Literal["parquet", "jsonl.zst"]
 
 
 class Tokenizer(Config):
@@ -50,6 +51,9 @@ class Output(Config):
         its own. Which documents of a source of fractional weight stand in it differs by epoch.
     shuffle: put documents in an order by chance over the whole split; packing keeps this order.
     seed: of all that is left to chance.
+    text: keep the documents as they go to the tokenizer, in OUT/text, in the order and splits of
+        the dataset: as Parquet, or a line of JSON each, both compressed by zstd. None keeps ids
+        alone.
     """
 
     dtype: IdType = "auto"
@@ -59,6 +63,7 @@ class Output(Config):
     epochs: Annotated[int, Field(ge=1, le=1000)] = 1
     shuffle: bool = False
     seed: int = 0
+    text: TextFormat | None = None
 
 
 def _count(value: Any) -> Any:

@@ -3,6 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.tokens.options import Mix, Output, Tokenizer
@@ -15,23 +19,38 @@ TOKENS = Folder("90-tokens", "{split}/part-{key}.arrow", of_pass=False)  # ids b
 class Tokenizing:
     """How documents become a dataset.
 
+    tokenizer: None writes their text alone.
     images: of documents that have any.  of_pages: they are pages of web archives.
+    annotations: columns that steps added to documents.
     mix: shares by source, in place of `weights`, which are those of the inputs.
     """
 
-    tokenizer: Tokenizer
+    tokenizer: Tokenizer | None
     output: Output
     images: Images | None = None
     of_pages: bool = False
     mix: Mix | None = None
     weights: tuple[float, ...] = ()
+    annotations: tuple[pa.Field, ...] = ()
+
+    @property
+    def dtype(self) -> np.dtype[np.generic] | None:
+        """Of token ids; None of a run that makes none."""
+        return None if self.tokenizer is None else self.engine().dtype
+
+    @property
+    def id_bytes(self) -> int:
+        """Of a token."""
+        return 0 if self.dtype is None else self.dtype.itemsize
 
     def engine(self) -> Engine:
         """The tokenizer, loaded once a process.
 
         Raises:
-            ConfigError: see `load_engine`.
+            ConfigError: the recipe names none; or see `load_engine`.
         """
+        if self.tokenizer is None:
+            raise ConfigError("tokenizer: null makes no tokens; name a tokenizer in the recipe")
         token = None if self.images is None else self.images.token
         return load_engine(self.tokenizer, self.output.dtype, token)
 

@@ -29,7 +29,8 @@ from tokenmill.pipelines.tokens.images import batches_of, encode_illustrated
 from tokenmill.pipelines.tokens.mix.draws import states
 from tokenmill.pipelines.tokens.options import Output
 from tokenmill.pipelines.tokens.reference import UnencodableError
-from tokenmill.pipelines.tokens.run import TOKENS, TokenRun
+from tokenmill.pipelines.tokens.run import TOKENS, Tokenizing, TokenRun
+from tokenmill.pipelines.tokens.text import carried
 
 IDS = "input_ids"
 DOCUMENT_COLUMNS = (IDS, "doc_id", "id", "source")
@@ -43,21 +44,31 @@ def document_fields(id_type: pa.DataType) -> list[pa.Field]:
 
 
 def token_schema(
-    dtype: npt.DTypeLike, images: Images | None = None, *, of_pages: bool = False
+    dtype: npt.DTypeLike | None, images: Images | None = None, *, of_pages: bool = False
 ) -> pa.Schema:
     """TOKENS: a document's ids and where it came from. text_bytes: UTF-8 bytes it was made from.
 
     Where documents have images, these too (`pipelines.read.images.stored`), and size: bytes
     that the document takes in the dataset, ids and images.
 
+    dtype: of ids; None where there are none.
     of_pages: the recipe reads web archives, and what they tell of each page stays with it.
     """
-    fields = [*document_fields(pa.from_numpy_dtype(dtype)), pa.field("text_bytes", pa.int64())]
+    fields = document_fields(pa.null() if dtype is None else pa.from_numpy_dtype(dtype))
+    fields = [*fields[dtype is None :], pa.field("text_bytes", pa.int64())]
     if of_pages:
         fields += OF_PAGES
     if images is not None:
         fields += [pa.field("images", in_token_shard(images)), pa.field("size", pa.int64())]
     return pa.schema(fields)
+
+
+def schema_of(settings: Tokenizing) -> pa.Schema:
+    """That of a run's token shards: where text is kept, with it and what is told of it."""
+    schema = token_schema(settings.dtype, settings.images, of_pages=settings.of_pages)
+    if settings.output.text is None:
+        return schema
+    return pa.schema([*schema, *carried(settings.annotations, of_pages=settings.of_pages)])
 
 
 def splits(job: TokenRun) -> tuple[str, ...]:
@@ -66,22 +77,26 @@ def splits(job: TokenRun) -> tuple[str, ...]:
 
 
 class TokenShards:
-    """Encodes batches of documents and writes each split's to its own file."""
+    """Encodes batches of documents and writes each split's to its own file.
+
+    Without a tokenizer it writes what is kept of the documents alone.
+    """
 
     def __init__(self, job: TokenRun, shard: SourceShard, files: contextlib.ExitStack) -> None:
-        self._engine = job.tokenizing.engine()
-        self._output = job.tokenizing.output
-        self._images = job.tokenizing.images
+        settings = job.tokenizing
+        self._engine = None if settings.tokenizer is None else settings.engine()
+        self._output = settings.output
+        self._images = settings.images
         self._shard = shard
-        self._of_pages = OF_PAGES if job.tokenizing.of_pages else ()
-        self._schema = token_schema(self._engine.dtype, self._images, of_pages=bool(self._of_pages))
+        self._schema = schema_of(settings)
         paths = {split: job.path(TOKENS, split=split, key=shard.key) for split in splits(job)}
         self.paths = list(paths.values())
         self._writers = {
             split: files.enter_context(arrow_file(path, self._schema))
             for split, path in paths.items()
         }
-        names = ["docs", "tokens", "text_bytes", *(["sizes"] if self._images else [])]
+        names = ["docs", "text_bytes", *(["tokens"] if self._engine else [])]
+        names += ["sizes"] if self._images else []
         self._counted = {name: dict.fromkeys(paths, 0) for name in names}
         self._chars = 0
         self._lengths = np.zeros(LENGTH_BINS, np.int64)
@@ -118,7 +133,8 @@ class TokenShards:
             if part.num_rows:
                 self._writers[split].write_batch(part)
                 self._counted["docs"][split] += part.num_rows
-                self._counted["tokens"][split] += len(part[IDS].flatten())
+                if self._engine is not None:
+                    self._counted["tokens"][split] += len(part[IDS].flatten())
                 self._counted["text_bytes"][split] += pc.sum(part["text_bytes"]).as_py()
                 if self._images is not None:
                     self._counted["sizes"][split] += pc.sum(part["size"]).as_py()
@@ -134,38 +150,35 @@ class TokenShards:
         image's.
         """
         text, per_image = batch["text"], np.empty(0, np.int64)
-        further: list[pa.Array] = []
-        if self._images is None:
-            tokens = self._engine.encode(text)
-        else:
-            tokens, per_image, text = encode_illustrated(self._engine, batch, self._images)
-            images, stored = kept_columns(batch, self._images, self._shard)
-            sizes = np.diff(tokens.offsets) * self._engine.dtype.itemsize + stored
-            further = [images, pa.array(sizes)]
-        self._by.update(tokens.by)
-        ends, ids = pa.array(tokens.offsets.astype(np.int32)), pa.array(tokens.ids)
-        columns = [
-            pa.ListArray.from_arrays(ends, ids),
-            batch["doc_id"],
-            batch["id"],
-            pa.repeat(self._shard.source, batch.num_rows),
-            pa.array(text_buffers(text).lengths),
-            *(batch[field.name] for field in self._of_pages),
-            *further,
-        ]
+        made: dict[str, pa.Array] = {}
+        if self._engine is not None:
+            if self._images is None:
+                tokens = self._engine.encode(text)
+            else:
+                tokens, per_image, text = encode_illustrated(self._engine, batch, self._images)
+                made["images"], stored = kept_columns(batch, self._images, self._shard)
+                sizes = np.diff(tokens.offsets) * self._engine.dtype.itemsize + stored
+                made["size"] = pa.array(sizes)
+            self._by.update(tokens.by)
+            ends, ids = pa.array(tokens.offsets.astype(np.int32)), pa.array(tokens.ids)
+            made[IDS] = pa.ListArray.from_arrays(ends, ids)
+        made["source"] = pa.repeat(self._shard.source, batch.num_rows)
+        made["text_bytes"] = pa.array(text_buffers(text).lengths)
+        columns = [made[n] if n in made else batch[n] for n in self._schema.names]
         return pa.record_batch(columns, schema=self._schema), text, per_image
 
     def measured(self) -> dict[str, Any]:
         """What was counted: documents, UTF-8 bytes and tokens by split; characters; lengths;
         documents by the engine that encoded them.
 
-        With images: the same for them, and sizes: bytes of ids and images by split.
+        With images: the same for them, and sizes: bytes of ids and images by split. Without a
+        tokenizer nothing of tokens.
         """
         return {
             **self._counted,
             "chars": self._chars,
             "length_bins": self._lengths.tolist(),
-            "docs_by_engine": dict(self._by),
+            **({"docs_by_engine": dict(self._by)} if self._engine else {}),
             **({} if self._images is None else {"images": self._measure.to_json()}),
         }
 
@@ -203,7 +216,7 @@ class TokenShard(NamedTuple):
     """A finished token shard of one split: its key and what it holds.
 
     size: how much of the split's stream it is: tokens; or, where documents have images, bytes of
-        ids and images.
+        ids and images; without a tokenizer bytes of text.
     """
 
     key: str
@@ -230,12 +243,13 @@ class TokenFiles:
     paths: Sequence[Path]
 
     def sizes(self, shard: int) -> I64:
-        """See `Documents`; the column of that name where there is one, else tokens."""
+        """See `Documents`; the column of that name where there is one, else tokens, or text."""
         batches, schema = open_arrow(self.paths[shard])
-        if "size" in schema.names:
-            found = [np.asarray(b["size"]) for b in batches]
-        else:
+        if IDS in schema.names and "size" not in schema.names:
             found = [np.asarray(b[IDS].value_lengths()) for b in batches]
+        else:
+            size = "size" if "size" in schema.names else "text_bytes"
+            found = [np.asarray(b[size]) for b in batches]
         return np.concatenate([np.empty(0, np.int64), *found])
 
     def rows(self, shard: int, lo: int, hi: int) -> pa.Table:
@@ -272,10 +286,9 @@ class TokenSpan(NamedTuple):
         """The documents that begin in the span."""
         return self._rows(*self._begun_rows())
 
-    def documents(self, names: Sequence[str] = DOCUMENT_COLUMNS) -> Iterator[list[pa.Array]]:
-        """Some columns of the documents begun in the span, by batch."""
-        for batch in self._batches(*self._begun_rows(), BATCH_TOKENS):
-            yield [batch[name] for name in names]
+    def documents(self) -> Iterator[pa.RecordBatch]:
+        """The documents begun in the span, by batch."""
+        yield from self._batches(*self._begun_rows(), BATCH_TOKENS)
 
     def illustrated(self) -> Iterator[tuple[str, pa.RecordBatch]]:
         """The documents begun in the span, by batch: the key of a token shard, some of its rows."""

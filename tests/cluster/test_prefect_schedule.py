@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.cluster import runs
-from tests.cluster.browser import CHROMIUM, picture_of, text_with
+from tests.cluster.browser import CHROMIUM, WHY_NOT, picture_of, text_with
 from tests.cluster.processes import ROOT, environment, eventually, running
 from tests.cluster.test_prefect import flow_runs, rows
 from tests.e2e.corpus import write_corpus
@@ -16,7 +16,7 @@ WITHIN_S = 240
 INTERVAL_S = 15
 PREFECT = [sys.executable, "-m", "prefect", "--no-prompt"]
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=WHY_NOT)
 
 
 def prefect(server, *words):

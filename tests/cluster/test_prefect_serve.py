@@ -5,15 +5,19 @@ import re
 import time
 import urllib.request
 
+import psutil
 import pytest
 
 from tests.cluster import runs
+from tests.cluster.browser import CHROMIUM, WHY_NOT, tab_of
 from tests.cluster.processes import eventually, running
-from tests.cluster.test_prefect import rows
-from tests.e2e.corpus import write_corpus
+from tests.cluster.test_prefect import flow_runs, rows
+from tests.e2e.corpus import prose, write_corpus
+from tests.receipts import receipts
 from tokenmill.pipelines.core.places import VARIABLE
 
 WITHIN_S = 180
+CANCELLED_S = 30  # Prefect kills what is there then
 ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
 
 
@@ -36,16 +40,25 @@ def found(server):
     return ids if len(ids) == 5 else {}
 
 
-def ran(server, deployment, **parameters):
-    """The flow run of a deployment, once it has ended."""
+def asked(server, deployment, **parameters):
+    """The id of a new flow run of a deployment."""
     body = json.dumps({"parameters": parameters}).encode()
-    made = json.loads(server.post(f"/deployments/{deployment}/create_flow_run", body))
+    return json.loads(server.post(f"/deployments/{deployment}/create_flow_run", body))["id"]
 
-    def ended():
-        run = json.loads(server.get(f"/flow_runs/{made['id']}"))
+
+def ended(server, flow_run):
+    """A flow run, once it has ended."""
+
+    def found():
+        run = json.loads(server.get(f"/flow_runs/{flow_run}"))
         return run if run["state"]["type"] in ENDED else None
 
-    return eventually("a run", ended, within_s=WITHIN_S, pause_s=0.5)
+    return eventually("a run", found, within_s=WITHIN_S, pause_s=0.5)
+
+
+def ran(server, deployment, **parameters):
+    """The flow run of a deployment, once it has ended."""
+    return ended(server, asked(server, deployment, **parameters))
 
 
 def test_a_form_runs_what_it_begins_with_and_nothing_beyond_the_roots(
@@ -71,6 +84,70 @@ def test_a_form_runs_what_it_begins_with_and_nothing_beyond_the_roots(
     assert not re.search(r'File ".*/flows/', log), (
         log
     )  # Prefect's own tracebacks at its end are its
+
+
+FIELD = (  # of the run form, with its label, its description and what is typed into
+    "[...document.querySelectorAll('label span')].find(s => s.innerText === '{name}')"
+    "?.closest('label').parentElement.parentElement"
+)
+SUBMIT = "document.querySelector('button[type=submit]')"
+MISSING = """document.body.innerText.includes("'out' is a required property")"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason=WHY_NOT)
+def test_a_check_is_begun_by_typing_into_its_form(served, prefect_server, tmp_path):
+    items, out = tmp_path / "items.jsonl", tmp_path / "check"
+    items.write_text("".join(json.dumps({"question": text}) + "\n" for text in prose()[:3]))
+    deployment = found(prefect_server)["check-contamination"]
+    page = f"{prefect_server.ui}/deployments/deployment/{deployment}/run"
+    with tab_of(page, tmp_path / "browser.log") as tab:
+        typed = {"corpus": tmp_path / "docs.jsonl", "benchmarks": f"quiz={items}:question"}
+        for name, value in typed.items():
+            field = FIELD.format(name=name)
+            tab.click(f"{field}?.querySelector('fieldset button')")  # Add item
+            tab.type(f"{field}?.querySelector('textarea')", str(value))
+        tab.click(SUBMIT)
+        tab.wait_for(f"{MISSING} === true")
+        tab.type(f"{FIELD.format(name='out')}?.querySelector('textarea')", str(out))
+        tab.wait_for(f"{MISSING} === false")  # what is typed counts a second later
+        tab.click(SUBMIT)
+
+        def of_form():
+            made = flow_runs(prefect_server, "check-contamination")
+            runs_of = [run for run in made if run["deployment_id"] == deployment]
+            return [run for run in runs_of if run["state"]["type"] in ENDED]
+
+        (done,) = eventually("its run", of_form, within_s=WITHIN_S, pause_s=0.5)
+    assert done["state"]["type"] == "COMPLETED", done["state"]
+    assert done["name"] == f"check {out}"
+    (benchmark,) = json.loads((out / "contamination.json").read_text())["benchmarks"]
+    assert (benchmark["name"], benchmark["dirty"]) == ("quiz", 3)
+    assert "quiz" in (out / "contamination.html").read_text()
+
+
+def test_a_run_that_the_ui_cancels_leaves_no_process_and_is_continued(
+    served, prefect_server, tmp_path
+):
+    folder, out = tmp_path / "many", tmp_path / "cancelled"
+    folder.mkdir()
+    recipe = write_corpus(folder, shard_bytes="2kB")
+    deployment, others = found(prefect_server)["prepare-corpus"], set(served.children())
+    flow_run = asked(prefect_server, deployment, recipe=str(recipe), out=str(out))
+    served.wait_until(lambda: runs.n_done(out) > 3, within_s=WITHIN_S)
+    at_work = [process for process in served.children() if process not in others]
+    assert at_work
+    cancel = {"state": {"type": "CANCELLING", "name": "Cancelling"}, "force": False}
+    prefect_server.post(f"/flow_runs/{flow_run}/set_state", json.dumps(cancel).encode())
+    _, living = psutil.wait_procs(at_work, timeout=CANCELLED_S)
+    assert not living
+    assert ended(prefect_server, flow_run)["state"]["type"] == "CANCELLED"
+    done = receipts(out)
+    assert len(done) > 3
+    assert not (out / "dataset").exists()
+    runs.prepared(recipe, out, env=prefect_server.client_env)
+    continued = receipts(out)
+    assert {name: continued[name] for name in done} == done  # none was done again
+    assert not runs.unbalanced(out)
 
 
 def test_an_artifact_links_to_a_page_that_a_browser_can_open(served, prefect_server, tmp_path):

@@ -19,12 +19,22 @@ TRICKY = (
     "AaΣ\u03c3ςİ\u0131ẞßK\u023a\u212a\u0345\u0307\u00ad'.:^`·_09²½٣東🙂\U00010400"
     " \t\n\x1c\x1f\x00\x85\u00a0\u2003\u3000"
 )
+# what stands between, behind and in words of scripts without spaces
+SCRIPTS = (
+    "東京々ーァｶﾞ\u3007\u3099\u0301กำิທຳខ្\u102d\u102cကོཀྱ་\u0f0b"
+    "\ufe00\U000e0100\u200b\u200d⼀\U00031350\u3000\u3002 \na1Σ한"
+)
+script_documents = st.one_of(
+    st.text(st.sampled_from(SCRIPTS), max_size=60),
+    st.text(st.sampled_from(SCRIPTS + TRICKY), max_size=60),
+)
 characters = st.one_of(
     st.sampled_from(TRICKY), st.characters(exclude_categories=["Cs"]).filter(known_alike)
 )
 hard_documents = st.one_of(
     documents.filter(lambda text: all(map(known_alike, text))),
     st.text(st.sampled_from(TRICKY), max_size=60),
+    script_documents,
     st.text(characters, max_size=60),
     st.lists(st.one_of(words, st.text(characters, max_size=20)), max_size=12).map(" ".join),
 )

@@ -13,7 +13,7 @@ import pyarrow as pa
 from tests.e2e.fatal import arm, named
 from tests.running import one_by_one, prepare
 from tokenmill.pipelines.contamination import decontaminate
-from tokenmill.pipelines.corpus import near, shuffle
+from tokenmill.pipelines.corpus import edges, stars
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.runs import work as job
 from tokenmill.pipelines.storage import atomic
@@ -24,8 +24,13 @@ MOMENTS = {
     "partial": (atomic, "_fsync", {"when": named(".partial-")}),
     # the file has its name, its receipt is not written
     "renamed": (job, "save_receipt", {}),
-    "banding": (shuffle, "buckets", {"after": True}),
-    "clustering": (near, "Forest", {"after": True}),
+    "banding": (stars, "buckets", {"after": True}),
+    # some pairs of a band are compared, others are not
+    "comparing": (edges, "shared", {"after": True}),
+    # who leaves is written, its receipt is not
+    "clustering": (stars, "cluster_facts", {"after": True}),
+    # of a crowded bucket some of those that stay lead
+    "leading": (stars, "_Leading", {"after": True}),
     # which n-grams count for nothing is written, what was found is not
     "ignored": (decontaminate, "write_ignored", {"after": True}),
     # a shard's images have their name, its receipt is not written

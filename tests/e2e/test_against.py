@@ -1,8 +1,9 @@
 """New inputs against a finished run make what one run over all of them makes, and read no old text.
 
-So it is where likeness is transitive. Where it is not, or a later step removed what an earlier one
-compared with, what the old run holds is all that counts: then no document is lost that the one run
-keeps, and no two that are held are alike; the ways to keep more are each shown by an example.
+So it is where steps are equal and none removes behind the one that compares. Where a later step
+removed what an earlier one compared with, or where clusters are components of pairs, what the old
+run holds is all that counts: then no document is lost that the one run keeps, and no two that are
+held are alike; the ways to keep more are each shown by an example.
 """
 
 import json
@@ -30,6 +31,13 @@ LARGE, MIDDLE = {"shard_bytes": 80_000}, {"shard_bytes": 30_000}
 LONG = {"gopher_quality": {"min_words": 60, "min_stop_words": 0}}
 FIRST_URL = {"same_url": {"keep": "first"}}
 VERIFY = 0.7
+ESTIMATED = {
+    "num_perm": 112,
+    "bands": 14,
+    "rows": 8,
+    "similarity": "estimate",
+    "cluster": "components",
+}
 RECIPES = {
     "exact": ["normalize", "exact"],
     "near": ["normalize", "near"],
@@ -128,12 +136,16 @@ def slid(at, n=300):
     return " ".join(f"c{i}" for i in range(at, at + n))
 
 
-def test_like_a_document_that_gave_way_is_not_like_the_one_that_is_held(runs):
-    """One run joins b to a's first by way of its second; of that the index has no keys."""
-    a = runs.make("a", [slid(0), slid(34)], steps=["near"])
-    b = runs.make("b", [slid(68)], steps=["near"], against=["a"])
-    whole = runs.make_of("whole", ["a", "b"], steps=["near"])
-    assert [len(rows(out)) for out in (a, b, whole)] == [1, 1, 1]
+@pytest.mark.parametrize(
+    ("kind", "n_docs"), [("components", [1, 1, 1]), ("stars", [1, 1, 2])], ids=["all", "stars"]
+)
+def test_like_a_document_that_gave_way_is_not_like_the_one_that_is_held(runs, kind, n_docs):
+    """Components join b to a's first by way of its second; of that the index has no keys."""
+    steps = [{"near": {"cluster": kind}}]
+    a = runs.make("a", [slid(0), slid(34)], steps=steps)
+    b = runs.make("b", [slid(68)], steps=steps, against=["a"])
+    whole = runs.make_of("whole", ["a", "b"], steps=steps)
+    assert [len(rows(out)) for out in (a, b, whole)] == n_docs
 
 
 def test_a_url_of_a_document_that_gave_way_to_a_copy_is_not_held(runs):
@@ -149,11 +161,15 @@ def test_a_url_of_a_document_that_gave_way_to_a_copy_is_not_held(runs):
     assert [len(rows(out)) for out in (a, b, whole)] == [1, 1, 1]
 
 
-def test_what_is_held_stays_though_a_new_document_joins_two_of_it(runs):
-    a = runs.make("a", [slid(0), slid(68)], steps=["near"])
-    b = runs.make("b", [slid(34)], steps=["near"], against=["a"])
-    whole = runs.make_of("whole", ["a", "b"], steps=["near"])
-    assert [len(rows(out)) for out in (a, b, whole)] == [2, 0, 1]
+@pytest.mark.parametrize(
+    ("kind", "n_docs"), [("components", [2, 0, 1]), ("stars", [2, 0, 2])], ids=["all", "stars"]
+)
+def test_what_is_held_stays_though_a_new_document_joins_two_of_it(runs, kind, n_docs):
+    steps = [{"near": {"cluster": kind}}]
+    a = runs.make("a", [slid(0), slid(68)], steps=steps)
+    b = runs.make("b", [slid(34)], steps=steps, against=["a"])
+    whole = runs.make_of("whole", ["a", "b"], steps=steps)
+    assert [len(rows(out)) for out in (a, b, whole)] == n_docs
     (gone,) = fates(b)
     assert gone["duplicate_of"] == 0
 
@@ -188,13 +204,37 @@ def check_law(runs, old, new, **common):
 def test_no_document_is_lost_and_no_two_held_are_alike(tmp_path_factory, at, cut):
     docs, n = [slid(17 * k) for k in at], max(1, int(cut * len(at)))
     runs = Runs(tmp_path_factory.mktemp("law"))
-    check_law(runs, docs[:n], docs[n:], steps=["near"], **MIDDLE)
+    check_law(runs, docs[:n], docs[n:], steps=[{"near": ESTIMATED}], **MIDDLE)
 
 
 def test_of_real_prose_little_more_is_kept(runs):
     docs = prose()
-    more = check_law(runs, docs[:700], docs[700:], steps=["exact", "near"], **LARGE)
+    steps = ["exact", {"near": ESTIMATED}]
+    more = check_law(runs, docs[:700], docs[700:], steps=steps, **LARGE)
     assert len(more) <= 0.01 * len(docs)
+
+
+def check_same(runs, old, new, **common):
+    """An increment holds what one run over all keeps."""
+    a = runs.make("a", old, **common)
+    b = runs.make("b", new, against=["a"], **common)
+    whole = runs.make_of("whole", ["a", "b"], **common)
+    assert rows(a) + rows(b) == rows(whole)
+    return a, b, whole
+
+
+@settings(max_examples=6, deadline=None)
+@given(at=st.lists(st.integers(0, 20), min_size=2, max_size=14), cut=st.floats(0.1, 0.9))
+def test_by_exact_similarity_nothing_else_is_kept(tmp_path_factory, at, cut):
+    docs, n = [slid(17 * k) for k in at], max(1, int(cut * len(at)))
+    runs = Runs(tmp_path_factory.mktemp("same"))
+    a, b, whole = check_same(runs, docs[:n], docs[n:], steps=["near"], **MIDDLE)
+    assert fates(a, b) == fates(whole)
+
+
+def test_of_real_prose_nothing_else_is_kept(runs):
+    docs = prose()
+    check_same(runs, docs[:700], docs[700:], steps=["exact", "near"], **LARGE)
 
 
 def test_documents_meet_within_their_source_where_the_recipe_says_so(runs):
@@ -312,7 +352,7 @@ def test_the_report_says_what_earlier_runs_hold(runs):
     assert str(runs.folder / "a") in shown
 
 
-KILLS = [("banding", 5), ("clustering", 1), ("indexed", 2)]
+KILLS = [("banding", 5), ("comparing", 7), ("clustering", 1), ("indexed", 2)]
 
 
 @pytest.fixture(scope="module")

@@ -22,8 +22,8 @@ from tokenmill.dedup.text.fold import FOLDINGS
 from tokenmill.pipelines.core.pieces import PIECE
 from tokenmill.pipelines.prepare.recipe import load_recipe
 
-DIGEST = "af029368af5bc9cf0049cf2df1a42c669b3c42ec262aa8b588b08f71ac3c1c46"
-CUT_DIGEST = "ccd6fe4725684ac2f96fc64eb8440dc11cc8c82f8d000cab882756be8dfa84a0"
+DIGEST = "3fd580096075051d364841893b6bfaa3e857a2083e264dacdf443995eb552bb9"
+CUT_DIGEST = "fde10f27d2e983dc7733ccb5ecbb4c1309d1a079313f5cfa380ea8be33ae2065"
 ONE_HIT_DROPS = {  # what the step did before it cut documents
     "ngram": 13,
     "folding": {name: False for name in FOLDINGS},

@@ -50,6 +50,7 @@ MOMENTS = [
     ("partial", 13),  # the third shard of the first pass (four files a shard)
     ("renamed", 3),
     ("banding", 5),
+    ("comparing", 7),
     ("clustering", 1),
     ("ignored", 1),
     ("dataset", 2),
@@ -74,6 +75,33 @@ def test_killed_and_continued_is_byte_identical(recipe, undisturbed, tmp_path, m
     assert {name: after[name] for name in before} == before, "finished work was done again"
     assert contents(out) == contents(undisturbed)
     assert not list(out.rglob("*.partial-*"))
+
+
+CROWDED = [("comparing", 3), ("leading", 2), ("clustering", 2), ("renamed", 30), ("renamed", 55)]
+
+
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory):
+    """A recipe whose documents crowd in buckets, and what it makes undisturbed."""
+    folder = tmp_path_factory.mktemp("crowded")
+    docs = [" ".join(f"w{i}" for i in range(at % 40, at % 40 + 200)) for at in range(400)]
+    recipe = write_corpus(folder, steps=["near"], shard_bytes="200kB")
+    lines = [json.dumps({"id": f"doc-{i}", "text": text}) for i, text in enumerate(docs)]
+    (folder / "docs.jsonl").write_text("\n".join(lines))
+    ended = run(recipe, folder / "run")
+    assert ended.returncode == 0, ended.stderr
+    return recipe, folder / "run"
+
+
+@pytest.mark.parametrize(("moment", "number"), CROWDED)
+def test_crowded_buckets_killed_and_continued_are_byte_identical(crowded, tmp_path, moment, number):
+    recipe, whole = crowded
+    first = run(recipe, tmp_path / "run", moment, number)
+    assert first.returncode == -signal.SIGKILL, first.stderr
+    assert set(receipts(tmp_path / "run")) < set(receipts(whole))
+    again = run(recipe, tmp_path / "run")
+    assert again.returncode == 0, again.stderr
+    assert contents(tmp_path / "run") == contents(whole)
 
 
 def test_a_finished_run_does_nothing_more(recipe, undisturbed):

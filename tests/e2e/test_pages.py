@@ -62,6 +62,8 @@ def told(request, server, tmp_path, monkeypatch, capsys):
     given = commands(request.param)
     if request.param != FIRST and any(words[2:3] == ["run"] for words in given.values()):
         assert main(["prepare", "recipe.yaml", "--out", "run"]) == 0  # what the first page made
+    if request.param != FIRST and any("collection" in words for words in given.values()):
+        assert main(["ingest", "recipe.yaml", "--into", "collection"]) == 0
     return {shlex.join(words): ran(line, words, capsys) for line, words in given.items()}
 
 

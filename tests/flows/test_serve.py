@@ -62,7 +62,9 @@ def test_each_flow_is_a_deployment_with_its_schema(server):
 
     made = deployments({"recipe": "c4", "out": "/run"}, cron="0 3 * * *", interval_s=None)
     assert [d.flow_name for d in made] == [flow.name for flow in FLOWS]
-    assert [bool(d.schedules) for d in made] == [True, False, False, False, False]
+    assert [bool(d.schedules) for d in made] == [True, False, False, False, False, False]
+    ingesting = deployments({"recipe": "c4", "into": "/c"}, cron="0 3 * * *", interval_s=None)
+    assert [d.flow_name for d in ingesting if d.schedules] == ["ingest-collection"]
     for d in made:
         module, _, name = d.entrypoint.rpartition(".")
         assert (module, name) in {(f.__module__, f.__name__) for f in FLOWS}

@@ -74,7 +74,7 @@ def corpus():
 
 
 def test_candidates_are_those_of_a_minhash_lsh(corpus):
-    config, bands = MinHash(ngram=2), Bands()
+    config, bands = MinHash(ngram=2, num_perm=112), Bands(bands=14, rows=8)
     found = signatures(corpus, config)
     index = datasketch.MinHashLSH(num_perm=112, params=(bands.bands, bands.rows))
     theirs = [handed_out(row, config) for row in found]

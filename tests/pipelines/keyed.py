@@ -13,7 +13,7 @@ from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import doc_ids
 from tokenmill.pipelines.core.shard import EarlierRun
 from tokenmill.pipelines.corpus.equal import DATE
-from tokenmill.pipelines.corpus.keys import key_schema
+from tokenmill.pipelines.corpus.keys import document_keys, key_schema
 from tokenmill.pipelines.corpus.near import NearDedup
 from tokenmill.pipelines.corpus.passes import corpus_wide, passes
 from tokenmill.pipelines.prepare.job import PrepareJob
@@ -23,6 +23,10 @@ from tokenmill.pipelines.runs.folder import INDEX, KEYS
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished
 from tokenmill.pipelines.storage.files import Opened, Rows, arrow_file, open_arrow
+
+# near duplicates as published pipelines have them
+ESTIMATED = {"similarity": "estimate", "cluster": "components"}
+PUBLISHED = {"near": {"num_perm": 112, "bands": 14, "rows": 8, **ESTIMATED}}
 
 
 def job_of(out, steps, budget="4GiB", workers=1):
@@ -83,6 +87,29 @@ def write_shards(job, steps, sizes, signed, digests, *, earlier=0, batch=1_000, 
         at = slice(start, stop)
         of_shard = None if dates is None else dates[at]
         write_keys(path, steps, ids[shard], signed[at], digests[at], batch, of_shard)
+    return np.concatenate([np.empty(0, np.uint64), *ids])
+
+
+def write_texts(job, steps, shards, *, earlier=0, batch=1_000, sources=None, packed=False):
+    """Sidecars as a run makes them, of shards of texts; ids of all documents.
+
+    sources: of each shard.  packed: keys of the earlier ones are as an index keeps them.
+    """
+    schema, ids = key_schema(steps), []
+    for shard, texts in enumerate(shards):
+        path = job.path(KEYS, 0, key=f"{shard:05d}")
+        if shard < earlier:
+            (run,) = against(job, earlier).against
+            path = run.out / INDEX.name / INDEX.file.format(key=run.keys[shard], number=0)
+        ids.append(doc_ids(shard, 0, len(texts)))
+        with arrow_file(path, schema) as writer:
+            for at in range(0, len(texts), batch):
+                some = {"doc_id": ids[-1][at : at + batch], "text": texts[at : at + batch]}
+                source = sources[shard] if sources else "docs"
+                keys = document_keys(pa.RecordBatch.from_pydict(some), steps, schema, source=source)
+                for step in steps if packed and shard < earlier else ():
+                    keys = step.kept_keys(keys)
+                writer.write_batch(keys)
     return np.concatenate([np.empty(0, np.uint64), *ids])
 
 

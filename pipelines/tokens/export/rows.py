@@ -1,6 +1,7 @@
 """The dataset of a finished run as an export reads it: splits, columns, rows by batch."""
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ import pyarrow as pa
 
 from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.runs.collected import run_names
 from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import RUNNING
 from tokenmill.pipelines.storage import mirror
@@ -61,17 +63,17 @@ class Ids(NamedTuple):
 def open_tokens(out: Path) -> Tokens:
     """Describe the dataset of a run; no rows are read.
 
-    out: a run directory, or the folder that mirrors one.
+    out: a run directory, a collection, or the folder that mirrors one.
 
     Raises:
         ConfigError: it is no run of prepare, or has not finished.
     """
-    manifest = prepared_run(out)
-    if manifest["status"] == RUNNING:
-        raise ConfigError(f"{out}: the run has not finished; run prepare again to continue it")
+    failed = _failed_shards(out)
     states = {s: (f, _json(f / "state.json")) for s, f in split_folders(out).items()}
     splits = {
-        split: tuple(folder / entry["filename"] for entry in state["_data_files"])
+        split: tuple(
+            Path(os.path.normpath(folder / entry["filename"])) for entry in state["_data_files"]
+        )
         for split, (folder, state) in states.items()
     }
     with _opened(next(iter(splits.values()))[0]) as reader:
@@ -84,8 +86,22 @@ def open_tokens(out: Path) -> Tokens:
         schema,
         _json(first / "dataset_info.json")["features"],
         ids.list_size if pa.types.is_fixed_size_list(ids) else None,
-        len(manifest["report"]["failed_shards"]),
+        failed,
     )
+
+
+def _failed_shards(out: Path) -> int:
+    """How many shards of a run failed; of a collection only whole runs are in the dataset."""
+    if run_names(out) is not None:
+        if not mirror.exists(out / "report.json"):
+            raise ConfigError(f"{out}: no run of the collection has finished; ingest again")
+        return 0
+    manifest = prepared_run(out)
+    if manifest["status"] == RUNNING:
+        raise ConfigError(f"{out}: the run has not finished; run prepare again to continue it")
+    if manifest["identity"]["recipe"]["tokenizer"] is None:
+        raise ConfigError(f"{out}: the run made no tokens; its documents lie as text in {out}/text")
+    return len(manifest["report"]["failed_shards"])
 
 
 def batches(

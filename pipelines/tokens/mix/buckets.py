@@ -18,7 +18,7 @@ from tokenmill.dedup.arrays import I64, U16, U64
 from tokenmill.pipelines.runs.folder import Folder
 from tokenmill.pipelines.storage.files import open_batch, read_batch
 from tokenmill.pipelines.tokens.mix.draws import KEY_BITS
-from tokenmill.pipelines.tokens.mix.lists import Lists, spans_of
+from tokenmill.pipelines.tokens.mix.lists import Lists, long_columns, spans_of
 from tokenmill.pipelines.tokens.run import TokenRun
 from tokenmill.pipelines.tokens.shards import IDS
 
@@ -89,9 +89,13 @@ class Buckets:
 def in_order(cells: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     """Documents by their keys; of equal keys in the order in which they stand."""
     order = np.argsort(np.concatenate([np.asarray(cell["key"]) for cell in cells]), kind="stable")
-    lists, schema = Lists([spans_of(cell[IDS]) for cell in cells]), cells[0].schema
-    rest = pa.concat_batches([cell.drop_columns([IDS]) for cell in cells])
+    schema = cells[0].schema
+    long = long_columns(schema)
+    rest = pa.concat_batches([cell.drop_columns(long) for cell in cells]).take(pa.array(order))
     places = np.empty_like(order)
     places[order] = np.arange(len(order))
-    ids = lists.take(order, schema.field(IDS).type, places)
-    return rest.take(pa.array(order)).add_column(0, schema.field(IDS), ids)
+    made = dict(zip(rest.schema.names, rest.columns, strict=True))
+    for name in long:
+        lists = Lists([spans_of(cell[name]) for cell in cells])
+        made[name] = lists.take(order, schema.field(name).type, places)
+    return pa.record_batch([made[name] for name in schema.names], schema=schema)

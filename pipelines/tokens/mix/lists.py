@@ -1,4 +1,4 @@
-"""Lists of token ids, put together from wherever they lie."""
+"""Lists of token ids, and texts, put together from wherever they lie."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import I64, U8, read_only
+from tokenmill.dedup.arrays import I64, U8, read_only, text_buffers
 from tokenmill.pipelines.tokens.kernels import copy_to
 
 
@@ -22,12 +22,21 @@ class Spans(NamedTuple):
     ends: I64
 
 
-def spans_of(lists: pa.ListArray, data: U8 | None = None) -> Spans:
+def long_columns(schema: pa.Schema) -> list[str]:
+    """The columns of a token shard that are too long to be held in memory: ids and texts."""
+    kinds = (pa.types.is_list, pa.types.is_large_string)
+    return [field.name for field in schema if any(kind(field.type) for kind in kinds)]
+
+
+def spans_of(lists: pa.ListArray | pa.LargeStringArray, data: U8 | None = None) -> Spans:
     """Where the lists of a column lie.
 
     data: memory that the column's values are part of; None takes these alone.
     """
-    values, offsets = np.asarray(lists.values), np.asarray(lists.offsets).astype(np.int64)
+    if pa.types.is_large_string(lists.type):
+        values, offsets = text_buffers(lists)
+    else:
+        values, offsets = np.asarray(lists.values), np.asarray(lists.offsets).astype(np.int64)
     if data is None:
         data, first = values.view(np.uint8), 0
     else:
@@ -47,9 +56,10 @@ class Lists:
         self.firsts = np.cumsum([0, *(len(spans.starts) for spans in places)])
         self.sizes = np.concatenate([spans.ends - spans.starts for spans in places])
 
-    def take(self, rows: I64, kind: pa.ListType, order: I64 | None = None) -> pa.ListArray:
+    def take(self, rows: I64, kind: pa.DataType, order: I64 | None = None) -> pa.Array:
         """The lists at some rows, in any order; each place is read from its beginning on.
 
+        kind: a list of ids, or large_string.
         order: that sorts the rows, where it is known.
         """
         offsets = np.concatenate(([0], np.cumsum(self.sizes[rows], dtype=np.int64)))
@@ -70,6 +80,8 @@ class Lists:
                 read_only(offsets[here]),
                 out,
             )
+        if pa.types.is_large_string(kind):
+            return pa.Array.from_buffers(kind, len(rows), [None, pa.py_buffer(offsets), buffer])
         width = kind.value_type.bit_width // 8
         ids = pa.Array.from_buffers(kind.value_type, len(out) // width, [None, buffer])
         return pa.ListArray.from_arrays(pa.array((offsets // width).astype(np.int32)), ids)

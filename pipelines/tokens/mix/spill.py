@@ -24,10 +24,10 @@ from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file, open_sidecar, parquet_file
 from tokenmill.pipelines.tokens.mix.buckets import BUCKET_COUNTS, BUCKETS, COUNTS, OF_COPY, Mixed
 from tokenmill.pipelines.tokens.mix.draws import ONE, Copies, copies, draws, states
-from tokenmill.pipelines.tokens.mix.lists import Lists, Spans, spans_of
+from tokenmill.pipelines.tokens.mix.lists import Lists, Spans, long_columns, spans_of
 from tokenmill.pipelines.tokens.mix.weights import Weighed
 from tokenmill.pipelines.tokens.run import TOKENS, TokenRun
-from tokenmill.pipelines.tokens.shards import IDS, token_schema
+from tokenmill.pipelines.tokens.shards import IDS, schema_of
 
 STAGE, SAMPLED_OUT = "mix", "sampled_out"
 NOT_DRAWN = Folder("removed", "part-{key}.mix.parquet", of_pass=False)
@@ -42,13 +42,13 @@ class SpillFacts(WorkFacts):
 
 @dataclass(frozen=True)
 class Drawn:
-    """A token shard: its ids mapped, all else of it in memory, and what chance decides.
+    """A token shard: its ids and texts mapped, all else of it in memory, and what chance decides.
 
-    rest: the other columns.  draw: (n_docs,) of each document, in 2**-32.
+    spans: by column.  rest: the other columns.  draw: (n_docs,) of each document, in 2**-32.
     """
 
     shard: Weighed
-    spans: Spans
+    spans: Mapping[str, Spans]
     rest: pa.RecordBatch
     draw: U64
     copies: Copies
@@ -61,23 +61,24 @@ def drawn(job: TokenRun, split: str, shard: Weighed) -> Drawn:
     """
     output = job.tokenizing.output
     opened = open_sidecar(job.path(TOKENS, split=split, key=shard.key), {})
-    schema = token_schema(job.tokenizing.engine().dtype, of_pages=job.tokenizing.of_pages)
+    schema = schema_of(job.tokenizing)
+    long = long_columns(schema)
     batches = [pa.RecordBatch.from_pylist([], schema), *opened.batches]
-    rest = pa.concat_batches([batch.drop_columns([IDS]) for batch in batches])
+    rest = pa.concat_batches([batch.drop_columns(long) for batch in batches])
     ids, parents = rest["id"], parent_ids(rest)
     own = states(ids, seed=output.seed)
     draw = draws(own if parents.equals(ids) else states(parents, seed=output.seed))
     salt = np.uint64(xxhash.xxh3_64_intdigest(shard.salt.encode()) if shard.salt else 0)
     weight, epochs = (shard.weight, output.epochs) if split == "train" else (1.0, 1)
     data, none = np.frombuffer(opened.mapped, np.uint8), np.empty(0, np.int64)
-    spans = [spans_of(batch[IDS], data) for batch in opened.batches]
+    spans = {}
+    for name in long:
+        found = [spans_of(batch[name], data) for batch in opened.batches]
+        starts = np.concatenate([none, *(of.starts for of in found)])
+        spans[name] = Spans(data, starts, np.concatenate([none, *(of.ends for of in found)]))
     return Drawn(
         shard=shard,
-        spans=Spans(
-            data,
-            np.concatenate([none, *(of.starts for of in spans)]),
-            np.concatenate([none, *(of.ends for of in spans)]),
-        ),
+        spans=spans,
         rest=rest,
         draw=draw,
         copies=copies(draw, own + salt, weight=weight, epochs=epochs),
@@ -87,16 +88,19 @@ def drawn(job: TokenRun, split: str, shard: Weighed) -> Drawn:
 class Group:
     """Copies of the documents of some token shards, in order; a row number is of a document.
 
-    ids: of each document.  rest: its other columns.  counts: (n_docs,) how many copies it has.
+    long: by column, ids and texts of each document.  rest: its other columns.
+    counts: (n_docs,) how many copies it has.
     rows: (n_copies,) row of each copy's document, ascending.  keys, buckets: (n_copies,)
     """
 
     def __init__(self, shards: Sequence[Drawn], mixed: Mixed) -> None:
         self.shards = shards
-        self.ids = Lists([s.spans for s in shards])
+        self.long = {n: Lists([s.spans[n] for s in shards]) for n in shards[0].spans}
         self.rest = pa.concat_batches([s.rest for s in shards])
         self.counts: U64 = np.concatenate([s.copies.counts for s in shards])
-        rows = [s.copies.rows + base for s, base in zip(shards, self.ids.firsts, strict=False)]
+        rows = [
+            s.copies.rows + base for s, base in zip(shards, self.long[IDS].firsts, strict=False)
+        ]
         self.rows: I64 = np.concatenate(rows)
         self.keys: U64 = np.concatenate([s.copies.keys for s in shards])
         self.buckets = mixed.of_keys(self.keys)
@@ -105,10 +109,11 @@ class Group:
         """Some copies, as rows of `schema`.  here: (n,) their numbers, ascending."""
         rows = self.rows[here]
         rest = self.rest.take(pa.array(rows))
-        copies = pa.array(self.counts[rows].astype(np.uint32))
-        ids = self.ids.take(rows, schema.field(IDS).type)
-        columns = [ids, *rest.columns, pa.array(self.keys[here]), copies]
-        return pa.record_batch(columns, schema=schema)
+        made = dict(zip(rest.schema.names, rest.columns, strict=True))
+        made |= {n: of.take(rows, schema.field(n).type) for n, of in self.long.items()}
+        made["copies"] = pa.array(self.counts[rows].astype(np.uint32))
+        made["key"] = pa.array(self.keys[here])
+        return pa.record_batch([made[name] for name in schema.names], schema=schema)
 
 
 def spill(
@@ -130,8 +135,7 @@ def _write_cells(job: TokenRun, mixed: Mixed, number: int, group: Group) -> Iter
     """Write a file for each block of buckets, a batch for each bucket; yield its path."""
     ends = np.cumsum(np.bincount(group.buckets, minlength=mixed.buckets))
     cells = np.split(np.argsort(group.buckets, kind="stable"), ends[:-1])
-    of_pages = job.tokenizing.of_pages
-    schema = pa.schema([*token_schema(job.tokenizing.engine().dtype, of_pages=of_pages), *OF_COPY])
+    schema = pa.schema([*schema_of(job.tokenizing), *OF_COPY])
     for block, first in enumerate(range(0, mixed.buckets, mixed.block)):
         path = job.path(BUCKETS, split=mixed.split, group=number, block=block)
         with arrow_file(path, schema) as writer:
@@ -143,7 +147,7 @@ def _write_cells(job: TokenRun, mixed: Mixed, number: int, group: Group) -> Iter
 def _bucket_counts(job: TokenRun, mixed: Mixed, group: Group) -> pa.RecordBatch:
     """A row of COUNTS for each bucket."""
     of_copy, n = group.buckets, mixed.buckets
-    tokens = group.ids.sizes // job.tokenizing.engine().dtype.itemsize
+    tokens = group.long[IDS].sizes // job.tokenizing.engine().dtype.itemsize
     text_bytes = np.asarray(group.rest["text_bytes"])
     # sums of integers below 2**53 are exact in floats
     sums = [np.bincount(of_copy, values[group.rows], n) for values in (tokens, text_bytes)]
@@ -187,7 +191,7 @@ def _stats(shard: Drawn) -> StageStats:
 
 def _in_dataset(shard: Drawn) -> dict[str, int]:
     """What the dataset has of a shard, documents with their copies."""
-    counts, spans = shard.copies.counts.astype(np.int64), shard.spans
+    counts, spans = shard.copies.counts.astype(np.int64), shard.spans[IDS]
     return {
         "docs": int(counts.sum()),
         "id_bytes": int((counts * (spans.ends - spans.starts)).sum()),

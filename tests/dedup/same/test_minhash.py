@@ -87,7 +87,7 @@ def test_no_words_is_an_empty_signature(text):
 
 
 def test_no_documents_no_signatures():
-    assert signatures(pa.array([], pa.string()), MinHash()).shape == (0, 112)
+    assert signatures(pa.array([], pa.string()), MinHash()).shape == (0, 108)
 
 
 @pytest.mark.parametrize("shared", [0, 30, 60, 90, 114, 120])
@@ -147,7 +147,7 @@ def test_pairs_of_unequal_length_are_refused():
         ({"num_perm": 0}, "num_perm must be at least 1, got 0"),
         ({"seed": -1}, "seed must be from 0 to 2**32 - 1, got -1"),
         ({"ngram": 0}, "ngram must be at least 1 word, got 0"),
-        ({"words": "spacy"}, "words must be 'unicode' or 'whitespace', got 'spacy'"),
+        ({"words": "spacy"}, "words must be 'scripts' or 'unicode' or 'whitespace', got 'spacy'"),
     ],
 )
 def test_impossible_settings_are_refused(settings, message):

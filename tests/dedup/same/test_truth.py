@@ -39,8 +39,8 @@ def test_true_pairs_are_found_and_found_pairs_are_true(shared_data, name):
     ) as lines:
         copies = {i for line in lines for i in json.loads(line)["ids"][1:]}
     names = [i for i in docs if i not in copies]
-    found = signatures(pa.array([docs[i] for i in names]), MinHash())
-    keys = band_keys(found, Bands())
+    found = signatures(pa.array([docs[i] for i in names]), MinHash(num_perm=112))
+    keys = band_keys(found, Bands(bands=14, rows=8))
     each = {"num_perm": found.shape[1], "verify": 0.7, "rows_at_once": len(names)}
     bands = [buckets(k.copy()) for k in keys.T]
     largest = max(np.diff(of_band.ends, prepend=0).max() for of_band in bands)

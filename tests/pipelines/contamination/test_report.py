@@ -245,6 +245,14 @@ def test_pieces_of_both_sides_are_the_whole_text(tmp_path):
     assert document.name.endswith(", the longest of 3 stretches")
 
 
+def test_many_lines_before_a_match_do_not_hide_it(tmp_path):
+    data = run_data(tmp_path)
+    data["examples"][0] |= {"before": "\n".join("abcdef") + "\n", "match": "y", "after": "z\n" * 9}
+    _, examples, *_ = found_sections(data)
+    _, document = examples.blocks[1].rows[0].sides
+    assert [p.text for p in document.pieces] == ["e\nf\n", "y", "z\n" * 9]
+
+
 def with_copies(data):
     """The data of a search that has also looked for edited copies."""
     shown = data["examples"][-1]

@@ -78,7 +78,7 @@ def test_no_text_steers_the_page(tmp_path):
     tags = {tag for tag, _ in Page(page).tags}
     assert not tags & {"script", "c", "b"}
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f]", page)
-    assert page.count("&lt;script&gt;alert(1)&lt;/script&gt;") > 100
+    assert page.count("&lt;script&gt;alert(1)&lt;/script&gt;") > 50
     quoted = "".join(re.findall("<blockquote.*?</blockquote>", page, re.DOTALL))
     assert "\u202e" not in quoted
     assert "U+202E" in quoted

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.dedup.same.labels import candidate_pairs, clusters
-from tests.pipelines.keyed import find, found, job_of, write_shards
+from tests.pipelines.keyed import ESTIMATED, find, found, job_of, write_shards
 from tokenmill.dedup.same.lsh import NO_KEY, band_keys
 from tokenmill.dedup.same.minhash import EMPTY, pair_similarity
 from tokenmill.pipelines.core.errors import ConfigError
@@ -19,7 +19,7 @@ from tokenmill.pipelines.corpus.near import NearDedup
 
 MIB = 1 << 20
 EXACT = ExactDedup()
-NEAR = NearDedup(num_perm=24, bands=5, rows=4)
+NEAR = NearDedup(num_perm=24, bands=5, rows=4, **ESTIMATED)
 STEPS = {"near alone": (NEAR,), "exact, near": (EXACT, NEAR), "near, exact": (NEAR, EXACT)}
 SIZES = (9_000, 0, 7_000, 1, 14_000)
 N = sum(SIZES)
@@ -236,7 +236,7 @@ def truth(step, keys, signed, ids, gone, n_earlier):
     return expected
 
 
-SMALL = NearDedup(num_perm=8, bands=4, rows=2, verify=0.5)
+SMALL = NearDedup(num_perm=8, bands=4, rows=2, verify=0.5, **ESTIMATED)
 
 
 @settings(max_examples=12, deadline=None)

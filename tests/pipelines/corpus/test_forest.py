@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.pipelines.keyed import job_of, part_of, write_shards
+from tests.pipelines.keyed import ESTIMATED, job_of, part_of, write_shards
 from tests.reference import cluster as reference
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.corpus import near, pairs
@@ -29,7 +29,7 @@ edges_of = st.lists(st.tuples(row, row).map(sorted), max_size=12)
 
 def job_with(folder, bands, budget="4GiB"):
     """A job of `N` documents, whose edges are written by hand."""
-    step = NearDedup(num_perm=bands, bands=bands, rows=1)
+    step = NearDedup(num_perm=bands, bands=bands, rows=1, **ESTIMATED)
     job = job_of(folder, (step,), budget)
     zeros = np.zeros((N, 2), np.uint64)
     write_shards(job, (step,), (N,), np.zeros((N, bands), np.uint32), zeros)

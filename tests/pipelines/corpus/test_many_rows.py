@@ -20,7 +20,7 @@ from tests.pipelines.corpus.counted.test_count import (
 from tests.pipelines.corpus.counted.test_count import job_of as counting_job
 from tests.pipelines.corpus.repeats_corpora import corpus
 from tests.pipelines.corpus.test_spans import set_sizes
-from tests.pipelines.keyed import find, found, job_of, write_shards
+from tests.pipelines.keyed import ESTIMATED, find, found, job_of, write_shards
 from tests.strategies import few
 from tokenmill.dedup.same.minhash import EMPTY
 from tokenmill.pipelines.corpus import near, rows
@@ -32,7 +32,7 @@ from tokenmill.pipelines.corpus.near import NearDedup
 MANY = 1 << 32
 SIZES = (300, 0, 250, 1, 350)
 N = sum(SIZES)
-EXACT, NEAR = ExactDedup(), NearDedup(num_perm=16, bands=8, rows=2, verify=0.6)
+EXACT, NEAR = ExactDedup(), NearDedup(num_perm=16, bands=8, rows=2, verify=0.6, **ESTIMATED)
 NEWEST, LAST = SameUrl(keep="newest"), SameUrl()
 STEPS = {
     "exact": (EXACT,),

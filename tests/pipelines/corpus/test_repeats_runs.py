@@ -15,6 +15,7 @@ from PIL import Image
 from tokenizers import Tokenizer
 
 from tests.pipelines.corpus.repeats_corpora import corpus
+from tests.pipelines.keyed import PUBLISHED
 from tests.pipelines.read.images.shards import jpeg, sample, tar_bytes
 from tests.reference import repeats as reference
 from tests.running import one_by_one, prepare
@@ -234,7 +235,7 @@ def test_workers_memory_and_a_stop_in_the_middle_change_no_byte(tmp_path, tokeni
     (tmp_path / "docs.jsonl").write_text("\n".join(lines))
     lines = {"unit": "line", "normalize": "ccnet", "digest": "sha1", "within": {"docs": 40}}
     paragraphs = {"repeated_paragraphs": {**lines, "count": "documents"}}
-    steps = ["same_url", "repeated_images", paragraphs, "same_images", "near"]
+    steps = ["same_url", "repeated_images", paragraphs, "same_images", PUBLISHED]
     made = {}
     for name, execute, budget in (
         ("one", one_by_one, "1400KiB"),

@@ -52,7 +52,7 @@ def all_texts(shards):
 def test_what_is_left_is_what_a_dictionary_leaves(step, shards, sizes, batch):
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         set_sizes(patch, *sizes)
-        job = job_of(Path(folder), [{"repeated_spans": step}])
+        job = job_of(Path(folder), [{"repeated_spans": {"words": "unicode", **step}}])
         find(job, shards, batch=batch)
         made = taken(job, shards, batch=batch)
     ids, texts = all_texts(shards)
@@ -67,7 +67,7 @@ def test_what_is_left_is_what_a_dictionary_leaves(step, shards, sizes, batch):
 def test_runs_hold_each_ngram_that_stood_before_and_where(shards, sizes, ngram):
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         set_sizes(patch, *sizes)
-        job = job_of(Path(folder), [{"repeated_spans": {"ngram": ngram}}])
+        job = job_of(Path(folder), [{"repeated_spans": {"ngram": ngram, "words": "unicode"}}])
         find(job, shards)
         rows = [
             row
@@ -83,6 +83,17 @@ def test_runs_hold_each_ngram_that_stood_before_and_where(shards, sizes, ngram):
     }
     assert found == reference.going(texts, ngram=ngram)
     assert len(found) == sum(row["ngrams"] for row in rows)
+
+
+def test_of_scripts_without_spaces_characters_are_words(tmp_path):
+    shards = [
+        ["春眠不覚暁処処聞啼鳥。", "夜来 春眠不 覚暁処処、聞啼鳥 花落"],
+        ["ภาษาไทยงาม", "ก ภาษา ไทยงาม"],
+    ]
+    job = job_of(tmp_path, [{"repeated_spans": {"ngram": 6}}])
+    find(job, shards)
+    found = left(taken(job, shards))
+    assert list(found.values()) == [shards[0][0], "夜来 花落", shards[1][0], "ก"]
 
 
 @given(texts=st.lists(st.lists(st.sampled_from("abcd"), max_size=12).map(" ".join), max_size=4))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.pipelines.keyed import against, job_of, part_of, write_shards
+from tests.pipelines.keyed import ESTIMATED, against, job_of, part_of, write_shards
 from tokenmill.pipelines.corpus import rows
 from tokenmill.pipelines.corpus.equal import ExactDedup, SameUrl
 from tokenmill.pipelines.corpus.near import NearDedup
@@ -21,7 +21,7 @@ from tokenmill.pipelines.corpus.rows import (
 )
 from tokenmill.pipelines.corpus.spill import spill_keys, spilled
 
-NEAR = NearDedup(num_perm=6, bands=3, rows=2)
+NEAR = NearDedup(num_perm=6, bands=3, rows=2, **ESTIMATED)
 words = st.one_of(st.sampled_from([0, 1, 1 << 63, 2**64 - 1]), st.integers(0, 2**64 - 1))
 
 

@@ -13,7 +13,7 @@ from tokenmill.pipelines.corpus.passes import corpus_wide
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished
 
-EXACT, NEAR = ExactDedup(), NearDedup(num_perm=8, bands=4, rows=2)
+EXACT, NEAR = ExactDedup(), NearDedup(num_perm=8, bands=4, rows=2, similarity="estimate")
 
 
 def corpus(folder, steps, sizes, workers=1):
@@ -34,6 +34,7 @@ def test_a_small_corpus_is_one_work_a_phase_but_for_its_bands(tmp_path):
         "exact-0": 1,
         "kept-exact-0": 1,
         "keys-near-0": 1,
+        "buckets-0": 4,
         "bands-0": 4,
         "near-0": 1,
         "kept-near-0": 1,
@@ -67,5 +68,5 @@ def test_works_are_the_same_however_many_do_them_and_none_is_told_of_all_shards(
     steps = [step for step, _ in told[0]]
     assert steps.count("keys-near-0") == steps.count("kept-exact-0") == 8
     assert steps.count("exact-0") == 8
-    assert steps.count("bands-0") == 4 * 8
-    assert steps.count("forests-0") == 2
+    assert steps.count("buckets-0") == steps.count("bands-0") == 4 * 8
+    assert steps.count("edges-0") == 0

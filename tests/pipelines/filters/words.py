@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 HAS_SPACY = find_spec("spacy") is not None
 needs_spacy = pytest.mark.skipif(not HAS_SPACY, reason="spacy is not installed")
-KINDS = ["whitespace", "unicode", pytest.param("spacy", marks=needs_spacy)]
+KINDS = ["whitespace", "unicode", "scripts", pytest.param("spacy", marks=needs_spacy)]
 
 # rules of its own, their parts, what it takes off at the ends and splits inside, and units
 ODD = """

@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from tests.e2e.corpus import write_corpus
+from tests.pipelines.keyed import PUBLISHED
 from tests.running import one_by_one
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.compare import compare, find_estimate, load_estimate
@@ -20,7 +21,10 @@ from tokenmill.sizing.figure import Figure
 def run(tmp_path_factory):
     """A recipe, where its estimate is, and the report of its run."""
     folder = tmp_path_factory.mktemp("corpus")
-    recipe, out = load_recipe(write_corpus(folder)), folder / "estimate.json"
+    recipe, out = (
+        load_recipe(write_corpus(folder, steps=["normalize", "exact", PUBLISHED])),
+        folder / "estimate.json",
+    )
     measure_corpus(Measuring(recipe=recipe, sample=0.5), out, one_by_one)
     return recipe, out, run_recipe(recipe, folder / "run", one_by_one)
 

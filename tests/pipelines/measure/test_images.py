@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from tests.pipelines.keyed import PUBLISHED
 from tests.pipelines.read.images.shards import encoded, jpeg, noise, sample, tar_bytes
 from tests.running import one_by_one
 from tests.strategies import few
@@ -92,7 +93,7 @@ STEPS = {
     "rules": [{"images": {"formats": ["png", "jpeg"], "min_side": 35, "max_ratio": None}}],
     "repeated": ["repeated_images"],
     "first kept": [{"repeated_images": {"keep": "first", "by": ["md5"], "more_than": 9}}],
-    "documents": ["exact", "near"],
+    "documents": ["exact", PUBLISHED],
     "urls": ["same_url"],
     "sets": [{"same_images": {"by": "md5", "keep": "first"}}],
     "a rule behind": ["exact", {"images": {"formats": ["png"], "min_side": 1}}],

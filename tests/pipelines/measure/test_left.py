@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from tests.e2e.corpus import corpus, prose, write_corpus
+from tests.pipelines.keyed import PUBLISHED
 from tests.running import one_by_one, prepare
 from tokenmill.pipelines.measure import clusters as key_sample
 from tokenmill.pipelines.measure.job import Measuring
@@ -63,7 +64,7 @@ def test_one_id_that_is_longer_than_all_that_were_probed_does_no_harm(base, tmp_
     assert stored.value == pytest.approx(report["stored_bytes"]["dataset"], rel=0.1)
 
 
-@pytest.mark.parametrize("steps", [["exact"], ["near"]], ids=str)
+@pytest.mark.parametrize("steps", [["exact"], [PUBLISHED]], ids=["exact", "near"])
 def test_of_one_part_documents_tell_how_far_off_tokens_may_be(base, tmp_path, steps):
     """As a Parquet file of one row group is, however large."""
     recipe_of(base, tmp_path, steps, [])

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from tests.e2e.corpus import prose, write_corpus
+from tests.pipelines.keyed import PUBLISHED
 from tests.running import one_by_one, prepare
 from tests.strategies import few
 from tokenmill.pipelines.core.errors import ConfigError
@@ -92,7 +93,7 @@ def holds(figure, actual):
     )
 
 
-@pytest.mark.parametrize("step", ["exact", "near"])
+@pytest.mark.parametrize("step", ["exact", PUBLISHED], ids=["exact", "near"])
 @pytest.mark.parametrize("budget", few([0.3, 0.6, 0.05], 3))
 def test_the_truth_lies_in_the_interval(base, corpus, tmp_path, step, budget):
     folder, docs, unique, unique_bytes = corpus

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from tests.e2e.corpus import prose, write_corpus
+from tests.pipelines.keyed import PUBLISHED
 from tests.running import one_by_one, prepare
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.job import Measuring, scratch_of
@@ -23,9 +24,9 @@ ROUGH = {"12-edges", "removed"}  # small, and told no closer than within some ti
 STEPS = {
     "nothing": [],
     "one pass": ["normalize", GOPHER],
-    "near alone": ["near"],
-    "a filter before": [GOPHER, "exact", "near"],
-    "a filter behind": ["exact", "near", GOPHER],
+    "near alone": [PUBLISHED],
+    "a filter before": [GOPHER, "exact", PUBLISHED],
+    "a filter behind": ["exact", PUBLISHED, GOPHER],
 }
 
 
@@ -105,7 +106,8 @@ def test_the_same_seed_gives_the_same_estimate_but_for_time(recipe_path, tmp_pat
 
 
 def test_an_estimate_is_a_corpus_to_size(recipe_path, tmp_path):
-    estimate = measured(recipe_of(recipe_path, tmp_path), tmp_path, sample=0.4, probes=200).estimate
+    recipe = recipe_of(recipe_path, tmp_path, steps=["normalize", "exact", PUBLISHED])
+    estimate = measured(recipe, tmp_path, sample=0.4, probes=200).estimate
     data = json.loads((tmp_path / "estimate.json").read_text())
     assert Estimate.model_validate(data) == estimate
     corpus = load_corpus(tmp_path / "estimate.json")
@@ -176,14 +178,14 @@ def test_mistakes_are_one_line(recipe_path, tmp_path):
     behind = corpus_of(tmp_path, recipe_path, ["too short"] * 5, steps=["exact", GOPHER])
     with pytest.raises(ConfigError, match="gopher_quality leaves none of 5 documents"):
         measured(behind, tmp_path)
-    twice = recipe_of(recipe_path, tmp_path, steps=["exact", GOPHER, "near"])
+    twice = recipe_of(recipe_path, tmp_path, steps=["exact", GOPHER, PUBLISHED])
     with pytest.raises(ConfigError, match="step 'near' stands behind a corpus-wide step"):
         measured(twice, tmp_path)
     with pytest.raises(ConfigError, match="is a folder; name the file"):
         measure_corpus(Measuring(recipe=recipe_of(recipe_path, tmp_path)), tmp_path, one_by_one)
 
 
-@pytest.mark.parametrize("steps", [["exact"], ["near"]], ids=["exact", "near"])
+@pytest.mark.parametrize("steps", [["exact"], [PUBLISHED]], ids=["exact", "near"])
 def test_copies_do_not_decide_the_bytes_of_a_token(recipe_path, tmp_path, steps):
     """Of digits a token is a byte, of prose some three: what is left is prose."""
     digits = " ".join(str(number) for number in range(400))
@@ -200,7 +202,7 @@ def test_a_source_without_survivors_does_no_harm(recipe_path, tmp_path):
         {"path": str(tmp_path / "docs.jsonl"), "source": "short"},
         {**prose, "source": "long"},
     ]
-    recipe = recipe_of(recipe_path, tmp_path, inputs=inputs, steps=[GOPHER, "exact", "near"])
+    recipe = recipe_of(recipe_path, tmp_path, inputs=inputs, steps=[GOPHER, "exact", PUBLISHED])
     estimate = measured(recipe, tmp_path, sample=0.3, probes=100).estimate
     actual = prepare(recipe, tmp_path / "run", one_by_one)["measurement"]["total"]
     low, high = estimate.corpus.tokens.limits()

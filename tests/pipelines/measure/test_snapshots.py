@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.e2e.corpus import write_corpus
+from tests.pipelines.keyed import PUBLISHED as NEAR
 from tests.pipelines.measure.test_run import recipe_of
 from tests.running import one_by_one
 from tokenmill.pipelines.measure.copies import draw_rows
@@ -47,7 +48,7 @@ def test_documents_that_are_drawn_look_unique(share, published):
     assert np.mean(repeated) == pytest.approx(published, rel=0.02, abs=error)
 
 
-@pytest.mark.parametrize("steps", [["exact"], ["exact", "near"]], ids=["exact", "near"])
+@pytest.mark.parametrize("steps", [["exact"], ["exact", NEAR]], ids=["exact", "near"])
 def test_the_estimate_says_that_99_percent_are_duplicates(snapshots, tmp_path, steps):
     recipe_path, inputs = snapshots
     recipe = recipe_of(recipe_path, tmp_path, inputs=inputs, steps=steps)

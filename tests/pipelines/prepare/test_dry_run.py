@@ -83,7 +83,9 @@ def test_a_step_that_holds_something_of_every_document_says_how_far_it_goes(
         }
         return dry_run(make_recipe(recipe, where="test"), tmp_path / "run")["limits"]
 
-    assert limits("exact", "near") == [
+    assert limits("exact", "near") == ["near: 62,500,000 documents that leave, of 8,000,000,000"]
+    of_components = {"near": {"cluster": "components"}}
+    assert limits(of_components) == [
         "near: 35,714,285 documents that are like others, of 2,666,666,666"
     ]
     assert limits("exact", "repeated_paragraphs") == []

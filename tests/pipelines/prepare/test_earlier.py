@@ -104,9 +104,9 @@ OTHER_KEYS = {
         " settings",
     ),
     "near": (
-        ["exact", {"near": {"bands": 7, "rows": 16, "ngram": 3}}],
-        "makes other keys: near.bands is 14 there, 7 here; near.ngram is 5 there, 3 here;"
-        " near.rows is 8 there, 16 here; give this recipe the same settings",
+        ["exact", {"near": {"bands": 9, "rows": 12, "ngram": 3}}],
+        "makes other keys: near.bands is 18 there, 9 here; near.ngram is 5 there, 3 here;"
+        " near.rows is 6 there, 12 here; give this recipe the same settings",
     ),
     "steps": (
         ["exact"],
@@ -123,6 +123,21 @@ OTHER_KEYS = {
 @pytest.mark.parametrize(("steps", "message"), OTHER_KEYS.values(), ids=OTHER_KEYS)
 def test_keys_that_cannot_be_compared_are_named(runs, steps, message):
     assert refusal(runs, "a", steps=steps) == f"against.0: a: {message}"
+
+
+def test_an_index_without_sets_of_shingles_is_refused(runs):
+    """As a version kept it that had signatures alone: its settings tell of no similarity."""
+    shutil.copytree(runs.folder / "a", runs.folder / "old")
+    told = b'"similarity": "exact", '
+    for path in (runs.folder / "old" / "index").iterdir():
+        data = path.read_bytes()
+        assert told in data
+        path.write_bytes(data.replace(told, b" " * len(told)))
+    assert refusal(runs, "old") == (
+        "against.0: old: its index was made by another version of tokenmill, and lacks keys that"
+        " exact, near needs; run it again into a new --out with run.keep_index: true, or give near"
+        " similarity: estimate, as it was then"
+    )
 
 
 def test_what_does_not_touch_keys_may_differ(runs):

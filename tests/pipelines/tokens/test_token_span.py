@@ -51,7 +51,7 @@ def test_files_cut_by_token_hold_every_document_once_and_in_order(tmp_path_facto
     cuts = [*range(0, max(total, 1), step), total]
     for start, stop in itertools.pairwise(cuts):
         span = token_span(*shards, start, stop)
-        for ids, doc_id, name, _ in span.documents():
+        for ids, doc_id, name, *_ in span.documents():
             assert name.to_pylist() == [f"d{n}" for n in doc_id.to_pylist()]
             got += list(zip(doc_id.to_pylist(), ids.to_pylist(), strict=True))
     assert got == list(enumerate(docs))
@@ -93,7 +93,7 @@ def test_batches_hold_as_many_documents_as_fit_and_no_more(tmp_path_factory, cor
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(token_span_module, "BATCH_TOKENS", most)
         patch.setattr(token_span_module, "MOST_ROWS", rows)
-        made = [columns[1].to_pylist() for columns in span.documents()]
+        made = [rows["doc_id"].to_pylist() for rows in span.documents()]
     assert made == greedily(sizes, most, rows)
 
 

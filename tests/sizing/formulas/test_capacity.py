@@ -80,7 +80,10 @@ def test_signatures_of_datatrove(hash_bytes, a_doc, total):
 
 @pytest.mark.parametrize(("num_perm", "bands", "rows"), [(112, 14, 8), (128, 9, 13)])
 def test_our_keys_take_what_their_columns_take(num_perm, bands, rows):
-    steps = [ExactDedup(), NearDedup(num_perm=num_perm, bands=bands, rows=rows)]
+    steps = [
+        ExactDedup(),
+        NearDedup(num_perm=num_perm, bands=bands, rows=rows, similarity="estimate"),
+    ]
     n = 50
     texts = [f"document {i} has these words and no others" for i in range(n)]
     documents = pa.record_batch(

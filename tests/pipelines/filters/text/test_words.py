@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.pipelines.filters.texts import texts
+from tests.pipelines.filters.verdicts import verdicts
 from tests.pipelines.filters.words import KINDS, PARTS, needs_spacy, odd_texts, random_text
 from tests.reference.words import words
 from tokenmill.pipelines.core.errors import ConfigError
@@ -182,3 +183,17 @@ def test_a_recipe_that_asks_for_other_sentences_is_another():
     step = {"c4": {"sentences": "spacy"}}
     recipe = {"inputs": [{"path": "a.txt"}], "steps": [step], "tokenizer": {"path": "t.json"}}
     assert "'sentences': 'spacy'" in str(make_recipe(recipe, where="r.yaml").identity()["steps"][0])
+
+
+PAGE = {"zh": "今天的天气很好我们一起去公园里散步。", "th": "วันนี้อากาศดีมากเราจึงไปเดินเล่นในสวนด้วยกัน"}
+
+
+@pytest.mark.parametrize("language", PAGE)
+def test_a_page_of_a_script_without_spaces_has_words_where_asked(language):
+    without = {"min_avg_word_length": None, "min_stop_words": None}
+    found = {
+        kind: verdicts(GopherQuality(words=kind, **without), [PAGE[language] * 5])
+        for kind in ("scripts", "whitespace")
+    }
+    assert found["scripts"] == [(None, None)]
+    assert found["whitespace"][0][0] == "too_few_words"

@@ -1,0 +1,280 @@
+"""Sets of shingle hashes: made distinct and sorted, packed, and what two of them share."""
+
+import numpy as np
+import numpy.typing as npt
+
+from tokenmill.dedup.kernels._jit import I64, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels.swar import n_bits
+from tokenmill.dedup.kernels.u64 import ONE, U64_32
+
+MANY = 24  # hashes that begin alike are sorted by comparing each with all before, if no more
+HASH_BITS = 32
+PLACE = np.uint64(31)  # of a bit in a word of 32
+FIVE = np.uint64(5)
+Bools = npt.NDArray[np.bool_]
+ALL_32 = np.uint64(0xFFFF_FFFF)
+
+
+@inlined
+def bits_of(n: int) -> int:
+    """The bits that numbers below n take; 0 for 1."""
+    bits = 0
+    while (1 << bits) < n:
+        bits += 1
+    return bits
+
+
+@kernel
+def distinct(hashes: U32, offsets: I64, counts: I64, out: U32, out_offsets: I64) -> None:
+    """Sort the hashes of each document, each once.
+
+    hashes: (n_hashes,).  offsets, out_offsets: (n_docs + 1,).  out: (n_hashes,).
+    counts: (a power of two that is at least the most hashes of a document,), scratch.
+
+    They are hashes: put down by their first bits, hardly any two are in each other's way.
+    """
+    n_out = 0
+    out_offsets[0] = 0
+    for d in range(offsets.shape[0] - 1):
+        start = offsets[d]
+        stop = offsets[d + 1]
+        n = stop - start
+        bits = max(bits_of(n), 1)
+        shift = np.uint64(HASH_BITS - bits)
+        counts[: 1 << bits] = 0
+        for i in range(start, stop):
+            counts[np.uint64(hashes[i]) >> shift] += 1
+        at = n_out
+        for b in range(1 << bits):
+            count = counts[b]
+            counts[b] = at
+            at += count
+        for i in range(start, stop):
+            place = np.uint64(hashes[i]) >> shift
+            out[counts[place]] = hashes[i]
+            counts[place] += 1
+        begin = n_out
+        for b in range(1 << bits):
+            end = counts[b]
+            if end - begin > MANY:
+                out[begin:end].sort()
+            else:
+                for i in range(begin + 1, end):
+                    h = out[i]
+                    j = i
+                    while j > begin and out[j - 1] > h:
+                        out[j] = out[j - 1]
+                        j -= 1
+                    out[j] = h
+            begin = end
+        first = n_out
+        for i in range(first, first + n):
+            if i == first or out[i] != out[n_out - 1]:
+                out[n_out] = out[i]
+                n_out += 1
+        out_offsets[d + 1] = n_out
+
+
+@inlined
+def low_bits(n: int) -> int:
+    """Bits of each of n sorted hashes that are kept as they are."""
+    return HASH_BITS - bits_of(n)
+
+
+@inlined
+def low_words(n: int) -> int:
+    """Words of 32 bits that the low bits of n hashes take."""
+    return (n * low_bits(n) + 31) >> 5
+
+
+@inlined
+def packed_words(n: int) -> int:
+    """Words of 32 bits that n sorted hashes take: at most 3 bits more of each than its low bits."""
+    if n == 0:
+        return 0
+    return low_words(n) + ((n + (1 << bits_of(n)) + 31) >> 5)
+
+
+@kernel
+def pack_sizes(counts: I64, out: I64) -> None:
+    """Set `out[i + 1]` to the words that the first i + 1 sets take. counts: (n,) hashes of each."""
+    out[0] = 0
+    for i in range(counts.shape[0]):
+        out[i + 1] = out[i] + packed_words(counts[i])
+
+
+@kernel
+def pack(hashes: U32, offsets: I64, out: U32, out_offsets: I64) -> None:
+    """Pack sorted sets (Elias 1974, Fano 1971): low bits side by side, high ones as steps.
+
+    hashes: (n_hashes,), ascending in each set.  offsets, out_offsets: (n_sets + 1,).
+    out: (n_words,), zeros.
+    """
+    for d in range(offsets.shape[0] - 1):
+        n = offsets[d + 1] - offsets[d]
+        if n == 0:
+            continue
+        low = low_bits(n)
+        mask = (ONE << np.uint64(low)) - ONE
+        lows = out_offsets[d]
+        highs = lows + low_words(n)
+        for i in range(n):
+            h = np.uint64(hashes[offsets[d] + i])
+            if low:
+                at = np.uint64(i * low)
+                word = lows + np.int64(at >> FIVE)
+                both = (h & mask) << (at & PLACE)
+                out[word] |= np.uint32(both & ALL_32)
+                if both > ALL_32:
+                    out[word + 1] |= np.uint32(both >> U64_32)
+            step = (h >> np.uint64(low)) + np.uint64(i)
+            out[highs + np.int64(step >> FIVE)] |= np.uint32(ONE << (step & PLACE))
+
+
+@kernel
+def unpack(words: U32, offsets: I64, counts: I64, out: U32) -> None:
+    """Write the hashes of packed sets, one set behind the other.
+
+    words: (n_words,).  offsets: (n_sets + 1,).  counts: (n_sets,).  out: (sum of counts,).
+    """
+    n_out = 0
+    for d in range(counts.shape[0]):
+        n = counts[d]
+        if n == 0:
+            continue
+        low = low_bits(n)
+        mask = (ONE << np.uint64(low)) - ONE
+        lows = offsets[d]
+        highs = lows + low_words(n)
+        i = 0
+        word = np.int64(0)
+        while i < n:
+            left = np.uint64(words[highs + word])
+            while left:
+                place = n_bits((left & (~left + ONE)) - ONE)
+                left &= left - ONE
+                step = np.uint64(word << 5) + place
+                at = np.uint64(i * low)
+                where = lows + np.int64(at >> FIVE)
+                both = np.uint64(words[where]) | (np.uint64(words[where + 1]) << U64_32)
+                kept = (both >> (at & PLACE)) & mask
+                high = (step - np.uint64(i)) << np.uint64(low)
+                out[n_out] = np.uint32(high | kept)
+                n_out += 1
+                i += 1
+            word += 1
+
+
+@kernel
+def shared(hashes: U32, offsets: I64, left: I64, right: I64, least: I64, out: I64) -> None:
+    """Set `out[i]` to how many hashes two sets share; -1 where these are fewer than `least[i]`.
+
+    hashes: (n_hashes,), ascending in each set.  offsets: (n_sets + 1,).
+    left, right, least, out: (n_pairs,).
+    """
+    for pair in range(out.shape[0]):
+        i = offsets[left[pair]]
+        j = offsets[right[pair]]
+        last_i = offsets[left[pair] + 1]
+        last_j = offsets[right[pair] + 1]
+        # of each set so many may be in it alone
+        alone_i = last_i - i - least[pair]
+        alone_j = last_j - j - least[pair]
+        n = 0
+        while i < last_i and j < last_j and alone_i >= 0 and alone_j >= 0:
+            x = hashes[i]
+            y = hashes[j]
+            n += int(x == y)
+            i += int(x <= y)
+            j += int(y <= x)
+            alone_i -= int(x < y)
+            alone_j -= int(y < x)
+        out[pair] = n if n >= least[pair] else -1
+
+
+@kernel
+def equal_slots(signatures: U32, left: I64, right: I64, least: I64, out: I64) -> None:
+    """As `shared`, of signatures: (n_docs, num_perm)."""
+    for pair in range(out.shape[0]):
+        x = signatures[left[pair]]
+        y = signatures[right[pair]]
+        n = 0
+        for p in range(x.shape[0]):
+            n += int(x[p] == y[p])
+        out[pair] = n if n >= least[pair] else -1
+
+
+@kernel
+def bucket_pairs(
+    ends: I64,
+    bucket: int,
+    old: Bools,
+    keys_left: U64,
+    keys: U64,
+    out: I64,
+    n_out: I64,
+) -> int:
+    """Write the pairs of members of buckets that share no key of an earlier band.
+
+    ends: (n_buckets,).  bucket: the first looked at.
+    old: (n_members,) bool, of earlier runs: no two of them are a pair; they come first in a bucket.
+    keys_left, keys: (n_members, n_bands before) of the earlier member of a pair, and of the later;
+        0 is none.
+    out: (room, 2).  n_out: (1,), how many pairs were written.
+    Returns the bucket behind the last that was looked at: those whose pairs all fit.
+    """
+    n = 0
+    first = 0 if bucket == 0 else ends[bucket - 1]
+    while bucket < ends.shape[0]:
+        size = ends[bucket] - first
+        if n + size * (size - 1) // 2 > out.shape[0]:
+            break
+        for j in range(first + 1, ends[bucket]):
+            if old[j]:
+                continue
+            for i in range(first, j):
+                met = False
+                for b in range(keys.shape[1]):
+                    if keys_left[i, b] == keys[j, b] and keys[j, b] != 0:
+                        met = True
+                        break
+                if not met:
+                    out[n, 0] = i
+                    out[n, 1] = j
+                    n += 1
+        first = ends[bucket]
+        bucket += 1
+    n_out[0] = n
+    return bucket
+
+
+@kernel
+def decide(
+    left: I64, right: I64, shared: U32, union: U32, first_new: int, gone: U64, out: I64
+) -> int:
+    """Write of each row that leaves its most similar edge to an earlier row that stays.
+
+    left, right, shared, union: (n_edges,), by right and then left; all edges of a right row.
+    first_new: rows below it stay.  gone: a bit for each row from there on, set if it leaves.
+    out: (n_edges,) number of the edge.  Returns how many leave.
+    """
+    n_out = 0
+    e = 0
+    while e < left.shape[0]:
+        row = right[e]
+        best = -1
+        while e < left.shape[0] and right[e] == row:
+            of = left[e] - first_new
+            if of < 0 or not (gone[of >> 6] >> np.uint64(of & 63)) & ONE:
+                if best < 0:
+                    best = e
+                else:
+                    here = np.uint64(shared[e]) * np.uint64(union[best])
+                    if here > np.uint64(shared[best]) * np.uint64(union[e]):
+                        best = e
+            e += 1
+        if best >= 0:
+            gone[(row - first_new) >> 6] |= ONE << np.uint64((row - first_new) & 63)
+            out[n_out] = best
+            n_out += 1
+    return n_out

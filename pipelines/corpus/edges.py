@@ -1,0 +1,242 @@
+"""Edges: pairs of documents that are alike, each with what the two share; files of them.
+
+    pairs of rows ── Comparing ── edges ── EdgeWriter ── a file, in runs ── merged ── in order:
+                                                             by the later row, then the earlier
+
+A run is as many edges as memory has room for, in order; runs of many files are read side by side.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from tokenmill.dedup.arrays import I64, U32, Bools
+from tokenmill.dedup.same.minhash import MinHash
+from tokenmill.dedup.same.sets import (
+    Packed,
+    Ratio,
+    distinct,
+    equal_slots,
+    shared,
+    unpack,
+)
+from tokenmill.dedup.same.verify import least_equal
+from tokenmill.dedup.text.shingle import Shingles
+from tokenmill.pipelines.corpus.pairs import PAIRS_AT_ONCE
+from tokenmill.pipelines.corpus.shuffle import RangeWriter
+from tokenmill.pipelines.runs.folder import Folder
+from tokenmill.pipelines.storage.files import Rows, open_arrow
+
+ALIKE = Folder("2-edges", "{round}-{level}-{number:05d}.arrow")
+ALIKE_EDGE = pa.schema(
+    [
+        pa.field("left", pa.int64()),
+        pa.field("right", pa.int64()),
+        pa.field("shared", pa.uint32()),
+        pa.field("union", pa.uint32()),
+    ]
+)
+EDGE_BYTES = 96  # of an edge: its columns 24, gathered and in order 24 each, their order 16
+SHINGLE_BYTES = (
+    16  # of a shingle that is compared: as it is kept, gathered, sorted, 4 each; at work
+)
+SIGNED_BYTES = 8  # of a slot of a signature: taken, and gathered
+PAIR_BYTES = 96  # of a pair: its rows 16, these once each and where 48, what they share 32
+SHINGLES, PACKED = "shingles", "packed"  # columns of the key sidecar
+
+
+class Edges(NamedTuple):
+    """Pairs that are alike: J is shared / union.
+
+    left, right: (n,) int64 rows, left < right.  shared, union: (n,) uint32.
+    """
+
+    left: I64
+    right: I64
+    shared: U32
+    union: U32
+
+    def at(self, places: I64 | Bools | slice) -> "Edges":
+        return Edges(*(column[places] for column in self))  # type: ignore[arg-type]
+
+
+NONE = Edges(*(np.empty(0, field.type.to_pandas_dtype()) for field in ALIKE_EDGE))
+
+
+def joined(parts: Iterable[Edges]) -> Edges:
+    """All of some, by the later row and then the earlier, each pair once."""
+    every = Edges(*(np.concatenate(columns) for columns in zip(NONE, *parts, strict=True)))
+    every = every.at(np.lexsort((every.left, every.right)))
+    return every.at(
+        (np.diff(every.left, prepend=-1) != 0) | (np.diff(every.right, prepend=-1) != 0)
+    )
+
+
+# what two documents share
+
+
+class Comparing:
+    """Compares documents pair by pair, as many at a time as fit into memory."""
+
+    def __init__(
+        self, rows: Rows, minhash: MinHash, *, exact: bool, verify: float, room: int
+    ) -> None:
+        """exact: by their sets of shingles; else by their signatures.  verify: least similarity.
+
+        room: bytes for all that is at work at a time. A pair that alone takes more is compared all
+            the same: its texts were in memory, and took more.
+        """
+        self._rows, self._exact, self._room = rows, exact, room
+        self._ratio = Ratio.of(verify) if exact else Ratio(0, 1)
+        self._num_perm = minhash.num_perm
+        self._least = least_equal(minhash.num_perm, verify)
+
+    def edges(self, left: I64, right: I64) -> Iterator[Edges]:
+        """The alike ones of (n,) pairs of rows, some at a time, in their order."""
+        at_once = max(self._room // 2 // PAIR_BYTES, 1)
+        for start in range(0, len(left), at_once):
+            x, y = left[start : start + at_once], right[start : start + at_once]
+            wanted, where = np.unique(np.concatenate((x, y)), return_inverse=True)
+            yield from self._compared(wanted, self._bytes_of(wanted), where.reshape(2, -1))
+
+    def _bytes_of(self, rows: I64) -> I64:
+        """(n,) bytes that each takes while it is compared."""
+        if not self._exact:
+            return np.full(len(rows), self._num_perm * SIGNED_BYTES)
+        kept = self._rows.take_all((SHINGLES, PACKED), rows)
+        most: I64 = np.maximum(kept[SHINGLES], kept[PACKED]).astype(np.int64)
+        return most * SHINGLE_BYTES
+
+    def _compared(self, rows: I64, size: I64, pairs: I64) -> Iterator[Edges]:
+        """pairs: (2, n) places in rows."""
+        here, where = np.unique(pairs, return_inverse=True)
+        n = pairs.shape[1]
+        if n > 1 and int(size[here].sum()) > self._room // 2:
+            yield from self._compared(rows, size, pairs[:, : n // 2])
+            yield from self._compared(rows, size, pairs[:, n // 2 :])
+            return
+        rows = rows[here]
+        x, y = where.reshape(2, -1)
+        if self._exact:
+            sets = sets_of(self._rows, rows)
+            sizes = np.diff(sets.offsets)
+            both = sizes[x] + sizes[y]
+            alike = shared(sets, x, y, self._ratio.least_shared(both))
+            union = both - alike
+        else:
+            least = np.full(n, self._least)
+            alike = equal_slots(self._rows.take("signature", rows), x, y, least)
+            union = np.full(n, self._num_perm)
+        found = np.flatnonzero(alike >= 0)
+        columns = alike[found].astype(np.uint32), union[found].astype(np.uint32)
+        yield Edges(rows[x[found]], rows[y[found]], *columns)
+
+
+def sets_of(rows: Rows, wanted: I64) -> Shingles:
+    """The sets of shingles of rows, which ascend: from as they came, or as an index keeps them."""
+    hashes, offsets = rows.take_lists(SHINGLES, wanted)
+    counts = rows.take(PACKED, wanted).astype(np.int64)
+    kept = counts > 0
+    if kept.any():
+        lengths = np.diff(offsets)
+        of_kept = np.repeat(kept, lengths)
+        starts = np.concatenate(([0], np.cumsum(lengths[kept])))
+        unpacked = unpack(Packed(hashes[of_kept], starts, counts[kept]))
+        lengths = np.where(kept, counts, lengths)
+        of_kept, plain = np.repeat(kept, lengths), hashes[~of_kept]
+        hashes = np.empty(int(lengths.sum()), np.uint32)
+        hashes[of_kept], hashes[~of_kept] = unpacked.hashes, plain
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+    return distinct(Shingles(hashes, offsets))
+
+
+# files of edges
+
+
+class EdgeWriter:
+    """Writes edges in runs, each by the later row and then the earlier."""
+
+    def __init__(self, writer: pa.ipc.RecordBatchFileWriter, room: int) -> None:
+        """room: bytes for what is held."""
+        self._rows = RangeWriter(writer, ALIKE_EDGE, 0, PAIRS_AT_ONCE)
+        self._most = max(room // EDGE_BYTES, 1)
+        self._held: list[Edges] = []
+        self._n_held = self.n = 0
+
+    def write(self, edges: Edges) -> None:
+        self._held.append(edges)
+        self._n_held += len(edges.left)
+        self.n += len(edges.left)
+        if self._n_held >= self._most:
+            self.flush()
+
+    def flush(self) -> None:
+        """End a run; at the end by the caller."""
+        if self._n_held:
+            self._rows.write(*joined(self._held))
+            self._rows.flush()
+            self._held, self._n_held = [], 0
+
+
+class _Run:
+    """What is left of a run, of which a part is in memory; its batches are in order."""
+
+    def __init__(self, batches: list[pa.RecordBatch]) -> None:
+        self._batches, self.held = batches[::-1], NONE
+        self.more()
+
+    @property
+    def goes_on(self) -> bool:
+        return bool(self._batches)
+
+    def more(self) -> None:
+        """Take the next batch to what is held."""
+        next_ = _edges_of(self._batches.pop())
+        columns: tuple[Any, ...] = tuple(zip(self.held, next_, strict=True))
+        self.held = Edges(*map(np.concatenate, columns))
+
+    def below(self, row: int | None) -> Edges:
+        """Those whose later row is below one, or all; they are held no longer."""
+        n = len(self.held.right) if row is None else int(np.searchsorted(self.held.right, row))
+        found, self.held = self.held.at(slice(n)), self.held.at(slice(n, None))
+        return found
+
+
+def _edges_of(batch: pa.RecordBatch) -> Edges:
+    return Edges(*(np.asarray(column) for column in batch.columns))
+
+
+def _runs(path: Path) -> Iterator[list[pa.RecordBatch]]:
+    """The batches of a file, run by run."""
+    run: list[pa.RecordBatch] = []
+    last = -1, -1
+    for batch in open_arrow(path)[0]:
+        edges = _edges_of(batch)
+        if run and (int(edges.right[0]), int(edges.left[0])) <= last:
+            yield run
+            run = []
+        run.append(batch)
+        last = int(edges.right[-1]), int(edges.left[-1])
+    if run:
+        yield run
+
+
+def merged(paths: Sequence[Path]) -> Iterator[Edges]:
+    """The edges of files, by the later row and then the earlier, each pair once.
+
+    All edges of a later row come together.
+    """
+    runs = [_Run(batches) for path in paths for batches in _runs(path)]
+    while runs:
+        ends = [int(run.held.right[-1]) for run in runs if run.goes_on]
+        bound = min(ends, default=None)
+        found = joined([run.below(bound) for run in runs])
+        for run in runs:
+            if run.goes_on and (not len(run.held.right) or int(run.held.right[-1]) == bound):
+                run.more()
+        runs = [run for run in runs if len(run.held.right)]
+        if len(found.right):
+            yield found

@@ -1,0 +1,32 @@
+"""A folder of runs: by what it is known as a collection, and which runs it has.
+
+COLLECTION/collection.json names them, oldest first; `pipelines.prepare.collection` adds to it.
+"""
+
+import json
+import re
+from pathlib import Path
+
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.storage import mirror
+
+NAME = "collection.json"
+RUN = re.compile(r"\d{4}-\d\d-\d\d-\d{4,}")
+
+
+def run_names(folder: Path) -> list[str] | None:
+    """Names of the runs of a collection, oldest first; None of a folder that is none.
+
+    Raises:
+        ConfigError: what it says cannot be read.
+    """
+    try:
+        found = json.loads(mirror.read_text(folder / NAME))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except ValueError as e:
+        raise ConfigError(f"{folder / NAME}: not JSON ({e})") from e
+    names = found.get("runs") if isinstance(found, dict) else None
+    if not isinstance(names, list) or not all(RUN.fullmatch(str(name)) for name in names):
+        raise ConfigError(f"{folder / NAME}: not of a collection of this version")
+    return names

@@ -1,0 +1,72 @@
+"""Sets of hashes are those of Python; J is compared as fractions are."""
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tokenmill.dedup.same.lsh import Bands
+from tokenmill.dedup.same.sets import Ratio, distinct, equal_slots, pack, shared, unpack
+from tokenmill.dedup.text.shingle import Shingles
+
+hashes = st.one_of(st.integers(0, 2**32 - 1), st.integers(0, 40), st.just(2**32 - 1))
+documents = st.lists(st.lists(hashes, max_size=70), max_size=6)
+
+
+def shingles(docs):
+    ends = np.cumsum([0, *map(len, docs)], dtype=np.int64)
+    return Shingles(np.array([h for doc in docs for h in doc], np.uint32), ends)
+
+
+def listed(sets):
+    return [sets.hashes[a:b].tolist() for a, b in pairwise(sets.offsets.tolist())]
+
+
+@given(documents)
+@example([[7] * 60, [], list(range(100)), [2**32 - 1 - i for i in range(90)]])
+def test_sets_are_sorted_packed_and_unpacked(docs):
+    sets = distinct(shingles(docs))
+    assert listed(sets) == [sorted(set(doc)) for doc in docs]
+    packed = pack(sets)
+    assert listed(unpack(packed)) == listed(sets)
+    assert packed.sizes.tolist() == [len(set(doc)) for doc in docs]
+
+
+def test_a_set_takes_25_bits_of_a_hash():
+    drawn = np.random.default_rng(1).integers(0, 2**32, (100, 500), np.uint32)
+    packed = pack(distinct(shingles(drawn.tolist())))
+    assert 24 < packed.words.nbytes * 8 / packed.sizes.sum() < 25.2
+
+
+@given(documents.filter(len), st.sampled_from([0.0, 0.25, 0.5, 0.7, 0.8, 0.123456789, 1.0]))
+@example([list(range(10)), list(range(7))], 0.7)
+@example([list(range(17)), list(range(3, 20))], 0.7)
+def test_pairs_are_alike_if_their_fraction_is(docs, verify):
+    every = [(x, y) for x in range(len(docs)) for y in range(len(docs))]
+    left, right = np.array(every).T
+    sets = distinct(shingles(docs))
+    sizes = np.diff(sets.offsets)
+    both = sizes[left] + sizes[right]
+    found = shared(sets, left, right, Ratio.of(verify).least_shared(both))
+    least = Fraction(repr(verify))
+    for (x, y), n in zip(every, found.tolist(), strict=True):
+        common, union = set(docs[x]) & set(docs[y]), set(docs[x]) | set(docs[y])
+        assert n == (len(common) if len(common) >= least * len(union) else -1)
+
+
+def test_slots_that_agree_are_counted():
+    signed = np.array([[1, 2, 3], [1, 2, 4], [5, 6, 7]], np.uint32)
+    left, right = np.array([0, 0, 1]), np.array([1, 2, 1])
+    assert equal_slots(signed, left, right, np.full(3, 2)).tolist() == [2, -1, 3]
+
+
+def test_a_similarity_of_too_many_digits_is_refused():
+    with pytest.raises(ValueError, match="^0.1234567891 has more than 9 digits behind the point$"):
+        Ratio.of(0.1234567891)
+
+
+def test_the_default_brings_99_5_percent_of_pairs_of_08_together():
+    assert all(Bands().recall(j / 1000) >= 0.995 for j in range(800, 1001))

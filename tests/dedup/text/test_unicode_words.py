@@ -1,0 +1,52 @@
+"""The frozen tables of characters that are words by themselves are those of Unicode 14."""
+
+import hashlib
+import unicodedata
+
+import numpy as np
+import pytest
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.reference.shingle import kind_of, script_words
+from tokenmill.dedup.text import unicode
+from tokenmill.dedup.text.unicode_words import interpreter_kind, tables
+
+same_unicode = pytest.mark.skipif(
+    unicodedata.unidata_version != unicode.UNICODE_VERSION,
+    reason=f"this interpreter has Unicode {unicodedata.unidata_version}",
+)
+CODE_POINTS = [cp for cp in range(unicode.N_CODE_POINTS) if not 0xD800 <= cp < 0xE000]
+CLUSTERS = "กขเำิ์ๆທຳ່ခကောြ့ျᦀᧈ"  # no viramas: newer versions join what stands behind some
+
+
+def kinds():
+    cp = np.array(CODE_POINTS)
+    return tables().kinds[tables().pages[cp >> 8].astype(np.int64) * unicode.PAGE + (cp & 255)]
+
+
+def test_tables_have_not_changed():
+    """Other tables mean other signatures: a new version of the shingles, not an update."""
+    digest = hashlib.sha256(b"".join(array.tobytes() for array in tables()))
+    assert digest.hexdigest() == "b1b5de8c592f7dfe43b983eccb7cc61c7e3f2ee29cd47b2e3548b018bca136b7"
+
+
+@same_unicode
+def test_every_kind_is_that_of_unicode():
+    """As the interpreter has its names and categories, and `regex` the scripts."""
+    assert kinds().tolist() == [interpreter_kind(chr(cp)) for cp in CODE_POINTS]
+    letters = np.array(["-", *"ATLMUB"])[kinds()]
+    expected = [kind if (kind := kind_of(chr(cp))) != "W" else "-" for cp in CODE_POINTS]
+    assert letters.tolist() == expected
+
+
+def test_none_of_them_has_another_lower_case():
+    """So the kernels need not look for it."""
+    found = [cp for cp, kind in zip(CODE_POINTS, kinds(), strict=True) if kind]
+    assert [cp for cp in found if unicode.lower_of(cp) != cp] == []
+
+
+@given(st.text(st.sampled_from(CLUSTERS)))
+def test_words_of_thai_and_its_like_are_grapheme_clusters(text):
+    assert script_words("ก" + text) == regex.findall(r"\X", "ก" + text)

@@ -1,0 +1,97 @@
+"""Items in scripts without spaces are found, by as many characters as say what words say."""
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+
+from tests.dedup.strategies import script_documents
+from tests.reference.overlap import gram_words
+from tests.strategies import text_columns
+from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.overlap.containment import contained
+from tokenmill.dedup.overlap.find import find
+from tokenmill.dedup.overlap.index import NgramIndex
+from tokenmill.dedup.text.gram_words import blocks, count_words
+from tokenmill.pipelines.contamination.copies import index_copies
+from tokenmill.pipelines.contamination.index import prepare_texts
+
+ITEMS = {
+    "zh": "下列关于计算机网络中传输控制协议的说\uff0c哪一项是正确的\uff1f它怎样保证数据按顺序到达",
+    "ja": "次のうち、コンピューターネットワークの通信規約についての説明として正しいものはどれか",
+    "th": "ข้อใดต่อไปนี้กล่าวถูกต้องเกี่ยวกับการรับส่งข้อมูลในเครือข่ายคอมพิวเตอร์",
+}
+AROUND = {"zh": "考试说明。", "ja": "試験の説明。", "th": "คำชี้แจง "}
+
+
+def texts_of(items, words="scripts"):
+    column = pa.array(items, pa.large_string())
+    n = np.array([len(items)])
+    return prepare_texts(column, np.arange(len(items)), n, words=words)
+
+
+@given(text_columns(script_documents))
+def test_gram_words_of_scripts_are_those_of_the_twin(text):
+    data, made, places = text_buffers(text).data, [], []
+    for block in blocks(text, longest=0):
+        n = len(block.hashes)
+        of = np.repeat(np.arange(len(block.begins)), np.diff(block.doc_words))
+        windows = np.column_stack((of, np.arange(n), np.arange(n), np.arange(n)))
+        places += block.places(data, windows)[:, 4:].tolist()
+        made += np.diff(block.doc_words).tolist()
+    expected = [gram_words(document) for document in text.to_pylist()]
+    assert made == [len(words) for words in expected] == count_words(text).tolist()
+    assert [start for start, _ in places] == [w.start for words in expected for w in words]
+
+
+CHANGED = {
+    "verbatim": lambda item: item,
+    "with spaces": lambda item: " ".join(item.replace(" ", "")),
+    "with lines": lambda item: item[:9] + "\n" + item[9:],
+    "without marks": lambda item: "".join(c for c in item if c not in "\uff0c、\uff1f"),
+    "with marks": lambda item: "「".join(re.split("(议|ト|เครือข่าย)", item)),
+}
+
+
+@pytest.mark.parametrize("change", CHANGED)
+@pytest.mark.parametrize("language", ITEMS)
+def test_an_item_is_found_whatever_its_spaces_and_marks(language, change):
+    around = AROUND[language]
+    document = pa.array([around + CHANGED[change](ITEMS[language]) + around, around * 9])
+    texts = texts_of([ITEMS[language]])
+    assert not texts.is_short.any()
+    assert texts.ngrams.tolist() == [26]
+    hits = find(document, texts.indexed())
+    assert set(hits.docs.tolist()) == {0}
+    found = contained(document, index_copies(texts))
+    assert found.docs.tolist() == [0]
+    assert found.containment.tolist() == [1.0]
+
+
+def test_words_of_white_space_find_no_such_item():
+    item, around = ITEMS["zh"].replace("\uff0c", "").rstrip("\uff1f"), AROUND["zh"]
+    texts = texts_of([item, "one two three four five six seven eight nine"], "whitespace")
+    assert texts.is_short.tolist() == [True, False]
+    assert len(find(pa.array([around + item + around]), texts.indexed()).docs) == 0
+
+
+POEM = "春眠不觉晓处处闻啼鸟夜来风雨声花落"
+
+
+def test_two_characters_stand_for_a_word_where_lengths_count():
+    texts = texts_of(
+        ["春眠不觉晓", "春眠不觉晓处处", "春眠不觉晓处处闻啼鸟夜来风雨声花落", "a b c d e f g h"]
+    )
+    assert texts.lengths.tolist() == [2, 3, 8, 8]
+    assert texts.least.tolist() == [6, 6, 16, 8]
+    assert texts.is_short.tolist() == [True, True, False, False]
+
+
+def test_an_index_of_other_words_is_refused(tmp_path):
+    index = texts_of([ITEMS["zh"]]).indexed()
+    index.save(tmp_path / "ngrams.arrow")
+    NgramIndex.load(tmp_path / "ngrams.arrow", ngram=26)
+    with pytest.raises(ValueError, match="whitespace"):
+        NgramIndex.load(tmp_path / "ngrams.arrow", ngram=26, words="whitespace")

@@ -1,0 +1,231 @@
+"""A collection takes each file once, whatever happens to a night, and tells what it does not."""
+
+import fcntl
+import json
+import os
+import random
+from datetime import UTC, datetime
+
+import pytest
+import yaml
+from datasets import load_from_disk
+
+from tests.apart import apart
+from tests.pipelines.chains import Runs, rows, words
+from tests.pipelines.prepare.ingested import MOMENTS, ingest, killed
+from tests.running import one_by_one, prepare
+from tokenmill.flows.cli import main
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.prepare.collection import Collection, held_collection
+from tokenmill.pipelines.prepare.recipe import make_recipe
+from tokenmill.pipelines.runs.manifest import flocked
+from tokenmill.sizing.corpus import load_corpus
+
+
+class Nights(Runs):
+    """Files of a folder, and a collection that they are ingested into."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        (folder / "in").mkdir()
+        self.into = folder / "collection"
+
+    def bring(self, name, *docs):
+        return self.write(f"in/{name}", [words(doc, 40) for doc in docs])
+
+    def data(self, **settings):
+        recipe = self.recipe("in/*", steps=["normalize", "exact"], keep_index=False, **settings)
+        return {**recipe.model_dump(mode="json"), "name": "docs"}
+
+    def ingest(self, again=False, **settings):
+        return ingest(make_recipe(self.data(**settings), where="t"), str(self.into), again=again)
+
+    def refusal(self, **settings):
+        with pytest.raises(ConfigError) as e:
+            self.ingest(**settings)
+        return str(e.value).removeprefix(f"{self.into}: ")
+
+
+@pytest.fixture
+def nights(tmp_path):
+    return Nights(tmp_path)
+
+
+def kept(folder):
+    return [row["id"] for row in load_from_disk(str(folder / "dataset"))]
+
+
+def test_each_night_takes_what_is_new_and_holds_it_against_the_runs_before(nights):
+    nights.bring("a", "x", "y")
+    first = nights.ingest()
+    nights.bring("b", "y", "z")
+    second = nights.ingest()
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    assert (first["made"], second["made"]) == ([f"{today}-0001"], [f"{today}-0002"])
+    assert kept(nights.into) == ["in/a-0", "in/a-1", "in/b-1"]
+    assert [r["against"] for r in second["runs"]] == [{}, {"exact": 1}]
+    third = nights.ingest()
+    assert third == {**second, "made": []}
+    page = (nights.into / "report.html").read_text()
+    assert first["made"][0] in page
+    assert "exact_duplicate" in page
+
+
+def test_a_file_that_changed_or_went_is_told_and_read_again_only_if_asked(nights):
+    a, b = nights.bring("a", "x"), nights.bring("b", "y")
+    nights.ingest()
+    b.unlink()
+    nights.bring("a", "x", "new")
+    changed = f"{a} has changed since it was taken: not read again"
+    gone = f"{b} is gone since it was taken: its documents stay"
+    assert nights.ingest()["told"] == [changed, gone]
+    found = nights.ingest(again=True)
+    assert found["told"] == [gone]
+    assert [len(found["made"]), found["runs"][-1]["docs"]] == [1, 1]
+    assert nights.ingest(again=True)["made"] == []
+    assert kept(nights.into) == ["in/a-0", "in/b-0", "in/a-1"]
+
+
+def test_a_file_of_which_nothing_could_be_read_is_taken_once_it_is_mended(nights):
+    nights.bring("a", "x")
+    (nights.folder / "in" / "bad.parquet").write_bytes(b"no")
+    recipe = make_recipe({**nights.data(), "inputs": [str(nights.folder / "in")]}, where="t")
+    first = ingest(recipe, str(nights.into))
+    assert ingest(recipe, str(nights.into))["made"] == []
+    (nights.folder / "in" / "bad.parquet").write_bytes(b"not yet")
+    nights.bring("b", "y")
+    second = ingest(recipe, str(nights.into))
+    assert [r["files"] for r in second["runs"]] == [2, 2]
+    assert len(first["made"]) == len(second["made"]) == 1
+
+
+@pytest.mark.parametrize("moment", ["begun", "worked"])
+def test_a_killed_night_is_continued_before_new_files_are_taken(nights, moment):
+    nights.bring("a", "x", "y")
+    path = nights.folder / "recipe.yaml"
+    path.write_text(yaml.safe_dump(nights.data()))
+    assert apart(killed, str(path), str(nights.into), moment, "1").returncode == -9
+    nights.bring("b", "z")
+    found = nights.ingest()
+    assert [r["files"] for r in found["runs"]] == ([2] if moment == "begun" else [1, 1])
+    assert kept(nights.into) == ["in/a-0", "in/a-1", "in/b-0"]
+
+
+def test_a_killed_night_whose_files_changed_begins_anew(nights):
+    nights.bring("a", "x", "y")
+    path = nights.folder / "recipe.yaml"
+    path.write_text(yaml.safe_dump(nights.data()))
+    assert apart(killed, str(path), str(nights.into), "dataset", "1").returncode == -9
+    a = nights.bring("a", "x", "other", "more")
+    found = nights.ingest()
+    assert found["told"] == [
+        f"{found['made'][0]} had not finished and begins anew: {a} has changed since"
+    ]
+    assert kept(nights.into) == ["in/a-0", "in/a-1", "in/a-2"]
+
+
+def test_ten_nights_with_kills_take_each_document_once_as_one_run_does(nights):
+    """Each night brings a file with new documents and copies, and some take others away."""
+    draw, path, names = random.Random(5), nights.folder / "recipe.yaml", list(MOMENTS)
+    path.write_text(yaml.safe_dump(nights.data()))
+    brought = []
+    for night in range(10):
+        old = [f"d{draw.randrange(max(night, 1) * 2)}" for _ in range(2)]
+        nights.bring(f"f{night:02d}", *old, *(f"d{night * 2 + i}" for i in range(2)))
+        brought.append(f"in/f{night:02d}")
+        if night % 3 != 2:
+            moment = names[night % len(names)]
+            ended = apart(killed, str(path), str(nights.into), moment, "1")
+            assert ended.returncode == -9, ended.stderr
+        if night % 4 == 3:
+            nights.ingest()
+    found = nights.ingest()
+    whole = make_recipe({**nights.data(), "name": "whole"}, where="t")
+    prepare(whole, nights.folder / "whole", one_by_one)
+    assert rows(nights.into) == rows(nights.folder / "whole")
+    taken = [p for m in Collection(nights.into, nights.into).finished.values()
+             for p in m["identity"]["inputs"]]  # fmt: skip
+    assert sorted(taken) == [str(nights.folder / f"{name}.jsonl") for name in brought]
+    assert found["measurement"]["total"]["docs"] == len(rows(nights.into)) == 20
+
+
+def test_a_second_one_at_the_same_time_is_told_in_a_line(nights):
+    nights.bring("a", "x")
+    with flocked(nights.into, fcntl.LOCK_EX):
+        assert nights.refusal().startswith("another run is at work in it; wait for it")
+    assert len(nights.ingest()["made"]) == 1
+
+
+def test_a_collection_has_one_recipe_whose_inputs_may_grow(nights):
+    nights.bring("a", "x")
+    nights.ingest()
+    assert nights.refusal(output={"seq_len": 8}) == (
+        "recipe.output.seq_len is null there, 8 here; a collection has one recipe: change it back,"
+        " or ingest into a new collection"
+    )
+    more = nights.data()
+    nights.write("b", [words("y", 40)])
+    more["inputs"].append({"path": str(nights.folder / "b.jsonl"), "source": "docs"})
+    more["name"] = "renamed"
+    assert len(ingest(make_recipe(more, where="t"), str(nights.into))["made"]) == 1
+    more["inputs"][0]["text"] = "body"
+    with pytest.raises(ConfigError, match=r'inputs\.0\.text is null there, "body" here; a coll'):
+        ingest(make_recipe(more, where="t"), str(nights.into))
+
+
+def test_what_no_night_could_go_on_with_is_refused_on_the_first(nights):
+    nights.bring("a", "x")
+    data = {**nights.data(), "steps": [{"same_url": {}}]}
+    with pytest.raises(ConfigError, match="give it keep: first"):
+        ingest(make_recipe(data, where="t"), str(nights.into))
+    text_alone = {**nights.data(), "tokenizer": None, "output": {"text": "parquet"}}
+    with pytest.raises(ConfigError, match="tokenizer: a collection is one dataset"):
+        ingest(make_recipe(text_alone, where="t"), str(nights.into))
+    nights.into.mkdir(exist_ok=True)
+    (nights.into / "other").write_text("")
+    assert nights.refusal().startswith("no collection, but holds other")
+    (nights.into / "other").unlink()
+    (nights.folder / "in" / "a.jsonl").unlink()
+    assert "check the inputs" in nights.refusal()
+    assert sorted(os.listdir(nights.into)) == [".lock"]
+
+
+def test_a_collection_is_inspected_and_exported_as_a_run_is(nights, capsys):
+    nights.bring("a", "x", "y")
+    nights.ingest()
+    nights.bring("b", "y", "z")
+    found, into = nights.ingest(), str(nights.into)
+
+    def asked(*line):
+        code, told = main(list(line)), capsys.readouterr()
+        return json.loads(told.out) if code == 0 else told.err
+
+    assert asked("inspect", into, "--json")["runs"] == found["runs"]
+    (gone,) = asked("inspect", into, "--json", "--reason", "exact_duplicate")
+    pair = asked("inspect", into, "--json", "--doc", str(gone["doc_id"]))
+    assert (pair["removed"]["id"], pair["kept"]["id"]) == ("in/b-0", "in/a-1")
+    rows = asked("inspect", into, "--json", "--documents", "--limit", "3")
+    assert [row["id"] for row in rows] == kept(nights.into)
+    assert "no document left for the reason 'other'" in asked("inspect", into, "--reason", "other")
+    out = str(nights.folder / "exported")
+    made = asked("export", into, "--json", "--format", "parquet", "--out", out)
+    assert made["splits"]["train"]["rows"] == 3
+    told = asked(
+        "contamination", into, "--out", out, "--benchmark", f"b={nights.folder}/in/a.jsonl"
+    )
+    assert "a collection of 2 runs, holds tokens, not text" in told
+
+
+def test_a_collection_is_sized_as_a_run_is(nights):
+    nights.bring("a", "x", "y")
+    nights.ingest()
+    nights.bring("b", "z")
+    found = nights.ingest()
+    sized, total = load_corpus(nights.into), found["measurement"]["total"]
+    assert (sized.docs.value, sized.tokens.value) == (3, total["tokens"])
+    (nights.into / "collection.json").write_text(json.dumps({"runs": ["../out"]}))
+    with (
+        pytest.raises(ConfigError, match="not of a collection of this version"),
+        held_collection(nights.into),
+    ):
+        pass
