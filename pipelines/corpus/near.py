@@ -275,6 +275,10 @@ class NearDedup(KeyedStep, VerdictStep):
         columns = [column.keys for column in self.shuffled]
         return probing.near(columns, num_perm=self.num_perm, verify=self.verify)
 
+    @property
+    def what_tells_instead(self) -> str:
+        return "with similarity: estimate and cluster: components it is, and keeps less"
+
 
 def _lists(values: U32, offsets: I64) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pa.array(values))
