@@ -14,6 +14,7 @@ from tests.cluster.processes import eventually, running
 from tests.cluster.test_prefect import flow_runs, rows
 from tests.e2e.corpus import prose, write_corpus
 from tests.receipts import receipts
+from tokenmill.flows.serve import FLOWS
 from tokenmill.pipelines.core.places import VARIABLE
 
 WITHIN_S = 180
@@ -37,7 +38,7 @@ def found(server):
     names = {flow["id"]: flow["name"] for flow in rows(server, "flows")}
     made = [d for d in rows(server, "deployments") if d["name"] == "served"]
     ids = {names[d["flow_id"]]: d["id"] for d in made}
-    return ids if len(ids) == 5 else {}
+    return ids if len(ids) == len(FLOWS) else {}
 
 
 def asked(server, deployment, **parameters):
