@@ -24,6 +24,7 @@ class Served(ThreadingHTTPServer):
     """files: by name.  ranges: whether it gives parts.  more: headers.
 
     refused: all of it.  pause_s: before the second half of what is given.
+    given: the ranges that it gave.
     """
 
     daemon_threads = True
@@ -35,6 +36,7 @@ class Served(ThreadingHTTPServer):
         self.more: dict[str, str] = {}
         self.ranges, self.refused = True, False
         self.pause_s = 0.0
+        self.given: set[tuple[int, int]] = set()
         self.port = self.server_address[1]
 
     def handle_error(self, request, client_address) -> None:
@@ -122,6 +124,7 @@ class _Handler(BaseHTTPRequestHandler):
         if asked is None or not self.server.ranges:
             return self._send(200, headers, data)
         first, last = int(asked[1]), min(int(asked[2] or len(data)), len(data) - 1)
+        self.server.given.add((first, last))
         headers["Content-Range"] = f"bytes {first}-{last}/{len(data)}"
         return self._send(206, headers, data[first : last + 1])
 
