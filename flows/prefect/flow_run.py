@@ -49,8 +49,15 @@ def _in_a_line(record: logging.LogRecord) -> bool:
     return True
 
 
+def _not_of_an_outage(record: logging.LogRecord) -> bool:
+    """Keep back the tracebacks of Prefect's watches for a server that is gone."""
+    return "Observer" not in f"{record.name} {record.msg}"
+
+
 for _name in ("prefect.flow_runs", "prefect.task_runs"):
     logging.getLogger(_name).addFilter(_in_a_line)
+for _name in ("prefect.FlowRunCancellingObserver", "prefect.FlowRunSuspendingObserver", "asyncio"):
+    logging.getLogger(_name).addFilter(_not_of_an_outage)
 
 
 class Shown(NamedTuple):

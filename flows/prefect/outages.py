@@ -6,12 +6,9 @@ at work this process begins anew, by the same command.
 """
 
 import io
-import logging
 import os
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 
@@ -19,25 +16,11 @@ from tokenmill.flows.prefect.run_here import address, trouble
 
 POLL_S = 2.0
 MISSED = 2  # answers in a row: Prefect's loops give up after three, 10 s apart
-NOISY = ("prefect.FlowRunCancellingObserver", "prefect.FlowRunSuspendingObserver", "asyncio")
 
 
-def _not_of_an_outage(record: logging.LogRecord) -> bool:
-    return "Observer" not in f"{record.name} {record.msg}"
-
-
-@contextmanager
-def watched() -> Iterator[None]:
-    """Watch the server for the length of the block."""
-    loggers = [logging.getLogger(name) for name in NOISY]
-    for logger in loggers:
-        logger.addFilter(_not_of_an_outage)
+def watch() -> None:
+    """Watch the server from now on, beside what this process does."""
     Thread(target=_watch, daemon=True).start()
-    try:
-        yield
-    finally:
-        for logger in loggers:
-            logger.removeFilter(_not_of_an_outage)
 
 
 def _watch() -> None:
