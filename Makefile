@@ -5,6 +5,8 @@ VENV ?= .venv
 TORCH ?= torch
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+# Some machines set it: each process that a test starts would compile 400 modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-all test-cluster lint bench profile peers mutants pages wheel clean
 
