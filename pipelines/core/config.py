@@ -79,7 +79,7 @@ PathHere: TypeAlias = Annotated[FilePath, AfterValidator(lambda path: str(folder
 class Config(BaseModel):
     """Unknown keys are refused, values cannot change once made, `None` means off."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     @classmethod
     def __get_pydantic_json_schema__(
