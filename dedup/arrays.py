@@ -45,6 +45,20 @@ def shift_of(array: npt.NDArray[Any]) -> np.uint64:
     return np.uint64(65 - len(array).bit_length())
 
 
+def order_of(rows: I64) -> I64:
+    """What puts (n,) numbers from 0 up in order, equal ones as they stand.
+
+    Number and place are sorted as one: `np.argsort` takes a third longer.
+    """
+    bits = len(rows).bit_length()
+    if int(rows.max(initial=0)) >> (63 - bits):
+        return np.argsort(rows, kind="stable")
+    together = rows << bits | np.arange(len(rows))
+    together.sort()
+    order: I64 = together & ((1 << bits) - 1)
+    return order
+
+
 def bucket_starts(hashes: U64) -> I32:
     """(n_buckets + 1,) where buckets of the same first bits begin, a power of two of them.
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tokenmill.dedup.arrays import I64, U32, read_only
+from tokenmill.dedup.arrays import I64, U32, order_of, read_only
 from tokenmill.dedup.kernels import cluster as kernels
 from tokenmill.dedup.same.lsh import MAX_BUCKET, PREVIOUS_ROWS, Buckets
 
@@ -46,7 +46,7 @@ def verified_edges(
         before = max(begin, start - PREVIOUS_ROWS)
         head = np.arange(begin, min(begin + FIRST_ROWS, before))
         rows = members[np.concatenate((head, np.arange(before, stop)))]
-        order = np.argsort(rows)
+        order = order_of(rows)
         places = np.empty(len(rows), np.int64)
         places[order] = np.arange(len(rows))
         out = np.empty((_most_edges(ends, bucket, start, stop), 2), np.int64)
