@@ -17,8 +17,8 @@ from tokenmill.sizing.report.tiers import SHORT
 from tokenmill.sizing.requirements import headline, size
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.strict import parse_yaml
-from tokenmill.sizing.units import format_quantity
-from tokenmill.sizing.verdict import Verdict, deciding, judge, times, to_buy, told_to_buy
+from tokenmill.sizing.units import format_quantity, times
+from tokenmill.sizing.verdict import Verdict, deciding, judge, to_buy, told_to_buy
 
 MOST_CASES = 64
 COMPARISON_VERSION = "1"  # raise it when a key of the JSON changes its meaning

@@ -11,16 +11,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, PrivateAttr, ValidationError, model_validator
 
 from tokenmill.sizing.errors import PlanError, explain
 from tokenmill.sizing.figure import AnyFigure, Figure, from_error
 from tokenmill.sizing.requirement import Input
 from tokenmill.sizing.roots import held
 from tokenmill.sizing.strict import Strict
-from tokenmill.sizing.units import format_bytes
+from tokenmill.sizing.units import format_bytes, times
 
 DATASET = "dataset"  # the stage that training reads
+MOST_CARRIED = 2.0  # times what was measured, that a law of growth tells of
 MOST_BYTES = 256 * 10**6  # of a report; a larger file is the corpus itself, or something else
 INPUTS = "inputs"  # the files a run started from
 TOKEN_WIDTH_BYTES = {"uint16": 2, "int32": 4, "uint32": 4}
@@ -136,6 +137,7 @@ class CorpusMeasurement(Strict):
     token_width_bytes: of one token id as stored.
     measured: counted on files or estimated from a sample, rather than stated or assumed.
     sample: what it was estimated from, in words; None where everything was counted.
+    growth_exponent: of unique documents with those that come in (Heaps), where it was measured.
     images: None of a corpus of text alone; of another text_bytes_per_token is that of tokens
         which stand for text, and may be 0.
     """
@@ -151,7 +153,10 @@ class CorpusMeasurement(Strict):
     measured: bool
     files: dict[str, AnyFigure] = Field(default_factory=dict)
     sample: str | None = None
+    growth_exponent: AnyFigure | None = None
     images: CorpusImages | None = None
+
+    _carried: float | None = PrivateAttr(default=None)
 
     @model_validator(mode="after")
     def _can_be_sized(self) -> "CorpusMeasurement":
@@ -172,9 +177,25 @@ class CorpusMeasurement(Strict):
             )
         return self
 
+    def carried_on(self, tokens: float) -> "CorpusMeasurement":
+        """For a corpus of so many tokens: told as extrapolated far beyond what was measured."""
+        ratio = tokens / self.tokens.value
+        made = self.model_copy()
+        made._carried = ratio if ratio > MOST_CARRIED else None
+        return made
+
+    @property
+    def carried(self) -> float | None:
+        """How many times what was measured it stands for, where that is too many to tell."""
+        return self._carried
+
     @property
     def source(self) -> str:
         """How an input taken from here says where it comes from."""
+        if self.carried is not None:
+            return (
+                f"carried on to {times(self.carried)} times what was measured: corpus {self.name}"
+            )
         if self.sample is not None:
             return f"estimated: corpus {self.name}, from {self.sample}"
         return f"{'measured' if self.measured else 'assumed'}: corpus {self.name}"
@@ -198,7 +219,8 @@ class CorpusMeasurement(Strict):
 
     def exact(self, name: str, value: float, unit: str) -> Input:
         """A value of this corpus without an interval, as the argument `name`."""
-        return Input(name=name, value=value, unit=unit, measured=self.measured, source=self.source)
+        is_measured = self.measured and self.carried is None
+        return Input(name=name, value=value, unit=unit, measured=is_measured, source=self.source)
 
     def _input(self, name: str, figure: Figure, unit: str, own: str) -> Input:
         spread = figure.spread(f"{self.name}: {own}", f"{self.name}: its sample")
@@ -206,7 +228,8 @@ class CorpusMeasurement(Strict):
 
     def to_json(self) -> dict[str, Any]:
         """Plain data that `from_json` reads back; an exact figure is a number."""
-        return self.model_dump(exclude={"images"} if self.images is None else None)
+        rare = {key for key in ("images", "growth_exponent") if getattr(self, key) is None}
+        return self.model_dump(exclude=rare)
 
     @staticmethod
     def from_json(data: Mapping[str, Any], *, where: str) -> "CorpusMeasurement":
@@ -312,7 +335,9 @@ def read_corpus(data: Any, *, where: str) -> CorpusMeasurement:
     if not isinstance(data, Mapping):
         raise PlanError(f"{where}: not a report: expected a JSON object")
     if "estimate" in data:
-        return _validated(Estimate, data, where, "estimate").corpus
+        estimate = _validated(Estimate, data, where, "estimate")
+        growth = None if estimate.growth is None else estimate.growth.exponent
+        return estimate.corpus.model_copy(update={"growth_exponent": growth})
     if not {"measurement", "stored_bytes"} & data.keys():
         raise PlanError(f"{where}: holds no measurement; {ACCEPTED}")
     measurement = data.get("measurement", data)

@@ -40,6 +40,12 @@ OF_CHECKPOINTS = (WRITES, RESTART)  # must be shared, or a lost node takes its p
 ONE_CLIENT = "one client"
 
 
+def is_asked(sheet: Sheet, name: str) -> bool:
+    """Whether the sheet has this row, of what the storage is bought for."""
+    part = "checkpoints" if name in OF_CHECKPOINTS else "dataset"
+    return name in sheet and (name not in NEEDS or part in sheet.plan.storage.holds)
+
+
 class Limit(NamedTuple):
     """what: limits.  needed, offered: in one unit.  enough: how much of the tier would be.
 

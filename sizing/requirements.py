@@ -11,6 +11,7 @@ from typing import Any
 
 from tokenmill.sizing.corpus import CorpusMeasurement, load_corpus
 from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.limits import is_asked
 from tokenmill.sizing.plan.load import load_plan
 from tokenmill.sizing.plan.plan import Plan
 from tokenmill.sizing.requirement import Requirement
@@ -90,8 +91,8 @@ def requirement_sheet(plan: Plan, measurements: Mapping[str, CorpusMeasurement])
 
 
 def headline(sheet: Sheet) -> Sequence[Requirement]:
-    """The ten figures that matter first, those that the sheet has."""
-    return [sheet[name] for name in HEADLINE if name in sheet]
+    """The ten figures that matter first, those that the sheet has and the storage is asked for."""
+    return [sheet[name] for name in HEADLINE if is_asked(sheet, name)]
 
 
 def size(

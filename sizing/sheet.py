@@ -65,6 +65,7 @@ class SourceFacts:
     key: of its settings in the plan, "corpus" or "sources.NAME".
     scaled: the corpus is not the one that was measured, so its bytes are estimates.
     docs: those that reach the tokenizer.
+    docs_ratio: documents that come in, of those measured; None where it is the measured corpus.
     sample: what is known of one, by the arguments of formulas, where it is images with text; else
         None.
     read_bytes_per_token: of all that training reads, images that the dataset only refers to too.
@@ -79,6 +80,7 @@ class SourceFacts:
     text_bytes_per_token: Given = field(init=False)
     stored_bytes_per_token: Given = field(init=False)
     docs: Given = field(init=False)
+    docs_ratio: Requirement | None = None
     sample: Mapping[str, Given] | None = None
     read_bytes_per_token: Given = field(init=False)
 

@@ -344,3 +344,12 @@ def _plain(figure: float, thousands: int, most: int) -> str:
 
 def _rounded(value: float, digits: int) -> str:
     return f"{float(f'{value:.{digits - 1}e}'):.15g}"
+
+
+def times(ratio: float) -> str:
+    """A ratio to three digits, without an exponent.
+
+    >>> times(2.4567), times(1823.4), times(1e6)
+    ('2.46', '1,820', '1,000,000')
+    """
+    return f"{float(f'{ratio:.3g}'):,.15g}"

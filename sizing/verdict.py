@@ -18,13 +18,14 @@ from tokenmill.sizing.limits import (
     bought,
     drives,
     instances,
+    is_asked,
     is_sold,
     limits,
 )
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.tables.shipped import TIERS, TierRow
-from tokenmill.sizing.units import format_bytes
+from tokenmill.sizing.units import format_bytes, times
 
 Outcome: TypeAlias = Literal["enough", "short", "not shared", "unknown"]
 MOST_NODE_DRIVES = 24  # our choice: servers of two units with more are rare
@@ -114,15 +115,6 @@ class Verdict:
         }
 
 
-def times(ratio: float) -> str:
-    """A ratio to three digits, without an exponent.
-
-    >>> times(2.4567), times(1823.4), times(1e6)
-    ('2.46', '1,820', '1,000,000')
-    """
-    return f"{float(f'{ratio:.3g}'):,.15g}"
-
-
 def deciding(verdicts: Iterable[Verdict]) -> Verdict | None:
     """The one that says how much of a tier meets every requirement; None where no amount does.
 
@@ -176,7 +168,7 @@ def judge(sheet: Sheet) -> tuple[Verdict, ...]:
         for tier in candidates(sheet)
         for verdict in (
             _capacity(sheet, tier),
-            *(_rate(sheet, tier, sheet[name]) for name in NEEDS if name in sheet),
+            *(_rate(sheet, tier, sheet[name]) for name in NEEDS if is_asked(sheet, name)),
         )
     )
 

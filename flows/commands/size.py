@@ -27,7 +27,7 @@ from tokenmill.sizing.comparison import (
 )
 from tokenmill.sizing.report.data import rests_on, sheet_json
 from tokenmill.sizing.report.notes import notes
-from tokenmill.sizing.report.outline import FIRST, about
+from tokenmill.sizing.report.outline import FIRST, about, prepared
 from tokenmill.sizing.report.tiers import TIERS, legend, remarks, tier_table
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.requirements import headline, size
@@ -72,6 +72,7 @@ def _run(args: argparse.Namespace, corpus: Path | None) -> int:
     show(
         about(sheet),
         requirements_table(FIRST, headline(sheet), sheet),
+        prepared(sheet),
         *notes(sheet),
         *map(warning, sheet.warnings),
         filled(table(TIERS, [c.name for c in tiers.columns], tiers.rows)),

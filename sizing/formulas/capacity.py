@@ -22,7 +22,7 @@ LOG_BYTES_PER_ACCELERATOR_DAY = 1e6  # our choice
 @formula(
     unit="bytes",
     equation="measured_bytes x corpus_tokens / measured_tokens",
-    source="proportion; of a larger corpus filters and duplicates may leave another share",
+    source="proportion to the tokens",
 )
 def stage_bytes(*, measured_bytes: float, measured_tokens: float, corpus_tokens: float) -> float:
     """Bytes of one stage of the pipeline for the whole corpus.
@@ -31,6 +31,34 @@ def stage_bytes(*, measured_bytes: float, measured_tokens: float, corpus_tokens:
     5000000000000.0
     """
     return measured_bytes * (corpus_tokens / measured_tokens)
+
+
+@formula(
+    unit="ratio",
+    equation="(corpus_tokens / measured_tokens) ^ (1 / growth_exponent)",
+    source="Heaps: unique documents grow as documents ^ growth_exponent; 1: no further duplicates",
+)
+def docs_ratio(
+    *, corpus_tokens: float, measured_tokens: float, growth_exponent: float = 1.0
+) -> float:
+    """Documents that must come in for so many tokens, of those that were measured.
+
+    >>> docs_ratio(corpus_tokens=4e9, measured_tokens=1e9)
+    4.0
+    >>> docs_ratio(corpus_tokens=4e9, measured_tokens=1e9, growth_exponent=0.5)
+    16.0
+    """
+    return math.pow(corpus_tokens / measured_tokens, 1 / growth_exponent)
+
+
+@formula(unit="bytes", source="proportion to the documents that come in")
+def docs_stage_bytes(*, measured_bytes: float, docs_ratio: float) -> float:
+    """Bytes of a stage that holds something of every document that comes in.
+
+    >>> docs_stage_bytes(measured_bytes=5e9, docs_ratio=3.0)
+    15000000000.0
+    """
+    return measured_bytes * docs_ratio
 
 
 @formula(unit="bytes")

@@ -216,7 +216,8 @@ class Storage(Section):
     growth_frac: of what is stored, a year.  growth_years: for which it grows.
     redundancy: "8+2" for data + parity, "3 replicas", "none".
     token_versions: tokenized copies kept, as of several tokenizers or mixes.
-    scratch: room for what a run writes between input and dataset, deleted at its end or kept.
+    holds: what is bought for: dataset; checkpoints, with logs of training; inputs, the files that
+    come in; scratch, what preparing writes besides the dataset.
     logs: that the whole job leaves.
     shard_bytes: of one output file.
     candidates: tiers to judge; all of the table where none is named.
@@ -237,7 +238,12 @@ class Storage(Section):
     growth_frac: Annotated[Growth, Assumed("fraction", f"{OUR_CHOICE}: no growth")] = 0.0
     growth_years: Annotated[Positive, Assumed("years", OUR_CHOICE)] = 1.0
     token_versions: Annotated[Whole, Assumed("versions", OUR_CHOICE)] = 1
-    scratch: Annotated[bool, Assumed("yes or no", OUR_CHOICE)] = True
+    holds: Annotated[
+        tuple[Literal["dataset", "checkpoints", "inputs", "scratch"], ...],
+        Assumed("names", f"{OUR_CHOICE}: what training needs"),
+        BeforeValidator(_names),
+        Field(strict=False, min_length=1),
+    ] = ("dataset", "checkpoints")
     logs: Annotated[
         Size | None, Assumed("bytes", "1 MB for each accelerator and day", verified=False)
     ] = None
@@ -337,8 +343,10 @@ class Corpus(Section):
     """What is stored of a corpus, and measured facts in its place where there are any.
 
     path: of a run directory, report.json or estimate.json, relative to the plan's folder.
-    tokens: to store, each counted once; more than were measured scales every stage up.
+    tokens: to store, each counted once; where others were measured, stages grow with documents or
+    tokens, by the measured growth of duplicates.
     text_bytes_per_token: bytes of UTF-8.  tokens_per_doc: on average.
+    stored_bytes_per_token: of a dataset that was prepared elsewhere.
     vocab_size: of the tokenizer; decides the width of a token id unless that is given.
     token_width_bytes: of a token id as stored.
     kept_frac: of the documents that come in, those that reach the tokenizer.
@@ -354,6 +362,9 @@ class Corpus(Section):
     text_bytes_per_token: Annotated[
         Positive, Assumed("bytes/token", "English web text, a rule of thumb (OpenAI, Lockwood)")
     ] = 4.0
+    stored_bytes_per_token: Annotated[
+        Positive | None, Assumed("bytes/token", "its token ids, with its images if any")
+    ] = None
     token_width_bytes: Annotated[
         Whole | None,
         Assumed("bytes/token", "2 for vocabularies under 65,500, else 4 (Megatron-LM)"),

@@ -2,7 +2,7 @@
 
 The schema; a key's own keys stand beneath it:
 
-sheet           its version, "2"
+sheet           its version, "3"
 corpora         what was measured, by name of the corpus or source
 headline        names of the figures that matter first
 sections        of the sheet, in order
@@ -60,7 +60,7 @@ from tokenmill.sizing.requirements import headline
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.verdict import judge
 
-SHEET_VERSION = "2"  # raise it when a key changes its meaning
+SHEET_VERSION = "3"  # raise it when a key changes its meaning
 
 
 def sheet_json(sheet: Sheet) -> dict[str, Any]:
@@ -102,16 +102,18 @@ def rests_on(row: Requirement, rows: Mapping[str, Requirement]) -> str:
 
 
 CHOSEN = "chosen"  # by us
-KINDS: Sequence[str] = ("measured", "stated", "assumed", CHOSEN, "unverified")
+KINDS: Sequence[str] = ("measured", "extrapolated", "stated", "assumed", CHOSEN, "unverified")
 
 
 def kind(given: Input) -> str:
-    """What an input is: measured on a corpus, stated in the plan, or a default.
+    """What an input is: measured, extrapolated from that, stated in the plan, or a default.
 
     A default is assumed from a named source, chosen by us, or from memory and so unverified.
     """
     if given.measured:
         return "measured"
+    if given.source.startswith("carried on"):
+        return "extrapolated"
     if given.source.startswith("stated"):
         return "stated"
     if not given.verified:

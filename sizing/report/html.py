@@ -11,7 +11,7 @@ from tokenmill.sizing.report.outline import TITLE, sections
 from tokenmill.sizing.report.tiers import tiers_by_name
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sections.checkpoints import JOB_RATE, YOUNG
-from tokenmill.sizing.sections.stages import STORED
+from tokenmill.sizing.sections.stages import STORED, held
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.units import format_bytes, format_quantity, format_rate
 from tokenmill.sizing.verdict import Verdict, judge
@@ -64,7 +64,7 @@ ALL = 100.0  # percent
 
 def capacity_plot(sheet: Sheet) -> str:
     """From the parts of what is stored, by free room and redundancy, to what is bought."""
-    parts = sorted((r for r in sheet if r.name.startswith(STORED)), key=lambda row: -row.value)
+    parts = sorted(held(sheet), key=lambda row: -row.value)
     stored, usable, raw = (
         sheet[name].value for name in ("stored in all", "usable capacity", "raw capacity")
     )

@@ -3,12 +3,11 @@
 from collections import defaultdict
 
 from tokenmill.sizing.sections.checkpoints import BEST, JOB_RATE, OFFERED, YOUNG
-from tokenmill.sizing.sections.stages import SCRATCH, STORED
+from tokenmill.sizing.sections.stages import SCRATCH, STORED, held, part_of
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.units import format_quantity
 
-MOST_PARTS = 4
-ASSUMED = ("text", "digests, signatures and band keys", "token shards")  # scratch, not measured
+MOST_PARTS, LEAST_PART = 4, 0.005
 
 
 def notes(sheet: Sheet) -> list[str]:
@@ -17,18 +16,17 @@ def notes(sheet: Sheet) -> list[str]:
 
 
 def _capacity(sheet: Sheet) -> str:
-    """Which stages the capacity is for, the largest first; scratch is one."""
+    """What the capacity is for, the largest first."""
     amounts: defaultdict[str, float] = defaultdict(float)
-    for row in sheet:
-        if row.name.startswith(STORED):
-            stage = row.name.removeprefix(STORED).partition(", ")[0]
-            is_scratch = stage == SCRATCH or any(part.startswith(stage) for part in ASSUMED)
-            amounts["scratch of preparing" if is_scratch else stage] += row.value
+    for row in held(sheet):
+        part, stage = part_of(row), row.name.removeprefix(STORED).partition(", ")[0]
+        amounts["scratch of preparing" if part == SCRATCH else stage] += row.value
     total = sum(amounts.values())
     largest = sorted(amounts.items(), key=lambda part: -part[1])[:MOST_PARTS]
     parts = ", ".join(
         f"{name} {format_quantity(amount, 'bytes')} ({100 * amount / total:.0f} %)"
         for name, amount in largest
+        if amount >= LEAST_PART * total
     )
     storage = sheet.plan.storage
     return (

@@ -17,14 +17,16 @@ from tokenmill.sizing.report.notes import notes
 from tokenmill.sizing.report.tiers import tier_blocks
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.requirements import headline
-from tokenmill.sizing.sheet import Sheet
-from tokenmill.sizing.units import format_quantity
+from tokenmill.sizing.sections.capacity import PREPARED, TO_ADD, not_held, switch
+from tokenmill.sizing.sheet import Sheet, SourceFacts
+from tokenmill.sizing.units import format_quantity, times
 
 NOTES = (
     "Storage is in SI units: 1 TB is 10^12 bytes. A 95 % interval covers what the plan or the"
     " measured corpus says is uncertain, and nothing else; a figure without one rests on inputs"
     " without one.",
-    "What a figure rests on: measured on a corpus, stated in the plan, assumed by default from a"
+    "What a figure rests on: measured on a corpus, extrapolated to"
+    " more than twice what was measured, stated in the plan, assumed by default from a"
     " named source, chosen by us where only you can know, or unverified, which is from memory:"
     " state or check these two before anything is bought on them.",
 )
@@ -53,7 +55,9 @@ def sections(sheet: Sheet) -> list[Section]:
 
 def _headline(sheet: Sheet) -> tuple[str | Table, ...]:
     sentences = (f"{sentence}." for sentence in notes(sheet))
-    return (_rows(FIRST, headline(sheet), sheet), *sentences, *NOTES)
+    beside = prepared(sheet)
+    tables = (_rows(FIRST, headline(sheet), sheet), *([] if beside is None else [beside]))
+    return (*tables, *sentences, *NOTES)
 
 
 def about(sheet: Sheet) -> str:
@@ -73,7 +77,47 @@ def _measured(sheet: Sheet) -> str:
     ]
     if not found:
         return "No corpus was measured: every figure rests on what is stated or assumed."
-    return f"The corpus is as measured: {', '.join(found)}."
+    carried = [_carried(source) for source in sheet.sources if source.docs_ratio is not None]
+    return " ".join(carried) or f"The corpus is as measured: {', '.join(found)}."
+
+
+def _carried(source: SourceFacts) -> str:
+    """Of a corpus that is not the measured one, how far it can be told of from that."""
+    ratio, measured = source.docs_ratio, source.measurement
+    if ratio is None or measured is None:
+        return ""
+    inputs = {i.name: i for i in ratio.inputs}
+    ratio_of_tokens = inputs["corpus_tokens"].value / inputs["measured_tokens"].value
+    told = f"The corpus is {times(ratio_of_tokens)} times what was measured ({measured.name}): "
+    has_law = "growth_exponent" in inputs
+    if measured.carried is None:
+        law = "the measured growth of duplicates is carried on"
+        return f"{told}{law if has_law else 'how duplicates grow was not measured'}."
+    bounds = (
+        "inputs and scratch are told between no further duplicates and the measured growth"
+        " carried on"
+        if has_law
+        else "inputs and scratch are told as if there were no further ones, the least that it takes"
+    )
+    return f"{told}duplicates at that size are not known; {bounds}."
+
+
+def prepared(sheet: Sheet) -> Table | None:
+    """What preparing takes besides, and what to state so that it is bought for as well."""
+    rows: list[tuple[str, ...]] = []
+    for part in not_held(sheet):
+        stored, raw = sheet[f"stored for {part}"], sheet[f"{TO_ADD}{part}"]
+        rows.append((part, stored.shown, raw.shown, raw.between or NONE, switch(sheet, part)))
+    names: tuple[str, ...] = (
+        "part",
+        ">stored",
+        ">raw capacity to add",
+        "95 % interval",
+        "in the plan",
+    )
+    if all(row[3] == NONE for row in rows):
+        names, rows = names[:3] + names[4:], [row[:3] + row[4:] for row in rows]
+    return table(PREPARED, names, rows) if rows else None
 
 
 def _rows(caption: str, of: Sequence[Requirement], sheet: Sheet) -> Table:

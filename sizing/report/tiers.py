@@ -6,13 +6,12 @@ from tokenmill.sizing.document.section import NONE, Table, table
 from tokenmill.sizing.limits import CAPACITY
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.tables.shipped import TierRow
-from tokenmill.sizing.units import format_bytes, format_quantity
+from tokenmill.sizing.units import format_bytes, format_quantity, times
 from tokenmill.sizing.verdict import (
     MOST_NODE_DRIVES,
     Verdict,
     candidates,
     judge,
-    times,
     told_to_buy,
 )
 

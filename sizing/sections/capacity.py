@@ -1,19 +1,42 @@
-"""All that is stored at once, and the size of what must be bought to store it."""
+"""All that the storage holds at once, and the size of what must be bought for it.
 
+What preparing the corpus takes besides stands in a section of its own.
+"""
+
+from tokenmill.sizing.corpus import INPUTS
 from tokenmill.sizing.formulas import capacity
-from tokenmill.sizing.sections.stages import STORED
+from tokenmill.sizing.sections.stages import SCRATCH, STORED, held, parts
 from tokenmill.sizing.sheet import Sheet
 
 TITLE = "Capacity"
+ROOM, PREPARED = "Room to prepare the corpus", "If the corpus is prepared on this storage"
+TO_ADD = "raw capacity for "
+KEY = "storage.holds"
 
 
 def add(sheet: Sheet) -> None:
-    """Add the rows of the section; its parts are the rows before it that say what is stored."""
-    parts = [row for row in sheet if row.name.startswith(STORED)]
+    """Add the rows of the section, and of what the storage does not hold."""
     logical = sheet.add(
         "stored in all",
         capacity.logical_bytes,
-        **{part.name.removeprefix(STORED): part for part in parts},
+        **{part.name.removeprefix(STORED): part for part in held(sheet)},
     )
     sheet.add("usable capacity", capacity.usable_bytes, logical_bytes=logical)
     sheet.add("raw capacity", capacity.raw_bytes)
+    sheet.begin(ROOM)
+    for part in not_held(sheet):
+        rows = {row.name.removeprefix(STORED): row for row in parts(sheet)[part]}
+        room = sheet.add(f"stored for {part}", capacity.logical_bytes, **rows)
+        usable = sheet.add(f"usable capacity for {part}", capacity.usable_bytes, logical_bytes=room)
+        sheet.add(f"{TO_ADD}{part}", capacity.raw_bytes, usable_bytes=usable)
+
+
+def not_held(sheet: Sheet) -> list[str]:
+    """Parts of preparing that there are, and the storage is not bought for."""
+    of = parts(sheet)
+    return [p for p in (INPUTS, SCRATCH) if p not in sheet.plan.storage.holds and of[p]]
+
+
+def switch(sheet: Sheet, part: str) -> str:
+    """What to state in a plan so that the capacity is for this as well."""
+    return f"{KEY}: [{', '.join((*sheet.plan.storage.holds, part))}]"

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from tokenmill.sizing.corpus import CorpusMeasurement
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.formulas import image_text, training
+from tokenmill.sizing.formulas import capacity, image_text, training
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
 
@@ -158,6 +158,8 @@ def _facts(sheet: Sheet, key: str, name: str, measurement: CorpusMeasurement | N
     tokens = _tokens(sheet, key, measurement)
     amount = sheet.input("tokens", tokens).value
     scaled = measurement is None or amount != measurement.tokens.value
+    if measurement is not None:
+        measurement = measurement.carried_on(amount)
     source = SourceFacts(
         name=name,
         key=key,
@@ -171,7 +173,28 @@ def _facts(sheet: Sheet, key: str, name: str, measurement: CorpusMeasurement | N
     source.stored_bytes_per_token = _stored_bytes_per_token(sheet, source)
     source.read_bytes_per_token = _read_bytes_per_token(sheet, source)
     source.docs = _docs(sheet, source)
+    if measurement is not None and scaled:
+        source.docs_ratio = _docs_ratio(sheet, source, measurement)
     return source
+
+
+def _docs_ratio(sheet: Sheet, source: SourceFacts, measured: CorpusMeasurement) -> Requirement:
+    """By the measured growth; far beyond it, from no further duplicates to that growth."""
+    law: dict[str, Given] = {}
+    exponent = measured.growth_exponent
+    if exponent is not None and exponent.least > 0:
+        given = measured.input("growth_exponent", "growth_exponent", "ratio")
+        if measured.carried is not None:
+            ends = {f"{measured.name}: duplicates of what was not measured": (given.value, 1.0)}
+            given = replace(given, spread=ends)
+        law["growth_exponent"] = given
+    return sheet.add(
+        source.label("documents that come in, of those measured"),
+        capacity.docs_ratio,
+        corpus_tokens=source.tokens,
+        measured_tokens=measured.input("measured_tokens", "tokens", "tokens"),
+        **law,
+    )
 
 
 def _sample(
@@ -216,7 +239,7 @@ def _trained_once(sheet: Sheet) -> Given:
 def _width(sheet: Sheet, key: str, measurement: CorpusMeasurement | None) -> Input:
     name = "token_width_bytes"
     if measurement is not None:
-        for setting in (name, "text_bytes_per_token", "vocab_size"):
+        for setting in (name, "text_bytes_per_token", "stored_bytes_per_token", "vocab_size"):
             if sheet.stated(f"{key}.{setting}"):
                 sheet.warnings.append(f"{key}.{setting} is not used, as {key} was measured")
         return measurement.exact(name, measurement.token_width_bytes, "bytes/token")
@@ -247,6 +270,8 @@ def _stored_bytes_per_token(sheet: Sheet, source: SourceFacts) -> Given:
     if source.measurement is not None:
         name = "stored_bytes_per_token"
         return source.measurement.input(name, name, "bytes/token")
+    if sheet.plan.value(f"{source.key}.stored_bytes_per_token") is not None:
+        return f"{source.key}.stored_bytes_per_token"
     if source.sample is None or sample is None:
         return source.token_width_bytes
     return sheet.add(

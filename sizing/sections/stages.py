@@ -13,6 +13,7 @@ from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
 TITLE = "Stored, by stage"
 STORED = "stored: "  # how the name of a part of the capacity begins
 ONE_VERSION = "dataset, one version"
+PARTS = (DATASET, "checkpoints", INPUTS, "scratch")  # of `storage.holds`
 SCRATCH = "scratch"  # how that of what a run deletes at its end goes on
 
 # how a run names the folders that it deletes at its end: the first digit tells later passes
@@ -29,6 +30,8 @@ _FOLDERS = {  # what lies in folders of a run, as a reader knows it
     "removed": "rows of removed documents",
     "removed-images": "rows of removed images",
 }
+_OF_TOKENS = ("0-tokens", "1-mix")  # folders that grow with the tokens, others with documents
+_FIXED = ("5-index",)  # those that do not grow with the corpus
 _OURS = ("logs", "checkpoints")  # stages that the sheet has of its own
 _NUM_PERM, _BANDS = 112, 14  # of the default recipe
 _NEAR = "tokenmill's step `near`, as FineWeb: 14 bands of 8"
@@ -46,6 +49,27 @@ def add(sheet: Sheet) -> None:
             name = source.label(f"{STORED}{DATASET}")
             sheet.add(name, capacity.versions_bytes, dataset_bytes=one)
     _logs(sheet)
+
+
+def part_of(row: Requirement) -> str:
+    """Which of the things that `storage.holds` names a row of what is stored belongs to."""
+    stage = row.name.removeprefix(STORED).partition(", ")[0]
+    return {"logs": "checkpoints"}.get(stage, stage if stage in PARTS else SCRATCH)
+
+
+def parts(sheet: Sheet) -> dict[str, list[Requirement]]:
+    """What is stored, by the names of `storage.holds`."""
+    made: dict[str, list[Requirement]] = {part: [] for part in PARTS}
+    for row in sheet:
+        if row.name.startswith(STORED):
+            made[part_of(row)].append(row)
+    return made
+
+
+def held(sheet: Sheet) -> list[Requirement]:
+    """The rows of what the storage is bought for."""
+    of = parts(sheet)
+    return [row for part in PARTS if part in sheet.plan.storage.holds for row in of[part]]
 
 
 def one_dataset(sheet: Sheet, source: SourceFacts) -> Requirement:
@@ -77,14 +101,14 @@ def _one_dataset(sheet: Sheet, source: SourceFacts) -> Requirement:
 
 
 def _measured_stages(sheet: Sheet, source: SourceFacts, measured: CorpusMeasurement) -> None:
-    """What the run stored in each of its folders, in proportion to the tokens."""
+    """What the run stored in each of its folders."""
     has_inputs = sheet.plan.value(f"{source.key}.raw_bytes") is not None
     if has_inputs:
         _stated_inputs(sheet, source)
     for stage in measured.stored_bytes:
         if stage == INPUTS and has_inputs:
             continue
-        if stage != DATASET and (_has_scratch(sheet) or not _INTERMEDIATE.match(stage)):
+        if stage != DATASET:
             name = f"{STORED}{folder_in_words(stage)}"
             is_told = source.label(name) in sheet  # of two folders that words do not tell apart
             _stage(sheet, source, measured, stage, f"{name} ({stage})" if is_told else name)
@@ -109,10 +133,20 @@ def folder_in_words(stage: str) -> str:
 def _stage(
     sheet: Sheet, source: SourceFacts, measured: CorpusMeasurement, stage: str, name: str
 ) -> Requirement:
+    stored, of = measured.input("measured_bytes", "stored_bytes", "bytes", stage=stage), stage[1:]
+    if of in _FIXED or source.docs_ratio is None:
+        return sheet.add(source.label(name), capacity.logical_bytes, measured_bytes=stored)
+    if of not in _OF_TOKENS:
+        return sheet.add(
+            source.label(name),
+            capacity.docs_stage_bytes,
+            measured_bytes=stored,
+            docs_ratio=source.docs_ratio,
+        )
     return sheet.add(
         source.label(name),
         capacity.stage_bytes,
-        measured_bytes=measured.input("measured_bytes", "stored_bytes", "bytes", stage=stage),
+        measured_bytes=stored,
         measured_tokens=measured.input("measured_tokens", "tokens", "tokens"),
         corpus_tokens=source.tokens,
     )
@@ -135,17 +169,16 @@ def _assumed_stages(sheet: Sheet, source: SourceFacts, one: Requirement) -> None
     else:
         ratio = f"{source.key}.compression_ratio"
         sheet.add(name, capacity.raw_input_bytes, **text, compression_ratio=ratio)
-    if _has_scratch(sheet):
-        lz4 = sheet.assume(capacity.LZ4_TEXT_RATIO, unit="ratio", source=capacity.LZ4_SOURCE)
-        sheet.add(source.label(f"{STORED}text"), capacity.filtered_bytes, **text, lz4_ratio=lz4)
-        _keys(sheet, source, kept)
-        if not has_images:
-            sheet.add(
-                source.label(f"{STORED}token shards"),
-                capacity.dataset_bytes,
-                corpus_tokens=source.tokens,
-                stored_bytes_per_token=source.token_width_bytes,
-            )
+    lz4 = sheet.assume(capacity.LZ4_TEXT_RATIO, unit="ratio", source=capacity.LZ4_SOURCE)
+    sheet.add(source.label(f"{STORED}text"), capacity.filtered_bytes, **text, lz4_ratio=lz4)
+    _keys(sheet, source, kept)
+    if not has_images:
+        sheet.add(
+            source.label(f"{STORED}token shards"),
+            capacity.dataset_bytes,
+            corpus_tokens=source.tokens,
+            stored_bytes_per_token=source.token_width_bytes,
+        )
 
 
 def _kept(sheet: Sheet, source: SourceFacts, has_images: bool) -> Given:
@@ -173,11 +206,6 @@ def _keys(sheet: Sheet, source: SourceFacts, kept: Given) -> None:
 def _stated_inputs(sheet: Sheet, source: SourceFacts) -> None:
     name, key = source.label(f"{STORED}{INPUTS}"), f"{source.key}.raw_bytes"
     sheet.add(name, capacity.logical_bytes, raw_bytes=key)
-
-
-def _has_scratch(sheet: Sheet) -> bool:
-    """Whether room is wanted for what a run makes on its way."""
-    return sheet.plan.storage.scratch
 
 
 def _logs(sheet: Sheet) -> None:

@@ -26,7 +26,7 @@ sources:
   - {name: web, tokens: 900B, weight: 3}
   - {name: images, tokens: 100B, weight: 1, image_text: {}}
 training: {days: 3}
-storage: {scratch: false, redundancy: 3 replicas}
+storage: {redundancy: 3 replicas}
 """
 PLANS = {text: parse_plan(text, where="p") for text in ("", LLAMA_405B, MIXED)}
 

@@ -194,10 +194,10 @@ def test_more_than_is_sold_is_no_way_out():
     assert (got.outcome, got.enough) == ("short", None)
     assert (got.limit, got.reason) == ("each TiB", "sold up to 10 TB")
     assert got.told.endswith(" x (each TiB; sold up to 10 TB)")
-    small = judged(own(**row | {"most_bytes": "1 TB"}), "mine")[CAPACITY]
+    small = judged(own(**row | {"most_bytes": "0.1 TB"}), "mine")[CAPACITY]
     assert (small.outcome, small.limit) == ("short", "the most that is sold")
     assert small.shortfall.value > 1
-    assert small.reason == "sold up to 1 TB"
+    assert small.reason == "sold up to 100 GB"
 
 
 def test_several_instances_hold_more_than_one_does():

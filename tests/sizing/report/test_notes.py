@@ -6,28 +6,34 @@ from tokenmill.sizing.plan.load import parse_plan
 from tokenmill.sizing.report.notes import notes
 from tokenmill.sizing.requirements import requirement_sheet
 
+ALL = "holds: [dataset, checkpoints, inputs, scratch]"
+
 
 def told(text, **measurements):
     return notes(requirement_sheet(parse_plan(text, where="p"), measurements))
 
 
 def test_the_capacity_is_told_by_its_largest_stages_with_scratch_as_one():
-    first = told("corpus: {tokens: 1T}\nstorage: {redundancy: 3 replicas, fill_frac: 0.7}")[0]
+    storage = "redundancy: 3 replicas, fill_frac: 0.7"
+    first = told(f"corpus: {{tokens: 1T}}\nstorage: {{{storage}, {ALL}}}")[0]
     assert "inputs 4.62 TB" in first
     assert "scratch of preparing " in first
     assert "dataset 4 TB" in first
     assert "is filled to 70 %, raw capacity adds redundancy (3 replicas)" in first
-    assert "scratch" not in told("corpus: {tokens: 1T}\nstorage: {scratch: false}")[0]
+    assert "scratch" not in told("corpus: {tokens: 1T}")[0]
 
 
 def test_stages_of_a_run_are_scratch_and_sources_are_added_up():
-    assert "scratch of preparing 3 MB" in told("model: {params: 1M}", corpus=measured())[0]
-    mixed = "sources: [{name: a, tokens: 1T}, {name: b, tokens: 2T}]\nstorage: {scratch: false}"
+    assert (
+        "scratch of preparing 3 MB"
+        in told(f"model: {{params: 1M}}\nstorage: {{{ALL}}}", corpus=measured())[0]
+    )
+    mixed = "sources: [{name: a, tokens: 1T}, {name: b, tokens: 2T}]"
     assert "dataset 12 TB (" in told(mixed)[0]
 
 
 def test_the_shares_of_all_stages_add_up_to_one():
-    first = told("corpus: {tokens: 1T}")[0]
+    first = told(f"corpus: {{tokens: 1T}}\nstorage: {{{ALL}}}")[0]
     shares = [int(part.partition(" %")[0]) for part in first.split("(")[1:5]]
     assert 97 <= sum(shares) <= 101
 

@@ -9,6 +9,7 @@ from tokenmill.sizing.plan.load import parse_plan
 from tokenmill.sizing.report.outline import about, sections, sheet_markdown
 from tokenmill.sizing.requirement import Input
 from tokenmill.sizing.requirements import example_names, headline, requirement_sheet, size
+from tokenmill.sizing.sections.capacity import switch
 
 
 def row(unit, value, low=None, high=None):
@@ -51,8 +52,10 @@ def test_every_row_is_shown_and_explained_once(name):
     parts = {section.key: section for section in sections(sheet)}
     assert list(parts)[:4] == ["summary", "headline", "warnings", "tiers"]
     assert list(parts)[-2:] == ["assumptions", "derivations"]
-    (first,) = [b for b in parts["headline"].blocks if isinstance(b, Table)]
+    first, beside = [b for b in parts["headline"].blocks if isinstance(b, Table)]
     assert [cells[0] for cells in first.rows] == [r.name for r in headline(sheet)]
+    switches = {row[0]: row[-1] for row in beside.rows}
+    assert switches == {p: switch(sheet, p) for p in ("inputs", "scratch")}
     keys = list(parts)[4:-2]
     listed = [cells[:2] for key in keys for b in parts[key].blocks for cells in b.rows]
     assert listed == [(r.name, r.shown) for r in sheet]
@@ -103,7 +106,7 @@ def test_the_headline_comes_first_with_value_interval_and_what_it_rests_on():
     assert text[6] == "## What matters first"
     assert text[8] == "| requirement | value | 95 % interval | rests on |"
     assert text[10].startswith("| raw capacity | ")
-    dataset = "| stored: dataset | 4.4 TB | 4.36 to 4.44 TB | measured, stated |"
+    dataset = "| stored: dataset | 4.4 TB | 4.36 to 4.44 TB | extrapolated, stated |"
     assert dataset in text
     assert "| one checkpoint | 980 GB | — | stated, chosen |" in text
 
@@ -111,6 +114,22 @@ def test_the_headline_comes_first_with_value_interval_and_what_it_rests_on():
 def test_a_column_of_intervals_stands_only_where_there_are_any():
     assert "| requirement | value | rests on |" in lines()
     assert "| requirement | value | 95 % interval | rests on |" not in lines()
+
+
+def test_a_corpus_that_is_not_the_measured_one_is_never_told_as_measured():
+    def summary(tokens, **facts):
+        plan = parse_plan(f"corpus: {{tokens: {tokens}}}", where="p")
+        return lines(plan, corpus=measured(**facts))[4]
+
+    assert summary("2M").endswith("The corpus is as measured: docs.")
+    assert "1.5 times what was measured (docs): how duplicates grow was not" in summary("3M")
+    law = {"growth_exponent": {"value": 0.8, "low": 0.7, "high": 0.9}}
+    assert "the measured growth of duplicates is carried on" in summary("3M", **law)
+    far = summary("190B", **law)
+    assert "The corpus is 95,000 times what was measured" in far
+    assert "duplicates at that size are not known" in far
+    assert "the least that it takes" in summary("190B")
+    assert "is as measured" not in far
 
 
 def test_every_derivation_shows_formula_inputs_and_sources():
@@ -122,7 +141,8 @@ def test_every_derivation_shows_formula_inputs_and_sources():
         "- `stored_bytes_per_token` = 2.2 bytes/token (2.18 to 2.22 bytes/token) · **computed** ·"
         " stored bytes a token"
     )
-    assert any("· **measured** · measured: corpus docs" in line for line in text)
+    carried = "· **extrapolated** · carried on to 1,000,000 times what was measured: corpus docs"
+    assert any(carried in line for line in text)
     assert any("· **unverified** · default of corpus.tokens_per_doc" in line for line in lines())
 
 

@@ -45,7 +45,7 @@ def test_a_verdict_in_few_words():
     assert found["NFS, one connection"][0] == "client: enough"
     assert found["NFS, one connection"][2] == "short 2.46x *"
     assert found["NFS, one connection"][4] == "no amount: limit of one client"
-    assert found["FSx Lustre 250"][2:] == ("needs 4.16 PB", "enough", "4.16 PB")
+    assert found["FSx Lustre 250"][2:] == ("needs 4.16 PB", "needs 250 TB", "4.16 PB")
     assert found["NFS over RDMA"][2] == "not published"
     assert found["NFS over RDMA"][4].endswith(" TB, servers not judged")
     assert found["SuperPOD good"][0] == "enough"  # 32 nodes together are told

@@ -8,7 +8,7 @@ from tokenmill.sizing.sections import capacity, formats
 
 
 def test_everything_stored_is_counted_once():
-    made = begun("", until=capacity)
+    made = begun("storage: {holds: [dataset, checkpoints, inputs, scratch]}", until=capacity)
     parts = names(made, "stored: ")
     assert made["stored in all"].value == pytest.approx(sum(made[name].value for name in parts))
     assert {f"stored: {i.name}" for i in made["stored in all"].inputs} == parts
@@ -20,6 +20,23 @@ def test_what_later_sections_store_is_counted_too():
     made.add("stored: checkpoints", logical_bytes, n_bytes=stored)
     capacity.add(made)
     assert made["stored in all"].value > 1e18
+
+
+def test_capacity_is_for_what_training_needs_and_the_rest_is_told_with_its_switch():
+    made = begun("", until=capacity)
+    assert {i.name for i in made["stored in all"].inputs} == {"dataset", "logs"}
+    assert capacity.not_held(made) == ["inputs", "scratch"]
+    assert capacity.switch(made, "inputs") == "storage.holds: [dataset, checkpoints, inputs]"
+    wanted = begun("storage: {holds: [dataset, checkpoints, inputs]}", until=capacity)
+    added = wanted["raw capacity"].value - made["raw capacity"].value
+    assert added == pytest.approx(made["raw capacity for inputs"].value)
+
+
+def test_a_corpus_prepared_elsewhere_is_its_tokens_and_bytes_a_token():
+    made = begun("corpus: {tokens: 15T, stored_bytes_per_token: 2.5}", until=capacity)
+    assert made["stored: dataset"].value == 37.5e12
+    only = begun("corpus: {tokens: 15T}\nstorage: {holds: dataset}", until=capacity)
+    assert only["stored in all"].value == 60e12
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from tokenmill.sizing.sections import stages
 WEB = """
 corpus: {tokens: 1T, text_bytes_per_token: 4.0, kept_frac: 0.5, compression_ratio: 4.0}
 """
+KEYS = "digests, signatures and band keys"
 MIXED = """
 sources:
   - {name: web, tokens: 1T}
@@ -36,32 +37,41 @@ def test_of_an_unmeasured_corpus_each_stage_follows_from_its_tokens():
     assert made["documents that come in"].value == pytest.approx(docs_in)
 
 
-@pytest.mark.parametrize(
-    ("storage", "has_scratch"),
-    [
-        ("", True),
-        ("storage: {scratch: false}", False),
-    ],
-)
-def test_scratch_is_counted_unless_neither_room_nor_keeping_is_wanted(storage, has_scratch):
-    assumed, run = sheet(WEB + storage), sheet(storage, corpus=measured())
-    scratch = {"stored: text", "stored: token shards", "stored: digests, signatures and band keys"}
-    assert (scratch <= names(assumed)) == has_scratch
-    assert scratch.isdisjoint(names(assumed)) == (not has_scratch)
-    assert ("stored: scratch, docs" in run) == has_scratch
-    for made in (assumed, run):
-        assert {"stored: inputs", "stored: dataset", "stored: logs"} <= names(made)
-
-
-def test_what_stays_of_a_run_is_counted_without_scratch():
+def test_what_is_stored_is_told_by_what_it_may_be_bought_for():
     stored = {"inputs": 9, "10-docs": 3, "dataset": 4_400_000, "removed": 7}
-    made = sheet("storage: {scratch: false}", corpus=measured(stored_bytes=stored))
-    assert names(made, "stored: ") == {
-        "stored: inputs",
-        "stored: dataset",
-        "stored: rows of removed documents",
-        "stored: logs",
+    run, assumed = sheet("", corpus=measured(stored_bytes=stored)), sheet(WEB)
+    told = {part: [row.name for row in rows] for part, rows in stages.parts(run).items()}
+    assert told == {
+        "dataset": ["stored: dataset"],
+        "checkpoints": ["stored: logs"],
+        "inputs": ["stored: inputs"],
+        "scratch": ["stored: scratch, docs", "stored: rows of removed documents"],
     }
+    scratch = {row.name for row in stages.parts(assumed)["scratch"]}
+    assert scratch == {f"stored: {name}" for name in ("text", "token shards", KEYS)}
+
+
+GROWTH = {"value": 0.5, "low": 0.4, "high": 0.6}
+RUN = {"inputs": 9e6, "05-index": 4.5e6, "10-keys": 1e6, "10-tokens": 2e6, "dataset": 4.4e6}
+
+
+def test_of_a_larger_corpus_a_benchmark_index_stays_and_documents_grow_faster_than_tokens():
+    made = sheet("corpus: {tokens: 4M}", corpus=measured(stored_bytes=RUN, growth_exponent=GROWTH))
+    assert made["stored: scratch, n-grams of benchmarks"].value == 4.5e6
+    assert made["stored: scratch, token shards"].value == 2 * 2e6
+    assert made["stored: inputs"].value == 2**2 * 9e6  # half of further documents are duplicates
+    low, high = made["stored: inputs"].interval
+    assert (low, high) == pytest.approx((2 ** (1 / 0.6) * 9e6, 2 ** (1 / 0.4) * 9e6))
+
+
+def test_far_beyond_what_was_measured_duplicates_are_told_between_bounds():
+    far = measured(stored_bytes=RUN, growth_exponent=GROWTH)
+    made = sheet("corpus: {tokens: 20M}", corpus=far)
+    assert made["stored: inputs"].interval == pytest.approx((10 * 9e6, 10**2 * 9e6))
+    assert not made["stored: inputs"].measured
+    assert not made["stored: dataset"].measured
+    without = sheet("corpus: {tokens: 20M}", corpus=measured(stored_bytes=RUN))
+    assert without["stored: inputs"].value == 10 * 9e6  # at least
 
 
 def test_folders_that_words_do_not_tell_apart_are_both_counted():
@@ -88,7 +98,7 @@ def test_a_corpus_measured_whole_is_exact_and_a_larger_one_is_not():
 
 def test_the_files_that_come_in_are_known_however_little_will_be_left_of_them():
     made = sheet("", corpus=read_corpus(estimate(), where="e"))
-    assert made["stored: inputs"].interval == (10e12, 10e12)
+    assert made["stored: inputs"].told == "10 TB"
     low, high = made["stored: dataset"].interval
     assert low < made["stored: dataset"].value < high
 
@@ -125,7 +135,7 @@ def test_logs_are_as_stated_or_a_megabyte_for_each_accelerator_and_day():
 
 
 def test_images_are_all_kept_until_it_is_stated():
-    images = "corpus: {tokens: 1T, image_text: {}%s}\nstorage: {scratch: false}"
+    images = "corpus: {tokens: 1T, image_text: {}%s}"
     made = sheet(images % "")
     assert made["stored: inputs"].value == pytest.approx(made["stored: dataset"].value)
     assert "corpus.kept_frac" in made["stored: inputs"].inputs[1].source
