@@ -3,6 +3,7 @@
 import argparse
 import inspect
 import json
+from textwrap import fill
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -11,7 +12,7 @@ from pydantic_core import PydanticUndefined
 
 from tokenmill.flows.exits import OK
 from tokenmill.flows.show import as_json, show, table
-from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.config import Config, told
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.step import STEPS
 from tokenmill.sizing.errors import nearest
@@ -55,7 +56,7 @@ def _show_one(name: str, step: type[Config], *, as_data: bool) -> None:
         return
     needed = {key for key, field in step.model_fields.items() if field.is_required()}
     rows = [(k, "needed" if k in needed else _written(v)) for k, v in defaults.items()]
-    show(name, _doc(step), table("settings", ("setting", "default"), rows))
+    show(name, _doc(step), *_shared(step), table("settings", ("setting", "default"), rows))
 
 
 def summary(step: type[Config]) -> str:
@@ -65,6 +66,13 @@ def summary(step: type[Config]) -> str:
 
 def _doc(step: type[Config]) -> str:
     return inspect.cleandoc(step.__doc__ or "")
+
+
+def _shared(step: type[Config]) -> list[str]:
+    """What is to be said of settings that it has in common with other steps."""
+    doc = _doc(step)
+    said = [(", ".join(names), text) for names, text in told(step)]
+    return [fill(f"{names}: {text}", 96) for names, text in said if f"{names}: " not in doc]
 
 
 def _written(value: Any) -> str:

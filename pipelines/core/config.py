@@ -101,10 +101,14 @@ SETTINGS = re.compile(r"(?:^|\n|(?<=\S)  )([\w*]+(?:, [\w*]+)*): ")
 
 @cache
 def told(model: type) -> list[tuple[list[str], str]]:
-    """The lines of a model's own docstring that tell of settings: names, and what they mean."""
+    """The lines of docstrings that tell of a model's settings: names, and what they mean.
+
+    Of its own first, then of the models it is made of.
+    """
     fields = getattr(model, "model_fields", {})
     made = []
-    for paragraph in inspect.cleandoc(model.__doc__ or "").split("\n\n"):
+    pages = [of.__doc__ or "" for of in model.__mro__ if of is model or issubclass(of, Config)]
+    for paragraph in "\n\n".join(map(inspect.cleandoc, pages)).split("\n\n"):
         lines = [
             line
             for line in SETTINGS.finditer(paragraph)

@@ -111,6 +111,37 @@ REMOVED_IMAGE = pa.schema(
     metadata={"tokenmill.schema": f"removed_image/{SCHEMA_VERSION}"},
 )
 
+# Columns that a run gives documents itself; no step or input can give them others.
+OWN_COLUMNS = frozenset(
+    [*CRAWLED.names, "images", "source", "copies", "input_ids", "text_bytes", "size", "key"]
+)
+# What an annotation can be, by the name that recipes and runs have for it.
+COLUMN_TYPES: dict[str, pa.DataType] = {
+    "string": pa.string(),
+    "int64": pa.int64(),
+    "float64": pa.float64(),
+    "bool": pa.bool_(),
+    "timestamp": CRAWLED.field("date").type,
+}
+
+
+def column_type(kind: pa.DataType) -> str | None:
+    """As what a column of a table can be an annotation; None for lists and other kinds.
+
+    >>> column_type(pa.float32())
+    'float64'
+    """
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    told = {
+        "string": kind in (pa.string(), pa.large_string(), pa.string_view()),
+        "int64": pa.types.is_integer(kind) and kind != pa.uint64(),
+        "float64": pa.types.is_floating(kind) or pa.types.is_decimal(kind) or kind == pa.uint64(),
+        "bool": pa.types.is_boolean(kind),
+        "timestamp": pa.types.is_temporal(kind) and not pa.types.is_time(kind),
+    }
+    return next((name for name, fits in told.items() if fits), None)
+
+
 ROW_BITS = 32
 
 

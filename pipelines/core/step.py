@@ -57,6 +57,22 @@ class Step(Config):
         """The setting by which it cuts nothing, as "action: document"; "" if there is none."""
         return ""
 
+    @property
+    def stage_name(self) -> str:
+        """What accounts and removed rows call it: its name, where it can stand but once."""
+        return self.name
+
+    def annotations(self) -> tuple[pa.Field, ...]:
+        """What it adds to each document that it passes on: columns of their own names."""
+        return ()
+
+    def check_columns(self, documents: pa.Schema) -> None:
+        """Compare with what documents are when they come to it.
+
+        Raises:
+            ValueError: it asks for a column that they do not have, or for one of another type.
+        """
+
     def versions(self) -> dict[str, str]:
         """Of libraries that decide its verdicts."""
         return {}

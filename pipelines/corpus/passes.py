@@ -13,6 +13,8 @@ ranges there are follows from the documents alone, so that every runner does the
 
 from collections.abc import Sequence
 
+import pyarrow as pa
+
 from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.rows import write_rows
@@ -64,9 +66,15 @@ def keyed_passes(steps: Sequence[Step]) -> list[Pass]:
     return [part for part in passes(steps) if part.keyed is not None]
 
 
+def columns_after(steps: Sequence[Step], index: int) -> tuple[pa.Field, ...]:
+    """The columns that documents have at the end of a pass for the steps up to there."""
+    done = [s for part in passes(steps)[: index + 1] for s in (*part.before, *part.stages)]
+    return tuple(field for step in done for field in step.annotations())
+
+
 def stage_names(part: Pass) -> list[str]:
     """What a shard goes through in this pass, in order."""
-    steps = [step.name for step in (*part.before, *part.stages)]
+    steps = [step.stage_name for step in (*part.before, *part.stages)]
     return (["read"] if part.index == 0 else []) + steps + ([] if part.after else [TOKENIZE])
 
 

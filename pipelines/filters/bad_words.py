@@ -19,7 +19,8 @@ from pydantic import BeforeValidator, Field
 from tokenmill.dedup.arrays import U64, Bools
 from tokenmill.pipelines.core.config import PinnedFile, file_of, readable
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.step import StageResult, Step, keep_where
+from tokenmill.pipelines.core.filter import Filter
+from tokenmill.pipelines.core.step import StageResult
 from tokenmill.pipelines.filters.text.node_facts import word_table
 
 
@@ -70,7 +71,7 @@ PATTERN_BYTES = 8_000  # of words in one pattern: RE2 slows down on longer ones,
 GROWS = "\u0130"  # the one letter of which `str.lower` makes two
 
 
-class BadWords(Step):
+class BadWords(Filter):
     """Remove documents in which a word of a list that you give stands, letters of any case, as C4
     does.
 
@@ -78,7 +79,7 @@ class BadWords(Step):
     whole_words: it must stand between characters that are neither letter, digit nor "_", as in
         "a word."; false for languages that part words by nothing.
 
-    Reason: "bad_word"; the detail is the word.
+    Reason: "bad_word"; the detail is the word. It annotates the word.
 
     Source: Raffel et al. 2020, JMLR 21(140), section 2.2, with the list that it names (LDNOOBW);
     read as datatrove 0.10's C4BadWordsFilter reads it, which keeps none at random here. The
@@ -89,6 +90,9 @@ class BadWords(Step):
 
     words: Words
     whole_words: bool = True
+
+    def finds(self) -> dict[str, pa.DataType]:
+        return {"": pa.string()}
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         looked = _looked_for(self.words, self.whole_words)
@@ -101,7 +105,7 @@ class BadWords(Step):
             if match is not None:
                 found[row], details[row] = 1, match.group(1)
         told = pa.array(details, pa.string())
-        return keep_where(self.name, batch, found, ("bad_word",), details=told)
+        return self.judge(batch, found, ("bad_word",), details=told, found={"": told})
 
 
 class _LookedFor:

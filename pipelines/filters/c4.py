@@ -7,7 +7,8 @@ import pyarrow as pa
 
 from tokenmill.dedup.arrays import U8, large_strings, text_buffers
 from tokenmill.pipelines.core.config import Count
-from tokenmill.pipelines.core.step import KEEP, StageResult, Step, keep_where, with_text
+from tokenmill.pipelines.core.filter import REASON, Filter
+from tokenmill.pipelines.core.step import KEEP, StageResult, ratio, with_text
 from tokenmill.pipelines.filters.kernels import c4 as kernels
 from tokenmill.pipelines.filters.text.characters import PADDING, Characters, characters
 from tokenmill.pipelines.filters.text.words import SentenceKind, sentence_counts
@@ -28,7 +29,7 @@ TOO_FEW_SENTENCES = 3
 NO_LIMIT = 2**62
 
 
-class C4(Step):
+class C4(Filter):
     r"""Keep lines that meet C4's rules, and remove documents with too few of them, or with a bad
     one. Thresholds are the published ones unless told; `None` or `false` turns a rule off.
 
@@ -76,7 +77,10 @@ class C4(Step):
 
     @property
     def cuts_text(self) -> bool:
-        return True
+        return not self.annotates
+
+    def finds(self) -> dict[str, pa.DataType]:
+        return {REASON: pa.string(), "sentences": pa.int64(), "kept_bytes_ratio": pa.float64()}
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         lines, verdicts = self._lines(characters(batch["text"]))
@@ -86,7 +90,12 @@ class C4(Step):
         values = np.where(too_few, n_sentences, np.nan)
         kernels.keep_text(*lines, verdicts)
         kept = large_strings(lines.data, lines.offsets)
-        result = keep_where(self.name, batch, verdicts, REASONS, values=values)
+        lengths = np.maximum(np.diff(lines.offsets) - 1, 0)  # less the newline behind the last line
+        share = ratio(lengths, text_buffers(batch["text"]).lengths)
+        found = {"sentences": n_sentences, "kept_bytes_ratio": share}
+        result = self.judge(batch, verdicts, REASONS, values=values, found=found)
+        if self.annotates:
+            return result
         return with_text(result, kept.filter(pa.array(verdicts == KEEP)))
 
     def _lines(self, text: Characters) -> tuple[Characters, U8]:

@@ -7,21 +7,22 @@ import pyarrow as pa
 from pydantic import Field
 
 from tokenmill.pipelines.core.config import Fraction
-from tokenmill.pipelines.core.step import (
-    StageResult,
-    Step,
-    above,
-    below,
-    decide,
-    ratio,
-    without_value,
-)
+from tokenmill.pipelines.core.filter import REASON, Filter
+from tokenmill.pipelines.core.step import StageResult, above, below, ratio, without_value
 from tokenmill.pipelines.filters.text.characters import char_counts, characters
 from tokenmill.pipelines.filters.text.parts import newline_counts, part_facts
 from tokenmill.pipelines.filters.text.words import WordKind, word_counts, words_of
 
+# what is told of a document
+MEASURED = (
+    "terminal_lines_ratio",
+    "short_lines_ratio",
+    "duplicate_line_chars_ratio",
+    "newlines_ratio",
+)
 
-class FineWeb(Step):
+
+class FineWeb(Filter):
     r"""Keep documents that meet FineWeb's rules of lines: how many end a sentence, are short, or
     equal one before, and how many come to a word. Limits are the published ones unless told, and
     included; `None` turns a rule off.
@@ -54,6 +55,9 @@ class FineWeb(Step):
     max_newlines_ratio: Annotated[float, Field(ge=0.0)] | None = 0.3
     words: WordKind = "whitespace"
 
+    def finds(self) -> dict[str, pa.DataType]:
+        return {REASON: pa.string(), **dict.fromkeys(MEASURED, pa.float64())}
+
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         text = characters(batch["text"])
         n_newlines = newline_counts(text)
@@ -63,17 +67,14 @@ class FineWeb(Step):
         terminal = ratio(lines.n_terminal, lines.n)
         if self.keep_no_terminal_lines:
             terminal[terminal == 0] = np.nan
+        short, newlines = ratio(lines.n_short, lines.n), ratio(n_newlines, n_words)
+        repeated = ratio(lines.repeated_chars, chars - n_newlines)
         rules = [
             without_value("empty", lines.n == 0),
             below("too_few_terminal_lines", terminal, self.min_terminal_lines_ratio),
-            above(
-                "too_many_short_lines", ratio(lines.n_short, lines.n), self.max_short_lines_ratio
-            ),
-            above(
-                "duplicate_line_chars",
-                ratio(lines.repeated_chars, chars - n_newlines),
-                self.max_duplicate_line_chars_ratio,
-            ),
-            above("too_many_newlines", ratio(n_newlines, n_words), self.max_newlines_ratio),
+            above("too_many_short_lines", short, self.max_short_lines_ratio),
+            above("duplicate_line_chars", repeated, self.max_duplicate_line_chars_ratio),
+            above("too_many_newlines", newlines, self.max_newlines_ratio),
         ]
-        return decide(self.name, batch, rules)
+        found = dict(zip(MEASURED, (terminal, short, repeated, newlines), strict=True))
+        return self.judge_by(batch, rules, found)

@@ -8,15 +8,20 @@ from pydantic import Field, field_validator, model_validator
 
 from tokenmill.dedup.arrays import F64, text_buffers
 from tokenmill.pipelines.core.config import Count, Fraction, check_order
-from tokenmill.pipelines.core.step import StageResult, Step, above, below, decide, ratio
+from tokenmill.pipelines.core.filter import REASON, Filter
+from tokenmill.pipelines.core.step import StageResult, above, below, ratio
 from tokenmill.pipelines.filters.kernels import lines, words
 from tokenmill.pipelines.filters.text.characters import Characters, characters
 from tokenmill.pipelines.filters.text.words import WordKind, Words, split, word_counts, words_of
 
+MEASURED = (  # what is told of a document
+    *("words", "avg_word_length", "hashes_word_ratio", "ellipses_word_ratio"),
+    *("bullet_lines_ratio", "ellipsis_lines_ratio", "alpha_words_ratio", "stop_words"),
+)
 NotNegative = Annotated[float, Field(ge=0.0)]
 
 
-class GopherQuality(Step):
+class GopherQuality(Filter):
     """Keep documents that meet Gopher's rules of quality: how many words, of what length, with how
     many symbols, bullets, ellipses and stop words. Limits are the published ones unless told, and
     included; `None` turns a rule off.
@@ -80,10 +85,15 @@ class GopherQuality(Step):
             )
         return self
 
+    def finds(self) -> dict[str, pa.DataType]:
+        return {REASON: pa.string(), **dict.fromkeys(MEASURED, pa.float64())}
+
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         text = characters(batch["text"])
         word = word_facts(
-            words_of(text, self.words), self.stop_words, enough=self.min_stop_words or 0
+            words_of(text, self.words),
+            self.stop_words,
+            enough=len(self.stop_words) if self.annotates else self.min_stop_words or 0,
         )
         line = line_facts(text)
         n_words, n_content = word[words.N_WORDS], word[words.N_CONTENT_WORDS]
@@ -106,7 +116,9 @@ class GopherQuality(Step):
             below("too_few_alpha_words", alpha, self.min_alpha_words_ratio),
             below("too_few_stop_words", word[words.N_STOP_WORDS], self.min_stop_words),
         ]
-        return decide(self.name, batch, rules)
+        measured = (n_content, length, hashes, ellipses, bullets, trailing, alpha)
+        found = dict(zip(MEASURED, (*measured, word[words.N_STOP_WORDS]), strict=True))
+        return self.judge_by(batch, rules, found)
 
 
 def word_facts(found: Words, stop_words: tuple[str, ...], *, enough: int) -> F64:

@@ -8,13 +8,12 @@ from pydantic import Field, field_validator
 
 from tokenmill.dedup.arrays import F64, I64, U8, U64
 from tokenmill.pipelines.core.config import Fraction
+from tokenmill.pipelines.core.filter import REASON, Filter
 from tokenmill.pipelines.core.step import (
     Rule,
     StageResult,
-    Step,
     above,
     first_failing,
-    keep_where,
     ratio,
     without_value,
 )
@@ -26,7 +25,14 @@ from tokenmill.pipelines.filters.text.words import Letters, WordKind, letters, w
 NGram = tuple[Annotated[int, Field(ge=1)], Annotated[float, Field(ge=0.0)]]
 
 
-class GopherRepetition(Step):
+# what is told of a document, beside the rule that it fails and the value that did
+MEASURED = (
+    *("duplicate_paragraphs_ratio", "duplicate_paragraph_chars_ratio"),
+    *("duplicate_lines_ratio", "duplicate_line_chars_ratio"),
+)
+
+
+class GopherRepetition(Filter):
     r"""Keep documents that meet Gopher's rules of repetition: equal paragraphs and lines, n-grams
     of words that are frequent or stood before. Limits are the published ones unless told, and
     included; `None` turns a rule off.
@@ -81,6 +87,10 @@ class GopherRepetition(Step):
             raise ValueError(f"n-gram size {twice[0]} stands twice; give each size one limit")
         return ngrams
 
+    def finds(self) -> dict[str, pa.DataType]:
+        measured = dict.fromkeys(("value", *MEASURED), pa.float64())
+        return {REASON: pa.string(), **measured}
+
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         text = characters(batch["text"])
         chars = char_counts(text)
@@ -91,7 +101,8 @@ class GopherRepetition(Step):
         reasons = [r.reason for r in rules]
         reasons += [f"top_{n}_gram" for n, _ in self.top_ngrams or ()]
         reasons += [f"duplicate_{n}_grams" for n, _ in self.duplicate_ngrams or ()]
-        return keep_where(self.name, batch, verdicts, reasons, values=values)
+        found = {"value": values, **{n: r.value for n, r in zip(MEASURED, rules[1:], strict=True)}}
+        return self.judge(batch, verdicts, reasons, values=values, found=found)
 
     def _judge_ngrams(
         self, words: Letters, chars: I64, place: int, verdicts: U8, values: F64

@@ -8,16 +8,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
-from tokenmill.pipelines.core.step import StageResult, Step, above, below, decide
+from tokenmill.pipelines.core.filter import Filter
+from tokenmill.pipelines.core.step import StageResult, above, below
 
 
-class Length(Step):
+class Length(Filter):
     """Keep documents of `min_chars` to `max_chars` characters, ends included; `None` is off.
     Unless told, of 300 or more, CCNet's `min_len`.
 
     A character is a Unicode code point, as Python's `len` counts them; white space counts.
 
-    Reasons: "too_short", "too_long"; the value is the number of characters.
+    Reasons: "too_short", "too_long"; the value is the number of characters. It annotates that.
 
     Source of the default: CCNet, arXiv:1911.00359 (cc_net, mine.py and process_wet_file.py:
     min_len), which looks at documents as they come, before lines are taken out of them; behind
@@ -38,10 +39,13 @@ class Length(Step):
             )
         return self
 
+    def finds(self) -> dict[str, pa.DataType]:
+        return {"": pa.int64()}
+
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         n_chars = np.asarray(pc.utf8_length(batch["text"])).astype(np.float64)
         rules = [
             below("too_short", n_chars, self.min_chars),
             above("too_long", n_chars, self.max_chars),
         ]
-        return decide(self.name, batch, rules)
+        return self.judge_by(batch, rules, {"": n_chars})

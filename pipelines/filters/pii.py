@@ -17,7 +17,8 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from tokenmill.dedup.arrays import I64, U8, U32, Bools, large_strings, read_only, text_buffers
 from tokenmill.dedup.text.unicode import tables
-from tokenmill.pipelines.core.step import KEEP, StageResult, Step, keep_where, with_text
+from tokenmill.pipelines.core.filter import Filter
+from tokenmill.pipelines.core.step import KEEP, StageResult, keep_where, with_text
 from tokenmill.pipelines.filters.kernels import pii as kernels
 from tokenmill.pipelines.filters.kernels.pii import splice
 
@@ -181,10 +182,10 @@ Replacements = Annotated[tuple[str, ...], BeforeValidator(_one_alone), Field(min
 Finder = Callable[[pa.Array], Spans]
 
 
-class Pii(Step):
+class Pii(Filter):
     """Put made-up e-mail and public IPv4 addresses in place of those that are found, by request
     IPv6 addresses and phone numbers too. Documents are never removed; the report counts what was
-    masked.
+    masked. To annotate masks nothing, and counts what it would have masked of each kind.
 
     emails: e-mail addresses.
     ipv4, ipv6: IP addresses.  public_only: only those that are globally reachable; of IPv6 those
@@ -227,17 +228,27 @@ class Pii(Step):
             raise ValueError("masks nothing; set emails, ipv4, ipv6 or phones, or leave it out")
         return self
 
+    def finds(self) -> dict[str, pa.DataType]:
+        return dict.fromkeys(
+            (kind.removeprefix("pii_") for kind, *_ in self._finders()), pa.int64()
+        )
+
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
-        result = keep_where(self.name, batch, np.full(batch.num_rows, KEEP, np.uint8), ())
+        result = keep_where(self.stage_name, batch, np.full(batch.num_rows, KEEP, np.uint8), ())
         text, notes = batch["text"], dict[str, int]()
+        counts = {part: np.zeros(batch.num_rows, np.int64) for part in self.finds()}
         for kind, finder, replacements in self._finders():
             spans = finder(text)
             if len(spans.starts):
+                docs = np.searchsorted(text_buffers(text).offsets, spans.starts, side="right") - 1
+                counts[kind.removeprefix("pii_")] += np.bincount(docs, minlength=batch.num_rows)
                 text = masked(text, spans, replacements)
                 notes[kind] = notes.get(kind, 0) + len(spans.starts)
-        if not notes:
-            return result
-        return with_text(result, text)._replace(notes=notes)
+        if self.annotates:
+            result = self.annotated(batch, [pa.array(of_kind) for of_kind in counts.values()])
+        elif notes:
+            result = with_text(result, text)
+        return result._replace(notes=notes or None)
 
     def _finders(self) -> Iterator[tuple[str, Finder, tuple[str, ...]]]:
         """What is masked, in order: its name among the notes, and what stands in its place."""

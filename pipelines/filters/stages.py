@@ -17,6 +17,7 @@ from tokenmill.pipelines.filters.models.perplexity import Perplexity
 from tokenmill.pipelines.filters.models.quality import Quality
 from tokenmill.pipelines.filters.normalize import Normalize
 from tokenmill.pipelines.filters.pii import Pii
+from tokenmill.pipelines.filters.select import Select
 from tokenmill.pipelines.filters.url_filter import UrlFilter
 
 STAGES: dict[str, type[Step]] = {
@@ -34,6 +35,7 @@ STAGES: dict[str, type[Step]] = {
         Perplexity,
         UrlFilter,
         Pii,
+        Select,
         ImageRules,
         ImageOnce,
         Captions,

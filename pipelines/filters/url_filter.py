@@ -20,7 +20,8 @@ from pydantic import BeforeValidator, Field, model_validator
 from tokenmill.dedup.arrays import I32, I64, U8, U64, power_of_two, read_only, text_buffers
 from tokenmill.pipelines.core.config import PinnedFile, file_of, readable
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.step import StageResult, Step, keep_where
+from tokenmill.pipelines.core.filter import REASON, Filter
+from tokenmill.pipelines.core.step import StageResult
 from tokenmill.pipelines.filters.kernels import urls as kernels
 
 BLOCK_BYTES = 1 << 24
@@ -246,7 +247,7 @@ REASONS = (  # in the kernel's order
 )
 
 
-class UrlFilter(Step):
+class UrlFilter(Filter):
     """Remove documents by lists of hosts, URLs and words in URLs. Each list holds entries, or
     files of yours, of millions of lines: `[{file: PATH}]`.
 
@@ -289,6 +290,9 @@ class UrlFilter(Step):
         table_of(tuple(e for e in self.domains if isinstance(e, str)), "hosts")
         return self
 
+    def finds(self) -> dict[str, pa.DataType]:
+        return {REASON: pa.string(), "listed": pa.string()}
+
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         n = batch.num_rows
         urls = batch["url"].fill_null("")
@@ -312,13 +316,14 @@ class UrlFilter(Step):
         )
         if self.without_url == "keep":
             verdicts[verdicts == kernels.NO_URL] = kernels.KEEP
-        return keep_where(
-            self.name,
+        details = _details(buffers.data, spans, verdicts)
+        return self.judge(
             batch,
             verdicts,
             REASONS,
             values=np.where(verdicts == kernels.SOFT_WORDS, counts, np.nan),
-            details=_details(buffers.data, spans, verdicts),
+            details=details,
+            found={"listed": details},
         )
 
 

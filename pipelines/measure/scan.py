@@ -156,7 +156,9 @@ class _Tally:
         self.job, self.part, self.files = job, part, files
         self.paths: list[Path] = []
         stages = (*job.first_pass.stages, *job.later_stages)
-        self.stats = {name: StageStats() for name in (READ, *(stage.name for stage in stages))}
+        self.stats = {
+            name: StageStats() for name in (READ, *(stage.stage_name for stage in stages))
+        }
         self.seconds: dict[str, float] = defaultdict(float)
         self.sums: Counter[str] = Counter()
         self.damage: list[str] = []
@@ -269,7 +271,7 @@ def _through(
     left = [batch]
     for step in stages:
         if left[-1].num_rows:
-            name = step.name
+            name = step.stage_name
             result = tally.timed(name, cast(Stage, step), left[-1])
             stats, seconds = _clocked(partial(_with_images, result=result), left[-1])
             tally.stats[name] += stats

@@ -32,7 +32,7 @@ from tokenmill.pipelines.core.config import Bytes, Config, FilePath, digest_of, 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.measured import TOTAL
 from tokenmill.pipelines.core.options import RunOptions
-from tokenmill.pipelines.core.schema import CRAWLED, DOCUMENT, ILLUSTRATED
+from tokenmill.pipelines.core.schema import CRAWLED, DOCUMENT, ILLUSTRATED, OWN_COLUMNS
 from tokenmill.pipelines.core.shard import EarlierRun, Input, InputFile, Plan, SourceShard
 from tokenmill.pipelines.core.step import STEPS, Step
 from tokenmill.pipelines.read.options import Html, Images, Limits
@@ -118,10 +118,14 @@ class Recipe(Config):
     @field_validator("steps")
     @classmethod
     def _each_corpus_step_once(cls, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-        names = [s.name for s in steps]
+        names = [s.stage_name for s in steps]
         twice = sorted({n for n in names if names.count(n) > 1})
         if twice:
-            raise ValueError(f"step {twice[0]!r} stands twice; name each step once")
+            way = "; one that annotates can stand again under another name, as column: other"
+            annotates = any(s.annotations() for s in steps if s.stage_name == twice[0])
+            raise ValueError(
+                f"step {twice[0]!r} stands twice; name each step once{way if annotates else ''}"
+            )
         return steps
 
     @model_validator(mode="after")
@@ -227,12 +231,35 @@ class Recipe(Config):
                 raise ValueError(f"{name} asks for tokens, and tokenizer: null makes none")
         return self
 
+    @model_validator(mode="after")
+    def _each_column_once(self) -> "Recipe":
+        """Columns that steps add, and ask for, are looked at in the order of the steps."""
+        documents = self.documents
+        for step in self.steps:
+            try:
+                step.check_columns(documents)
+            except ValueError as e:
+                raise ValueError(f"step {step.stage_name!r}: {e}") from None
+            for field in step.annotations():
+                if field.name in OWN_COLUMNS or field.name in documents.names:
+                    raise ValueError(
+                        f"step {step.stage_name!r} would add a column {field.name!r}, which"
+                        " documents have already; give it another name, as column: other"
+                    )
+                documents = documents.append(field)
+        return self
+
     @property
     def documents(self) -> pa.Schema:
-        """What documents are, from reader to tokenizer."""
+        """What documents are as readers make them."""
         if self.html is not None:
             return CRAWLED
         return DOCUMENT if self.images is None else ILLUSTRATED
+
+    @property
+    def annotations(self) -> tuple[pa.Field, ...]:
+        """The columns that steps add to documents, in order."""
+        return tuple(field for step in self.steps for field in step.annotations())
 
     def tokenizing(self) -> "Tokenizing":
         """What decides how documents become a dataset."""
@@ -245,6 +272,7 @@ class Recipe(Config):
             of_pages=self.html is not None,
             mix=self.mix,
             weights=tuple(one.weight for one in self.inputs),
+            annotations=self.annotations,
         )
 
     def plan(
@@ -366,7 +394,7 @@ def _set(data: Mapping[str, Any], keys: list[str], value: Any, where: str) -> di
 
 def _set_step(steps: list[Any] | tuple[Any, ...], keys: list[str], value: Any, where: str) -> Any:
     """The steps, one of which has another setting, or others as a whole."""
-    names = [str(next(iter(s)) if isinstance(s, Mapping) and s else s) for s in steps]
+    names = [_label(step) for step in steps]
     name = keys[0]
     if name not in names:
         near = get_close_matches(name, [n for n in names if isinstance(n, str)], n=1)
@@ -375,5 +403,15 @@ def _set_step(steps: list[Any] | tuple[Any, ...], keys: list[str], value: Any, w
         )
         raise ConfigError(f"{where}: --set names a step {name!r} that is not in the recipe; {way}")
     at = names.index(name)
-    step = steps[at] if isinstance(steps[at], Mapping) else {name: {}}
-    return [*steps[:at], _set(step, keys, value, where), *steps[at + 1 :]]
+    of = name.partition(":")[0]
+    step = steps[at] if isinstance(steps[at], Mapping) else {of: {}}
+    return [*steps[:at], _set(step, [of, *keys[1:]], value, where), *steps[at + 1 :]]
+
+
+def _label(step: Any) -> str:
+    """What a step of plain data is called: its name, and its column where it has one."""
+    if not isinstance(step, Mapping) or not step:
+        return str(step)
+    name, settings = next(iter(step.items()))
+    column = settings.get("column") if isinstance(settings, Mapping) else None
+    return str(name) if column is None else f"{name}:{column}"

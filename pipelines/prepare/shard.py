@@ -22,7 +22,7 @@ from tokenmill.pipelines.core.schema import REMOVED, REMOVED_IMAGE, ROW_BITS
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.core.step import Stage, StageResult, removed_rows
 from tokenmill.pipelines.corpus.keys import key_sidecar
-from tokenmill.pipelines.corpus.passes import TOKENIZE, corpus_steps
+from tokenmill.pipelines.corpus.passes import TOKENIZE, columns_after, corpus_steps
 from tokenmill.pipelines.corpus.step import Applied, Pass, Sidecar
 from tokenmill.pipelines.filters.images.edit import image_stats
 from tokenmill.pipelines.prepare.job import PrepareJob
@@ -168,7 +168,7 @@ def _run_pass(job: PrepareJob, part: Pass, shard: SourceShard, *, sift: bool) ->
             batch = read
             for step in part.stages:
                 result = cast(Stage, step)(batch)
-                tally.add(step.name, batch, result)
+                tally.add(step.stage_name, batch, result)
                 batch = result.kept
                 if batch.num_rows == 0:
                     break
@@ -203,7 +203,7 @@ def _read(tally: Tally) -> Iterator[pa.RecordBatch]:
 def survivors(tally: Tally) -> Iterator[pa.RecordBatch]:
     """The documents of a shard, batch by batch, as the steps before this pass leave them."""
     job, previous, key = tally.job, tally.part.index - 1, tally.shard.key
-    appliers = [(s.name, s.applier(job, previous, key)) for s in tally.part.before]
+    appliers = [(s.stage_name, s.applier(job, previous, key)) for s in tally.part.before]
     for whole in open_arrow(job.path(FILTERED, previous, key=key))[0]:
         batch, rows = whole, np.arange(whole.num_rows)
         for name, apply in appliers:
@@ -241,7 +241,9 @@ def _sink(tally: Tally, *, sift: bool) -> Write:
 
         return encode
 
-    file = arrow_file(tally.path(FILTERED), job.recipe.documents, compression="lz4")
+    columns = columns_after(job.recipe.steps, tally.part.index)
+    schema = pa.schema([*job.recipe.documents, *columns], metadata=job.recipe.documents.metadata)
+    file = arrow_file(tally.path(FILTERED), schema, compression="lz4")
     documents, spooled = files.enter_context(file), _spooled(tally)
     beside = [_writing(sidecar, tally) for sidecar in _sidecars(tally)]
 

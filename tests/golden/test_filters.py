@@ -46,6 +46,7 @@ def test_every_reason_of_a_filter_has_a_case(name):
 
 REASONS = {
     "length": {"too_short", "too_long"},
+    "select": {"not_selected", "unknown_value"},
     "pii": set(),
     "url_filter": {
         "blocked_domain",

@@ -5,7 +5,7 @@
 A key is a URL, a digest or an id, by a column of the file.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -15,11 +15,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from tokenmill.dedup.arrays import F64, I64
 from tokenmill.pipelines.core.config import PinnedFile
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.filter import Filter
+from tokenmill.pipelines.core.schema import COLUMN_TYPES, column_type
 from tokenmill.pipelines.core.step import (
     KEEP,
     Rule,
@@ -51,18 +53,19 @@ class Scored(PinnedFile):
 
     @model_validator(mode="after")
     def _some_limit(self) -> "Scored":
-        if not self.least and not self.most:
+        if not self.least and not self.most and not self.has_use_without_limits:
             raise ValueError("no limit; write most: {COLUMN: NUMBER}, or least")
         return self
+
+    @property
+    def has_use_without_limits(self) -> bool:
+        """Whether what the file tells is taken over."""
+        return False
 
     @classmethod
     def look(cls, path: Path, settings: dict[str, Any]) -> None:
         key = settings.get("by", cls.model_fields["by"].default)
-        try:
-            with held(path) as name:
-                there = pq.read_schema(name).names
-        except (pa.ArrowException, OSError) as e:
-            raise ConfigError(f"{path}: not a Parquet file of scores: {e}") from e
+        there = _schema_of(path).names
         limits = (settings.get(name) for name in ("least", "most"))
         asked = [c for limit in limits if isinstance(limit, Mapping) for c in limit]
         for column in (key, *asked):
@@ -92,10 +95,22 @@ class Scores(NamedTuple):
 
     def find(self, keys: Keys) -> I64:
         """(n,) the row of each key; one more than the last for those that are not there."""
-        at = np.searchsorted(_sortable(self.keys), _sortable(keys))
-        inside = np.minimum(at, max(0, len(self.keys) - 1))
-        same = (self.keys[inside] == keys).all(axis=1) if len(self.keys) else np.False_
-        return np.where(same & has_key(keys), at, len(self.keys))
+        return _find(self.keys, keys)
+
+
+def _find(known: Keys, keys: Keys) -> I64:
+    at = np.searchsorted(_sortable(known), _sortable(keys))
+    inside = np.minimum(at, max(0, len(known) - 1))
+    same = (known[inside] == keys).all(axis=1) if len(known) else np.False_
+    return np.where(same & has_key(keys), at, len(known))
+
+
+def _schema_of(path: Path) -> pa.Schema:
+    try:
+        with held(path) as name:
+            return pq.read_schema(name)
+    except (pa.ArrowException, OSError) as e:
+        raise ConfigError(f"{path}: not a Parquet file of scores: {e}") from e
 
 
 @cache
@@ -108,13 +123,7 @@ def load(scored: Scored, by: str) -> Scores:
         ConfigError: the file is not what it was, or its keys or scores are of another type.
     """
     path = scored.checked()
-    columns = list(dict.fromkeys([by, *scored.most, *scored.least]))
-    with held(bounded(path, columns)) as name:
-        table = pq.read_table(name, columns=columns).combine_chunks()
-    keys = _keys(table[by].combine_chunks(), by, path)
-    order = np.argsort(_sortable(keys), kind="stable")
-    keys = keys[order]
-    starts = np.flatnonzero(np.append(True, (keys[1:] != keys[:-1]).any(axis=1))[: len(keys)])
+    table, keys, order, starts = _by_key(path, by, [*scored.most, *scored.least])
 
     def worst(of: Mapping[str, float], pick: np.ufunc) -> dict[str, F64]:
         return {
@@ -122,6 +131,18 @@ def load(scored: Scored, by: str) -> Scores:
         }
 
     return Scores(keys[starts], worst(scored.most, np.fmax), worst(scored.least, np.fmin))
+
+
+def _by_key(path: Path, by: str, wanted: Sequence[str]) -> tuple[pa.Table, Keys, I64, I64]:
+    """A file's columns; its keys, ascending; the row of each; where another key begins."""
+    columns = list(dict.fromkeys([by, *wanted]))
+    with held(bounded(path, columns)) as name:
+        table = pq.read_table(name, columns=columns).combine_chunks()
+    keys = _keys(table[by].combine_chunks(), by, path)
+    order = np.argsort(_sortable(keys), kind="stable")
+    keys = keys[order]
+    starts = np.flatnonzero(np.append(True, (keys[1:] != keys[:-1]).any(axis=1))[: len(keys)])
+    return table, keys, order, starts
 
 
 def _worst(pick: np.ufunc, values: F64, starts: I64) -> F64:
@@ -206,17 +227,22 @@ class ImageScores(Scored, Step):
         return edited_where(self.name, batch, batch, made, None)
 
 
-class DocumentScores(Scored, Step):
+class DocumentScores(Scored, Filter):
     """Remove documents by scores that your own models gave, as of language, perplexity, quality: a
-    Parquet file by id or URL.
+    Parquet file by id or URL. Or annotate them with its columns, whatever these are.
 
     file: Parquet, a row for each document, with a column named as `by` and one for each score.
     sha256: of it, found when the recipe is read unless it is given.
-    by: the documents' ids, as removed rows and the dataset have them, or their URLs.
+    by: the documents' ids, as removed rows, the dataset and kept text have them, or their URLs.
     least, most: limits by column, ends included ("low_clip", "high_nsfw").
     unknown: what becomes of documents without a score ("no_score").
+    columns: that documents are annotated with, as they are called there, behind the name that
+        `column` gives if it gives one: text, numbers, true or false, times; all unless told. Of a
+        key that stands there twice the first row counts.
 
-    For what needs a model: language, perplexity, quality. OBELICS keeps documents that fastText
+    For what needs a model: language, perplexity, quality. Write the documents out with
+    `output.text`, score them by what you have, a GPU's classifier say, and bring the scores back by
+    id: none of that is a fork of the run. OBELICS keeps documents that fastText
     has for English with 0.8 or more, and of a KenLM perplexity of 1,500 or less.
     """
 
@@ -224,7 +250,63 @@ class DocumentScores(Scored, Step):
 
     by: Literal["id", "url"] = "id"
     unknown: Literal["keep", "remove"] = "keep"
+    columns: Mapping[str, str] = Field(default_factory=dict, exclude_if=lambda found: not found)
+
+    @classmethod
+    def look(cls, path: Path, settings: dict[str, Any]) -> None:
+        super().look(path, settings)
+        if settings.get("action") != "annotate":
+            return
+        asked = settings.get("columns")
+        known = {f.name: column_type(f.type) for f in _schema_of(path)}
+        known.pop(settings.get("by", "id"))
+        for name in asked or [n for n, kind in known.items() if kind]:
+            if known.get(name) is None:
+                there = ", ".join(n for n, kind in known.items() if kind)
+                raise ConfigError(f"{path}: {name!r} cannot annotate; there are {there or 'none'}")
+        settings["columns"] = {n: known[n] for n in asked or known if known[n]}
+
+    @field_validator("columns", mode="before")
+    @classmethod
+    def _names_alone(cls, columns: Any) -> Any:
+        """Names without types are of a file that is gone: a run that has finished is looked at."""
+        return columns if isinstance(columns, Mapping) else dict.fromkeys(columns, "string")
+
+    @property
+    def has_use_without_limits(self) -> bool:
+        return self.annotates
+
+    def annotations(self) -> tuple[pa.Field, ...]:
+        """See `Step`."""
+        first = f"{self.column}_" if self.column else ""
+        of = self.columns.items() if self.annotates else ()
+        return tuple(pa.field(first + name, COLUMN_TYPES[kind]) for name, kind in of)
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
+        if self.annotates:
+            keys, told = beside(self)
+            rows = _find(keys, text_keys(batch[self.by]))
+            at = pa.array(rows, mask=rows == len(keys))
+            return self.annotated(batch, [column.take(at) for column in told])
         rules = self.rules(text_keys(batch[self.by]), self.by, self.unknown)
         return edited_where(self.name, batch, batch, rules, None)
+
+
+@cache
+def beside(scored: DocumentScores) -> tuple[Keys, tuple[pa.Array, ...]]:
+    """The keys of a file, ascending, and the columns that documents are annotated with.
+
+    Raises:
+        ConfigError: the file is not what it was, or a value does not fit its kind.
+    """
+    path = scored.checked()
+    table, keys, order, starts = _by_key(path, scored.by, list(scored.columns))
+    rows = pa.array(order[starts])
+    try:
+        told = [
+            table[name].cast(COLUMN_TYPES[kind]).combine_chunks().take(rows)
+            for name, kind in scored.columns.items()
+        ]
+    except pa.ArrowException as e:
+        raise ConfigError(f"{path}: {e}") from e
+    return keys[starts], tuple(told)

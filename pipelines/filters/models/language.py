@@ -13,7 +13,8 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from tokenmill.dedup.arrays import U8, Bools
 from tokenmill.pipelines.core.config import by_name
-from tokenmill.pipelines.core.step import KEEP, StageResult, Step, keep_where, with_text
+from tokenmill.pipelines.core.filter import Filter
+from tokenmill.pipelines.core.step import KEEP, StageResult, with_text
 from tokenmill.pipelines.filters.models.language_models import (
     LEAST,
     Detected,
@@ -31,7 +32,7 @@ OTHER, UNCERTAIN, NO_TEXT = 1, 2, 3
 REASONS = ("other_language", "uncertain_language", "no_text_left")
 
 
-class Language(Step):
+class Language(Filter):
     r"""Keep documents, or paragraphs or lines of them, in some languages, English unless told, by
     py3langid (`pip install tokenmill[language]`), eldc (`[eldc]`) or a fastText model of yours
     (`[fasttext]`).
@@ -54,7 +55,8 @@ class Language(Step):
 
     Reasons: "other_language", "uncertain_language", "no_text_left" (every paragraph left); the
     value is the document's probability, the detail its language. A text without a letter has no
-    language, and is uncertain. Paragraphs that left are counted by language.
+    language, and is uncertain. It annotates language and probability, of whatever language and
+    however uncertain. Paragraphs that left are counted by language.
 
     Sources: FineWeb (arXiv:2406.17557) keeps English of 0.65 or more, CCNet (arXiv:1911.00359) a
     language of 0.5 or more, both of whole documents: library fasttext, lid.176.bin and
@@ -94,6 +96,8 @@ class Language(Step):
                 if self.model is None
                 else f"a model file is of library: fasttext; the library is {self.library}"
             )
+        if self.annotates and self.unit != "document":
+            raise ValueError(f"unit {self.unit!r} takes out parts; annotate whole documents")
         known = known_languages(self.library, self.model)
         unknown = sorted(set(self.keep) - known)
         if known and unknown:  # a finished run is looked at without its model
@@ -109,6 +113,9 @@ class Language(Step):
     def versions(self) -> dict[str, str]:
         """Of the library that decides what is kept; of fastText the model's bytes alone do."""
         return {} if self.library == "fasttext" else {self.library: version(self.library)}
+
+    def finds(self) -> dict[str, pa.DataType]:
+        return {"": pa.string(), "score": pa.float64()}
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         told = self._tell(batch["text"])
@@ -126,9 +133,9 @@ class Language(Step):
         return edited._replace(notes=notes)
 
     def _result(self, batch: pa.RecordBatch, verdicts: U8, told: Detected) -> StageResult:
-        return keep_where(
-            self.name, batch, verdicts, REASONS, values=told.probabilities, details=told.codes
-        )
+        found = {"": told.codes, "score": told.probabilities}
+        of = {"values": told.probabilities, "details": told.codes}
+        return self.judge(batch, verdicts, REASONS, found=found, **of)
 
     def _leaving(self, parts: Parts, verdicts: U8) -> tuple[Bools, dict[str, int]]:
         """(n_parts,) whether each leaves; and how many did, by language."""

@@ -11,7 +11,8 @@ from pydantic import BeforeValidator, Field, model_validator
 from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.config import PinnedFile, by_name, readable
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.step import KEEP, StageResult, Step, keep_where
+from tokenmill.pipelines.core.filter import Filter
+from tokenmill.pipelines.core.step import KEEP, StageResult
 from tokenmill.pipelines.filters.models.kenlm import (
     KenlmModel,
     Normalization,
@@ -78,7 +79,7 @@ class PiecesFile(PinnedFile):
         load_pieces(path)
 
 
-class Perplexity(Step):
+class Perplexity(Filter):
     """Keep documents of some of CCNet's buckets: head, below one perplexity; tail, from another
     on. Head and middle unless told, by a model of `tokenmill train-lm`, or of KenLM
     (`pip install tokenmill[lm]`).
@@ -94,7 +95,8 @@ class Perplexity(Step):
 
     Perplexity is 10 ** -(log10 of the document's probability / its words, line ends among them),
     with one decimal, as in CCNet. Reasons: "head_perplexity", "middle_perplexity",
-    "tail_perplexity", the value being the perplexity; and "no_words".
+    "tail_perplexity", the value being the perplexity; and "no_words". It annotates perplexity and
+    bucket.
 
     Source: Wenzek et al. 2019, arXiv:1911.00359, section 4.3; cc_net/perplexity.py. Its limits are
     the 30th and 60th percentile of a language: cc_net/data/cutoff.csv.
@@ -122,6 +124,9 @@ class Perplexity(Step):
         self._limits()
         return self
 
+    def finds(self) -> dict[str, pa.DataType]:
+        return {"": pa.float64(), "bucket": pa.string()}
+
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         model = scorer(self.model, self.normalize or "ccnet", self.sentencepiece)
         values = model.perplexities(batch["text"])
@@ -130,7 +135,9 @@ class Perplexity(Step):
         kept = np.isin(buckets, [BUCKETS.index(bucket) for bucket in self.keep])
         verdicts = np.where(kept, KEEP, NO_WORDS + 1 + buckets)
         verdicts = np.where(has_words, verdicts, NO_WORDS).astype(np.uint8)
-        result = keep_where(self.name, batch, verdicts, REASONS, values=values)
+        named = pa.array(BUCKETS).take(pa.array(buckets, mask=~has_words))
+        found = {"": values, "bucket": named}
+        result = self.judge(batch, verdicts, REASONS, values=values, found=found)
         return result._replace(notes=counted(buckets[has_words]))
 
     def _limits(self) -> tuple[float, float]:

@@ -10,7 +10,8 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from tokenmill.dedup.arrays import F64, Bools
 from tokenmill.pipelines.core.config import PinnedFile, by_name
-from tokenmill.pipelines.core.step import StageResult, Step, keep_where
+from tokenmill.pipelines.core.filter import Filter
+from tokenmill.pipelines.core.step import StageResult
 from tokenmill.pipelines.filters.models.fasttext import (
     FastTextModel,
     check_fasttext,
@@ -42,7 +43,7 @@ class ModelFile(PinnedFile):
             load_model(path)
 
 
-class Quality(Step):
+class Quality(Filter):
     """Keep documents that a classifier takes for good ones, all that are and some of the others,
     as GPT-3 did: one of `tokenmill train-quality`, or a fastText model
     (`pip install tokenmill[fasttext]`).
@@ -56,7 +57,7 @@ class Quality(Step):
     seed: of the draws. They depend on it and a document's id, and on nothing else.
     label: of fastText's labels that of good documents.
 
-    Reason: "low_quality"; the value is the score.
+    Reason: "low_quality"; the value is the score. It annotates the score.
 
     Source: Brown et al. 2020, arXiv:2005.14165, appendix A, where 9 is to take mostly documents
     of high scores, but some that are unlike the good ones too. Its classifier is that of
@@ -89,10 +90,14 @@ class Quality(Step):
             raise ValueError(f"label {self.label!r} is of a fastText model, and this is none")
         return self
 
+    def finds(self) -> dict[str, pa.DataType]:
+        return {"": pa.float64()}
+
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         scores = scorer(self.model, self.label).scores(batch["text"])
         verdicts = (~self._keeps(scores, batch["id"])).astype(np.uint8)
-        result = keep_where(self.name, batch, verdicts, ("low_quality",), values=scores)
+        found = {"": scores}
+        result = self.judge(batch, verdicts, ("low_quality",), values=scores, found=found)
         return result._replace(notes=counted(scores))
 
     def _keeps(self, scores: F64, ids: pa.Array) -> Bools:

@@ -22,7 +22,11 @@ OF_TEXT = [
     for name, stage in STAGES.items()
     if not stage.needs_images and name not in ("document_scores", "quality", "perplexity")
 ]
-NEEDED = {"bad_words": {"words": ["the", "cat"]}, "url_filter": {"words": ["cat"]}}
+NEEDED = {
+    "bad_words": {"words": ["the", "cat"]},
+    "url_filter": {"words": ["cat"]},
+    "select": {"where": "length(text) > 20"},
+}
 every_stage = pytest.mark.parametrize("name", OF_TEXT)
 
 

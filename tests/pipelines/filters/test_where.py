@@ -1,0 +1,120 @@
+"""Conditions of `select`: what they mean, and what is refused."""
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.reference import where as reference
+from tokenmill.pipelines.filters.where import MOST_CHARS, Where, WhereError
+
+SCHEMA = pa.schema(
+    {
+        "quality": pa.float64(),
+        "n": pa.int64(),
+        "language": pa.string(),
+        "ok": pa.bool_(),
+        "date": pa.timestamp("ms", tz="UTC"),
+    }
+)
+VALUES = {
+    "quality": st.sampled_from([0.0, 0.25, 0.5, 1.0]),
+    "n": st.integers(-2, 3),
+    "language": st.sampled_from(["en", "de", "fr", ""]),
+}
+COLUMNS = st.sampled_from(sorted(VALUES))
+compared = COLUMNS.flatmap(
+    lambda c: st.tuples(st.sampled_from(sorted(reference.OPERATORS)), st.just(c), VALUES[c])
+)
+listed = COLUMNS.flatmap(
+    lambda c: st.tuples(st.just("in"), st.just(c), st.lists(VALUES[c], min_size=1, max_size=3))
+)
+conditions = st.recursive(
+    compared | listed | st.tuples(st.just("null"), COLUMNS),
+    lambda inner: (
+        st.tuples(st.sampled_from(["and", "or"]), inner, inner) | st.tuples(st.just("not"), inner)
+    ),
+    max_leaves=8,
+)
+rows = st.lists(
+    st.fixed_dictionaries({name: st.none() | of for name, of in VALUES.items()}), max_size=6
+)
+
+
+def holds(text, **row):
+    batch = pa.RecordBatch.from_pylist([{**dict.fromkeys(SCHEMA.names), **row}], SCHEMA)
+    return Where(text).holds(batch)[0].as_py()
+
+
+@given(conditions, rows)
+def test_a_condition_holds_where_the_reference_says_so(condition, rows):
+    batch = pa.RecordBatch.from_pylist(rows, SCHEMA)
+    found = Where(reference.written(condition)).holds(batch).to_pylist()
+    assert found == [reference.holds(condition, row) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0.3 < quality <= 0.5", True),
+        ("0.5 < quality <= 0.8", False),
+        ("n / 2 > 1.4 and n * 2 == 6 and n - 1 == 2 and -n < 0", True),
+        ("length(language) == 2 and lower(language) == 'en'", True),
+        ("contains(language, 'x') or starts_with(language, 'N')", False),
+        ("ends_with(language, 'N')", True),
+        ("coalesce(ok, true)", True),
+        ("ok is null and n is not None", True),
+        ("ok == true", None),
+        ("date >= '2024-01-31'", True),
+        ("'2024-02-01T12:00:01' <= date", False),
+        ("date in ['2024-02-01T12:00:00']", True),
+        ("n in (0.5, 3.0)", True),
+        ("n not in (1, 2)", True),
+        ("true", True),
+        ("not false", True),
+    ],
+)
+def test_what_can_be_written(text, expected):
+    date = pa.scalar("2024-02-01T12:00:00").cast(pa.timestamp("ms")).as_py()
+    assert holds(text, quality=0.5, n=3, language="eN", date=date) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("quality >", "cannot be read: invalid syntax"),
+        ("qualty > 1", "no column 'qualty'; did you mean 'quality'?"),
+        ("quality > 'a'", "cannot be computed"),
+        ("language > 0.5", "cannot be computed"),
+        ("quality", "is no condition but double"),
+        ("__import__('os').system('true')", "is no part of a condition"),
+        ("language.upper() == 'EN'", "is no part of a condition"),
+        ("[x for x in (1,)]", "is no part of a condition"),
+        ("(lambda: 1)()", "is no part of a condition"),
+        ("quality ** 2 > 1", "is no part of a condition"),
+        ("language[0] == 'e'", "is no part of a condition"),
+        ("f'{quality}' == ''", "is no part of a condition"),
+        ("b'a' == language", "is no part of a condition"),
+        ("length(language, 1) == 2", "length takes a column"),
+        ("contains(language, language)", "contains takes a column and a constant"),
+        ("language in 'en'", "'in' is followed by a list"),
+        ("language in (language,)", "followed by a list of constants"),
+        ("quality is 1", "'is' asks for null alone"),
+        ("date > 'yesterday'", "'yesterday' is no time"),
+        (f"quality > {10**400}", "is too large"),
+        ("not " * 60 + "ok", "over 40 deep"),
+        ("-" * 9_000 + "n > 0", "deep"),
+        ("(" * 3_000 + "n" + ")" * 3_000, "cannot be read"),
+        ("n in (" + "1," * 3_000 + ")", "over 2,000 parts"),
+        ("n > 0 or " * MOST_CHARS + "ok", "10,000 are read"),
+        ("n > 0\x00", "cannot be read"),
+    ],
+)
+def test_what_is_refused_says_why(text, why):
+    with pytest.raises(WhereError) as e:
+        Where(text).check(SCHEMA)
+    assert why in str(e.value)
+
+
+def test_a_condition_knows_the_columns_it_asks_for():
+    assert Where("n > 1 and length(language) > 2 or n is null").names == ("n", "language")
