@@ -33,9 +33,11 @@ from tokenmill.pipelines.corpus.pairs import (
     FOREST,
     FORESTS,
     PAIRS_AT_ONCE,
+    Clusters,
     Pairs,
     cluster_facts,
     merged_facts,
+    merged_pairs,
     read_pairs,
     write_kept,
     write_pairs,
@@ -222,8 +224,8 @@ class NearDedup(KeyedStep, VerdictStep):
         yield from self.spill(chain, size)
         n_bands = self.lsh().bands
         if self.cluster == "stars":
-            last = yield from decided(chain, self.name, n_bands, size)
-            works = group_works(size.new, self.name, last)
+            last, largest = yield from decided(chain, self.name, n_bands, size)
+            works = group_works(size.new, self.name, last, largest)
             yield from chain.phase("near kept", "kept-near", write_stars, works)
             return
         if self.exact:
@@ -239,8 +241,10 @@ class NearDedup(KeyedStep, VerdictStep):
         for level, n_files in enumerate(counts[1:-1], 1):
             forests = {f"forest-{level}-{n:05d}": (level, n) for n in range(n_files)}
             yield from chain.phase("forests", "forests", join_forests, forests)
-        yield from chain.phase("near", "near", join_forests, {"all": (len(counts) - 1, 0)})
-        yield from chain.phase("near kept", "kept-near", write_near, group_works(size.new))
+        whole = {"all": (len(counts) - 1, 0)}
+        made = yield from chain.phase("near", "near", join_forests, whole)
+        largest = tuple((doc_id, n) for doc_id, n in made["all"].facts["largest"])
+        yield from chain.phase("near kept", "kept-near", write_near, group_works(size.new, largest))
 
     def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> Told:
         if self.cluster == "stars":
@@ -251,7 +255,8 @@ class NearDedup(KeyedStep, VerdictStep):
             names = ("candidates", "edges")
             found["bands"] = {name: sum(facts[name] for facts in of_bands) for name in names}
         if of_all:
-            found[self.name] = merged_facts(of_all)
+            pairs = merged_pairs(facts_of(receipts, "kept-near"))
+            found[self.name] = merged_facts(of_all) | pairs
         return {"duplicates": found}
 
     def scratch_bytes(self, text_bytes: float, docs: float) -> float:
@@ -396,8 +401,8 @@ def _path(corpus: Corpus, level: int, number: int) -> Path:
     return corpus.path(EDGES, band=band, number=of_range)
 
 
-def write_near(run: RunFolder, part: Pass, group: int) -> Done:
-    """Write the verdicts on every shard of a group."""
+def write_near(run: RunFolder, part: Pass, largest: Clusters, group: int) -> Done:
+    """Write the verdicts on every shard of a group; largest: clusters of which a pair is told."""
     corpus, step = Corpus(run, part), part.step(NearDedup.name, NearDedup)
     clusters = _path(corpus, len(levels(n_edges_files(corpus))) - 1, 0)
 
@@ -410,7 +415,7 @@ def write_near(run: RunFolder, part: Pass, group: int) -> Done:
         at_once = min(left // (2 * step.num_perm * 4 + PAIR_BYTES), MOST_PAIRS)
         return _similarities(corpus, pairs, at_once)
 
-    return write_kept(corpus, step, group, [clusters], similarity)
+    return write_kept(corpus, step, group, [clusters], similarity, largest)
 
 
 def _similarities(corpus: Corpus, pairs: Pairs, pairs_at_once: int) -> F32:

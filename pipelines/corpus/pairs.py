@@ -20,6 +20,7 @@ from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 
 Pairs = I64
+Clusters = Sequence[tuple[int, int]]  # id of the document that stays, documents with it
 
 FORESTS = Folder("2-forest", "{step}-{level}-{number:05d}.arrow")
 FOREST = pa.schema([pa.field("row", pa.int64()), pa.field("of", pa.int64())])
@@ -52,6 +53,8 @@ def trees_between(path: Path, lo: int, hi: int) -> Pairs:
 
 
 LARGEST_CLUSTERS = 20
+CLOSEST = 6  # pairs of the least similarity that are told
+PERCENTS = 101
 ROWS_AT_ONCE = 1 << 20
 
 
@@ -61,11 +64,13 @@ def write_kept(
     group: int,
     paths: Sequence[Path],
     similarity: Callable[[Pairs, int], F32],
+    largest: Clusters | None = None,
 ) -> Done:
     """Write the verdicts on every shard of a group.
 
     paths: forests of who leaves for whom.
     similarity: (n,) of (n, 2) pairs of rows, with so many bytes of memory.
+    largest: clusters of which a pair is told; None tells of none.
     """
     of_group = corpus.group(group)[1]
     pairs = np.concatenate([trees_between(path, of_group.start, of_group.stop) for path in paths])
@@ -74,7 +79,55 @@ def write_kept(
     )
     pairs = pairs if len(paths) == 1 else pairs[np.argsort(pairs[:, 0])]
     going = Going(pairs[:, 0], corpus.ids_of(pairs[:, 1]), similarity(pairs, left))
-    return Done(files=write_verdicts(corpus, step, group, going))
+    facts = {} if largest is None else pair_facts(corpus, going, largest)
+    return Done(files=write_verdicts(corpus, step, group, going), facts=facts)
+
+
+def pair_facts(corpus: Corpus, going: Going, largest: Clusters) -> dict[str, Any]:
+    """Of documents that leave for another that is as similar as is known: how many by hundredths of
+    similarity, and pairs of ids that a reader may want to see, [leaves, stays, similarity].
+
+    closest: those least alike.  of_largest: of each of some clusters the one least alike.
+    """
+    rows, of, similarity = going
+    if of is None or similarity is None:
+        return {}
+    percent = np.floor(similarity.astype(np.float64) * 100 + 1e-5).astype(np.int64)
+    members = [np.flatnonzero(of == doc_id) for doc_id, _ in largest]
+    least = [at[np.argsort(similarity[at], kind="stable")[:1]] for at in members]
+    wanted = {
+        "closest": _least(similarity, CLOSEST),
+        "of_largest": np.concatenate([np.empty(0, np.int64), *least]),
+    }
+
+    def pairs(at: I64) -> list[list[float]]:
+        columns = corpus.ids_of(rows[at]), of[at], similarity[at]
+        return [list(pair) for pair in zip(*(c.tolist() for c in columns), strict=True)]
+
+    counts = np.bincount(percent, minlength=PERCENTS).tolist()
+    return {"percents": counts, **{name: pairs(at) for name, at in wanted.items()}}
+
+
+def _least(values: F32, n: int) -> I64:
+    """Places of the n least, of equals the first."""
+    most = np.partition(values, n - 1)[n - 1] if len(values) > n else np.inf
+    few = np.flatnonzero(values <= most)
+    return few[np.argsort(values[few], kind="stable")[:n]]
+
+
+def merged_pairs(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The facts of `pair_facts` of all groups; nothing where none has any."""
+    found = [part for part in parts if part]
+    if not found:
+        return {}
+    names = ("closest", "of_largest")
+    every = {n: sorted((p for f in found for p in f[n]), key=lambda p: (p[2], p[0])) for n in names}
+    of_cluster = {stays: [leaves, stays, s] for leaves, stays, s in reversed(every["of_largest"])}
+    return {
+        "percents": np.sum([f["percents"] for f in found], axis=0).tolist(),
+        "closest": every["closest"][:CLOSEST],
+        "of_largest": list(of_cluster.values()),
+    }
 
 
 def cluster_facts(corpus: Corpus, kept: I64) -> dict[str, Any]:

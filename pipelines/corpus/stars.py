@@ -13,7 +13,7 @@ for round, with those of the others that stay, its leaders, until each that stay
 like one. It is given up on where this takes more than LED comparisons for each of its documents.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -35,7 +35,14 @@ from tokenmill.pipelines.corpus.edges import (
     EdgeWriter,
     merged,
 )
-from tokenmill.pipelines.corpus.pairs import KEPT_BYTES, PAIRS_AT_ONCE, cluster_facts
+from tokenmill.pipelines.corpus.pairs import (
+    KEPT_BYTES,
+    PAIRS_AT_ONCE,
+    Clusters,
+    cluster_facts,
+    merged_pairs,
+    pair_facts,
+)
 from tokenmill.pipelines.corpus.rows import Corpus, range_bits
 from tokenmill.pipelines.corpus.shuffle import (
     WORD_BITS,
@@ -46,7 +53,7 @@ from tokenmill.pipelines.corpus.shuffle import (
     turned,
 )
 from tokenmill.pipelines.corpus.spill import KeyedStep, spilled
-from tokenmill.pipelines.corpus.step import Chain, Pass, Shuffled, Size
+from tokenmill.pipelines.corpus.step import Chain, Pass, Shuffled, Size, facts_of
 from tokenmill.pipelines.corpus.verdicts import Going, VerdictStep, write_verdicts
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
@@ -130,12 +137,12 @@ def places(crowd: Crowd) -> list[tuple[int, int]]:
     ]
 
 
-def decided(chain: Chain, name: str, bands: int, size: Size) -> Phases[int]:
-    """Decide who leaves, round for round; the last round."""
+def decided(chain: Chain, name: str, bands: int, size: Size) -> Phases[tuple[int, Clusters]]:
+    """Decide who leaves, round for round; the last round, and its largest clusters."""
     crowd = yield from found_edges(chain, name, bands, size)
     n_files = yield from _joined(chain, 0, bands * size.ranges, FAN_IN)
     files = [(0, *n_files)]
-    yield from chain.phase(name, name, decide, {"round-0": (name, 0, tuple(files))})
+    last = yield from chain.phase(name, name, decide, {"round-0": (name, 0, tuple(files))})
     crowded = places(crowd)
     for number in range(1, MOST_ROUNDS + 1 if crowded else 1):
         works = {
@@ -144,11 +151,16 @@ def decided(chain: Chain, name: str, bands: int, size: Size) -> Phases[int]:
         }
         made = yield from chain.phase("crowded", "crowded", find_more, works)
         if not sum(receipt.facts["edges"] for receipt in made.values()):
-            return number - 1
+            return number - 1, _largest(last)
         files.append((number, *(yield from _joined(chain, number, len(crowded), 1))))
         args = name, number, tuple(files)
-        yield from chain.phase(name, name, decide, {f"round-{number}": args})
-    return MOST_ROUNDS if crowded else 0
+        last = yield from chain.phase(name, name, decide, {f"round-{number}": args})
+    return MOST_ROUNDS if crowded else 0, _largest(last)
+
+
+def _largest(made: Mapping[str, Receipt]) -> Clusters:
+    (receipt,) = made.values()
+    return tuple((doc_id, n) for doc_id, n in receipt.facts["largest"])
 
 
 def _joined(chain: Chain, round_: int, n_files: int, most: int) -> Phases[tuple[int, int]]:
@@ -522,8 +534,13 @@ def decide(
     return Done(files=[path], facts={**facts, "edges": n_edges})
 
 
-def write_stars(run: RunFolder, part: Pass, name: str, round_: int, group: int) -> Done:
-    """Write the verdicts on every shard of a group, as a round decided."""
+def write_stars(
+    run: RunFolder, part: Pass, name: str, round_: int, largest: Clusters, group: int
+) -> Done:
+    """Write the verdicts on every shard of a group, as a round decided.
+
+    largest: clusters of which a pair is told.
+    """
     corpus, step = Corpus(run, part), part.step(name, VerdictStep)
     of_group = corpus.group(group)[1]
     between = rows_between(
@@ -535,7 +552,8 @@ def write_stars(run: RunFolder, part: Pass, name: str, round_: int, group: int) 
     corpus.memory_left(name, len(rows), KEPT_BYTES, works=corpus.shards.n_groups, of="duplicates")
     similarity = (shared / np.maximum(union, 1)).astype(np.float32)
     going = Going(rows, corpus.ids_of(of), similarity)
-    return Done(files=write_verdicts(corpus, step, group, going))
+    facts = pair_facts(corpus, going, largest)
+    return Done(files=write_verdicts(corpus, step, group, going), facts=facts)
 
 
 def told_of(receipts: Sequence[Receipt], name: str, lsh: Bands) -> dict[str, Any]:
@@ -554,7 +572,10 @@ def told_of(receipts: Sequence[Receipt], name: str, lsh: Bands) -> dict[str, Any
             "given_up": sum(r.facts["given_up"] for r in more if r.key.startswith(f"{last}-")),
             "recall": {f"{s:g}": round(lsh.recall(s), 4) for s in (0.7, 0.75, 0.8, 0.9)},
         },
-        name: dict(max(rounds, key=lambda receipt: receipt.key).facts),
+        name: {
+            **max(rounds, key=lambda receipt: receipt.key).facts,
+            **merged_pairs(facts_of(receipts, f"kept-{name}")),
+        },
     }
 
 

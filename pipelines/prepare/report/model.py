@@ -68,6 +68,9 @@ class LedgerRow(Data):
         return (self.docs_in, self.docs_created, *left, self.docs_out)
 
 
+Likeness: TypeAlias = tuple[int, int, float]  # doc_id that left, that it names, similarity
+
+
 class Clusters(Data):
     """What a step that looks for duplicates found."""
 
@@ -75,6 +78,13 @@ class Clusters(Data):
     clusters: int = Field(description="Groups of two or more that are alike")
     largest: list[tuple[int, int]] = Field(description="doc_id kept, and documents")
     edges: int | None = Field(None, description="Pairs found alike")
+    percents: list[int] | None = Field(
+        None, description="Documents that left, by hundredths of similarity to the one named, 0 on"
+    )
+    closest: list[Likeness] | None = Field(None, description="Of the least similarity")
+    of_largest: list[Likeness] | None = Field(
+        None, description="Of the largest clusters, the least similarity in each"
+    )
 
 
 class Bands(Data):
