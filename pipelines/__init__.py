@@ -36,6 +36,7 @@ buy) and `flows/` (commands, Prefect, pools of workers). Where to look for
       which of a cluster stays             equal: `_kept` in corpus/equal.py. Nearly the same:
                                            `decide` in corpus/stars.py; of components
                                            `join_forests` in corpus/near.py
+      how many left for it             corpus/copies.py (`counted`), read by tokens/shards.py
       where a removed row is written       core/step.py (`removed_rows`) makes it,
                                            prepare/shard.py (`Tally.note`) writes it;
                                            tokens/mix/spill.py, of a mixture's documents

@@ -34,6 +34,8 @@ class Step(Config):
         `corpus.step.CorpusStep`. Every other one is called with a batch (`Stage`).
     edits_texts: it changes the text of documents that stay, each by itself.
     makes_pieces: it cuts documents into pieces, each a document of its own (`core.pieces`).
+    copies: the column of the dataset that counts, of a document that stays, those that left for
+        it, where it is corpus-wide, has keys and removes whole documents; "" if none does.
     """
 
     name: ClassVar[str]
@@ -41,6 +43,7 @@ class Step(Config):
     corpus_wide: ClassVar[bool] = False
     edits_texts: ClassVar[bool] = False
     makes_pieces: ClassVar[bool] = False
+    copies: ClassVar[str] = ""
 
     @property
     def needs_dates(self) -> bool:

@@ -131,6 +131,7 @@ class ExactDedup(EqualStep):
 
     name: ClassVar[str] = "exact"
     compares_texts: ClassVar[bool] = True
+    copies: ClassVar[str] = "copies_exact"
 
     digest: Literal["md5", "xxh3"] = "md5"
 

@@ -104,6 +104,7 @@ class NearDedup(KeyedStep, VerdictStep):
 
     name: ClassVar[str] = "near"
     compares_texts: ClassVar[bool] = True
+    copies: ClassVar[str] = "copies_near"
 
     ngram: Annotated[int, Field(ge=1, le=64)] = 5
     words: Literal["scripts", "unicode", "whitespace"] = "scripts"

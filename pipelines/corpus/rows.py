@@ -66,6 +66,11 @@ class Shards(NamedTuple):
         return int(self.keys.null_count)
 
     @property
+    def first_new_group(self) -> int:
+        """The first with a shard of this run, as all behind it have."""
+        return int(np.searchsorted(self.groups, self.n_earlier, side="right")) - 1
+
+    @property
     def first_new_row(self) -> int:
         """Rows of earlier runs are those below this number."""
         return int(self.starts[self.n_earlier])
@@ -83,8 +88,8 @@ def write_rows(run: RunFolder, part: Pass, keys: tuple[str, ...], docs: tuple[in
         columns = {"key": [*([None] * len(earlier)), *keys], "docs": [*earlier, *docs]}
         writer.write_batch(pa.RecordBatch.from_pydict(columns, SHARDS))
     shards = read_shards(path)
-    first = int(np.searchsorted(shards.groups, shards.n_earlier, side="right")) - 1
-    size = Size(shards.n_groups, first, 1 << range_bits(sum(docs) + sum(earlier)))
+    ranges = 1 << range_bits(sum(docs) + sum(earlier))
+    size = Size(shards.n_groups, shards.first_new_group, ranges)
     return Done(files=[path], facts=size._asdict())
 
 

@@ -34,6 +34,7 @@ from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import PLACEHOLDER, REMOVED
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.core.step import Stage, StageResult, Step, removed_rows
+from tokenmill.pipelines.corpus.copies import columns_of
 from tokenmill.pipelines.corpus.keys import document_keys, key_schema
 from tokenmill.pipelines.filters.images.edit import image_stats
 from tokenmill.pipelines.measure.images import IMAGES, image_row_bytes, image_rows, image_sums
@@ -139,6 +140,7 @@ LOCAL = pa.schema(
 KEYS, DOCUMENTS, TOKENIZE, READ = "keys", "documents", "tokenize", "read"  # what is timed
 START = "start"  # what is loaded or compiled once a process
 TOKENS = "tokens"
+COPIES_BYTES = 4  # of a column of how many left for a document
 ROW_BYTES = 4 + 8 + 4 + 4  # of a dataset's row: offsets of ids, id and source, doc_id
 T = TypeVar("T")
 
@@ -231,7 +233,7 @@ def scan_part(job: MeasureJob, part: SourceShard, sampled: bool) -> Done[PartFac
             if left.num_rows == 0:
                 continue
             later = _through(job.later_stages, left, tally)
-            ends = _ends(left, later, part, job.recipe.images)
+            ends = _ends(left, later, part, job.recipe)
             images(later)
             tally.sums.update({name: int(ends[name].sum()) for name in ("end_bytes", "row_bytes")})
             tally.sums["end_docs"] += later[-1].num_rows
@@ -291,7 +293,7 @@ def _with_images(before: pa.RecordBatch, result: StageResult) -> StageStats:
 
 
 def _ends(
-    batch: pa.RecordBatch, later: list[pa.RecordBatch], part: SourceShard, images: Images | None
+    batch: pa.RecordBatch, later: list[pa.RecordBatch], part: SourceShard, recipe: Recipe
 ) -> dict[str, I64]:
     """Columns of ENDS.
 
@@ -304,8 +306,10 @@ def _ends(
         columns["left_at"][np.searchsorted(ids, np.asarray(left["doc_id"]))] += 1
     end = later[-1]
     at = np.searchsorted(ids, np.asarray(end["doc_id"]))
+    images = recipe.images
     columns["end_bytes"][at] = text_buffers(written_text(end["text"], images)).lengths
     rows = ROW_BYTES + len(part.source.encode()) + text_buffers(end["id"]).lengths
+    rows += COPIES_BYTES * len(columns_of(recipe.steps))
     columns["row_bytes"][at] = rows if images is None else rows + image_row_bytes(end, images, part)
     return columns
 

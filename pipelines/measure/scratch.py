@@ -22,6 +22,7 @@ from tokenmill.dedup.same.verify import ALL_PAIRS
 from tokenmill.pipelines.core.schema import REMOVED, REMOVED_IMAGE
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.corpus import equal, near
+from tokenmill.pipelines.corpus.copies import columns_of
 from tokenmill.pipelines.corpus.keys import key_schema
 from tokenmill.pipelines.corpus.pairs import FOREST, FORESTS, PAIRS_AT_ONCE
 from tokenmill.pipelines.corpus.passes import passes
@@ -196,9 +197,12 @@ def stored_of(job: MeasureJob, plan: Plan, written: Written) -> dict[str, Drawn]
     ids, seq_len = written.tokens * written.width, job.recipe.output.seq_len
     rows = ids + written.row_bytes
     text_bytes = written.docs_left * TEXT_BYTES
-    folders["90-tokens"] = rows + text_bytes + heads(token_schema(np.uint16, images), plan)
+    copies = columns_of(job.recipe.steps)
+    tokens = token_schema(np.uint16, images, copies=copies)
+    folders["90-tokens"] = rows + text_bytes + heads(tokens, plan)
     packed = 1 + SEQUENCE_BYTES / ((seq_len or 1) * written.width)
-    head = heads(dataset_schema(pa.uint16(), None, images), plan, of_dataset=True)
+    dataset = dataset_schema(pa.uint16(), None, images, copies=copies)
+    head = heads(dataset, plan, of_dataset=True)
     folders[DATASET] = rows + head if seq_len is None else ids * packed
     folders["removed"] = written.removed
     for folder, more in written.of_images.items():

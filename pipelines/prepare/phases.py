@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.shard import Plan
+from tokenmill.pipelines.corpus.copies import counted
 from tokenmill.pipelines.corpus.passes import corpus_steps, corpus_wide, passes
 from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.prepare.against import index_phase
@@ -63,7 +64,8 @@ def phases(job: PrepareJob, plan: Plan) -> Phases[Prepared]:
     }
     shards = list(plan.shards)
     ready = yield from _set_up(job, finished)
-    for part in passes(job.recipe.steps):
+    parts = passes(job.recipe.steps)
+    for part in parts:
         works = [
             Work(
                 step=f"pass-{part.index}",
@@ -82,6 +84,9 @@ def phases(job: PrepareJob, plan: Plan) -> Phases[Prepared]:
         if part.after:
             made = [receipts[s.key] for s in shards]
             digest = yield from corpus_wide(job, part, made, finished, course)
+            if part is parts[-2]:  # who stays is known, but for what further stages take
+                counting = counted(parts[:-1], finished, digest)
+                digest = yield from course.take("copies", counting)
             upstream = {s.key: digest_of([receipts[s.key].digest, digest]) for s in shards}
     yield from _lay_out(job, [receipts[s.key] for s in shards], finished, course)
     yield from do_phase(index_phase(job, finished), finished)

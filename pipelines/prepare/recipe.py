@@ -201,6 +201,7 @@ class Recipe(Config):
                 )
         names = [f"inputs.{i}.weight" for i in weighed] + ["mix"] * (self.mix is not None)
         names += ["output.epochs"] * (self.output.epochs > 1)
+        names += ["output.rehydrate"] * (self.output.rehydrate is not None)
         if names and not self.output.shuffle:
             raise ValueError(
                 f"{names[0]}: a mixture has no order of its own; add output.shuffle: true"
@@ -208,6 +209,22 @@ class Recipe(Config):
         if self.output.shuffle and self.images is not None:
             raise ValueError(
                 "documents with images are not shuffled yet; leave out output.shuffle or 'images'"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _what_is_weighed_by_copies_has_some(self) -> "Recipe":
+        if self.output.rehydrate is None:
+            return self
+        if not any(step.copies for step in self.steps):
+            raise ValueError(
+                "output.rehydrate weighs documents by how many left for them, and no step finds"
+                " duplicates; add one, as exact or near, or leave it out"
+            )
+        if self.mix is not None:
+            raise ValueError(
+                "output.rehydrate changes what mix.shares come to; give inputs a weight in place of"
+                " a mix, or leave it out"
             )
         return self
 
@@ -263,7 +280,8 @@ class Recipe(Config):
 
     def tokenizing(self) -> "Tokenizing":
         """What decides how documents become a dataset."""
-        from tokenmill.pipelines.tokens.run import Tokenizing  # loads what compiles
+        from tokenmill.pipelines.corpus.copies import columns_of  # loads what compiles
+        from tokenmill.pipelines.tokens.run import Tokenizing
 
         return Tokenizing(
             tokenizer=self.tokenizer,
@@ -273,6 +291,7 @@ class Recipe(Config):
             mix=self.mix,
             weights=tuple(one.weight for one in self.inputs),
             annotations=self.annotations,
+            copies=columns_of(self.steps),
         )
 
     def plan(

@@ -39,6 +39,7 @@ from tokenmill.pipelines.tokens.shards import (
     TokenFiles,
     TokenShard,
     TokenSpan,
+    copies_fields,
     document_fields,
     splits,
     token_span,
@@ -174,11 +175,13 @@ def dataset_schema(
     images: Images | None = None,
     *,
     of_pages: bool = False,
+    copies: Sequence[str] = (),
 ) -> pa.Schema:
     """Columns of the dataset.
 
     One row a document: input_ids, doc_id, id, source; url, date and content_type where a recipe
-    reads web archives (`of_pages`), and images where it has them. Packed:
+    reads web archives (`of_pages`), how many documents left for it (`copies`, of
+    `shards.copies_fields`), and images where it has them. Packed:
     input_ids of `seq_len`, and where the sequence begins: in document `doc_id`, `doc_offset`
     tokens from its start.
     """
@@ -186,6 +189,7 @@ def dataset_schema(
         fields = document_fields(id_type)
         if of_pages:
             fields += OF_PAGES
+        fields += copies_fields(copies)
         if images is not None:
             fields.append(pa.field("images", in_dataset(images)))
         return pa.schema(fields)
@@ -201,13 +205,17 @@ def dataset_schema(
 def _schema(job: TokenRun, plan: Layout) -> pa.Schema:
     settings = job.tokenizing
     id_type, seq_len = pa.from_numpy_dtype(plan.dtype), settings.output.seq_len
-    return dataset_schema(id_type, seq_len, settings.images, of_pages=settings.of_pages)
+    return dataset_schema(
+        id_type, seq_len, settings.images, of_pages=settings.of_pages, copies=settings.copies
+    )
 
 
 def _text_schema(job: TokenRun) -> pa.Schema:
     settings = job.tokenizing
     return text_schema(
-        settings.annotations, of_pages=settings.of_pages, copies=settings.output.shuffle
+        [*copies_fields(settings.copies), *settings.annotations],
+        of_pages=settings.of_pages,
+        copies=settings.output.shuffle,
     )
 
 

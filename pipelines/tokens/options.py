@@ -39,6 +39,10 @@ class Tokenizer(Config):
     engine: Literal["auto", "reference"] = "auto"
 
 
+Times: TypeAlias = Annotated[int, Field(ge=1)]
+Factor: TypeAlias = Annotated[float, Field(ge=0, le=1000)]
+
+
 class Output(Config):
     """What the dataset looks like.
 
@@ -50,6 +54,10 @@ class Output(Config):
     epochs: passes over the inputs that the dataset holds one behind the other, each in an order of
         its own. Which documents of a source of fractional weight stand in it differs by epoch.
     shuffle: put documents in an order by chance over the whole split; packing keeps this order.
+    rehydrate: weights by how many documents of the inputs each stands for, itself and those that
+        left for it: {2: 1.5, 10: 3} takes those that stand for 2 to 9 half again as often as their
+        input's weight says, and those that stand for 10 and more three times as often; as FineWeb-2
+        (arXiv:2506.20920) does by the size of clusters. None takes all alike.
     seed: of all that is left to chance.
     text: keep the documents as they go to the tokenizer, in OUT/text, in the order and splits of
         the dataset: as Parquet, or a line of JSON each, both compressed by zstd. None keeps ids
@@ -62,6 +70,7 @@ class Output(Config):
     validation_frac: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.0
     epochs: Annotated[int, Field(ge=1, le=1000)] = 1
     shuffle: bool = False
+    rehydrate: Annotated[dict[Times, Factor], Field(min_length=1)] | None = None
     seed: int = 0
     text: TextFormat | None = None
 

@@ -22,6 +22,7 @@ class Tokenizing:
     tokenizer: None writes their text alone.
     images: of documents that have any.  of_pages: they are pages of web archives.
     annotations: columns that steps added to documents.
+    copies: names of the columns of how often documents were there (`corpus.copies`).
     mix: shares by source, in place of `weights`, which are those of the inputs.
     """
 
@@ -32,6 +33,7 @@ class Tokenizing:
     mix: Mix | None = None
     weights: tuple[float, ...] = ()
     annotations: tuple[pa.Field, ...] = ()
+    copies: tuple[str, ...] = ()
 
     @property
     def dtype(self) -> np.dtype[np.generic] | None:

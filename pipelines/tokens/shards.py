@@ -5,7 +5,7 @@ A span of a split's token stream is what of mapped token shards lies in it, cut 
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -20,6 +20,7 @@ from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.pieces import parent_ids
 from tokenmill.pipelines.core.schema import OF_PAGES
 from tokenmill.pipelines.core.shard import SourceShard
+from tokenmill.pipelines.corpus.copies import read_counts
 from tokenmill.pipelines.filters.images.image_measure import ImageMeasure
 from tokenmill.pipelines.read.batch import read_images
 from tokenmill.pipelines.read.images.stored import in_token_shard, kept_columns
@@ -34,6 +35,7 @@ from tokenmill.pipelines.tokens.text import carried
 
 IDS = "input_ids"
 DOCUMENT_COLUMNS = (IDS, "doc_id", "id", "source")
+MOST_COUNTED = 2**32 - 1  # of what left for a document: more are told as so many
 LENGTH_BINS = 48  # bin k counts documents of 2**(k - 1) to 2**k - 1 bytes; bin 0 the empty ones
 
 
@@ -43,8 +45,17 @@ def document_fields(id_type: pa.DataType) -> list[pa.Field]:
     return [pa.field(name, kind) for name, kind in zip(DOCUMENT_COLUMNS, kinds, strict=True)]
 
 
+def copies_fields(names: Sequence[str]) -> list[pa.Field]:
+    """How many documents left for one, by the column of the steps that took them."""
+    return [pa.field(name, pa.uint32()) for name in names]
+
+
 def token_schema(
-    dtype: npt.DTypeLike | None, images: Images | None = None, *, of_pages: bool = False
+    dtype: npt.DTypeLike | None,
+    images: Images | None = None,
+    *,
+    of_pages: bool = False,
+    copies: Sequence[str] = (),
 ) -> pa.Schema:
     """TOKENS: a document's ids and where it came from. text_bytes: UTF-8 bytes it was made from.
 
@@ -53,11 +64,13 @@ def token_schema(
 
     dtype: of ids; None where there are none.
     of_pages: the recipe reads web archives, and what they tell of each page stays with it.
+    copies: of `copies_fields`.
     """
     fields = document_fields(pa.null() if dtype is None else pa.from_numpy_dtype(dtype))
     fields = [*fields[dtype is None :], pa.field("text_bytes", pa.int64())]
     if of_pages:
         fields += OF_PAGES
+    fields += copies_fields(copies)
     if images is not None:
         fields += [pa.field("images", in_token_shard(images)), pa.field("size", pa.int64())]
     return pa.schema(fields)
@@ -65,7 +78,9 @@ def token_schema(
 
 def schema_of(settings: Tokenizing) -> pa.Schema:
     """That of a run's token shards: where text is kept, with it and what is told of it."""
-    schema = token_schema(settings.dtype, settings.images, of_pages=settings.of_pages)
+    schema = token_schema(
+        settings.dtype, settings.images, of_pages=settings.of_pages, copies=settings.copies
+    )
     if settings.output.text is None:
         return schema
     return pa.schema([*schema, *carried(settings.annotations, of_pages=settings.of_pages)])
@@ -87,6 +102,7 @@ class TokenShards:
         self._engine = None if settings.tokenizer is None else settings.engine()
         self._output = settings.output
         self._images = settings.images
+        self._copies = _copies_of(job, shard)
         self._shard = shard
         self._schema = schema_of(settings)
         paths = {split: job.path(TOKENS, split=split, key=shard.key) for split in splits(job)}
@@ -164,6 +180,7 @@ class TokenShards:
             made[IDS] = pa.ListArray.from_arrays(ends, ids)
         made["source"] = pa.repeat(self._shard.source, batch.num_rows)
         made["text_bytes"] = pa.array(text_buffers(text).lengths)
+        made |= self._copies(batch)
         columns = [made[n] if n in made else batch[n] for n in self._schema.names]
         return pa.record_batch(columns, schema=self._schema), text, per_image
 
@@ -181,6 +198,22 @@ class TokenShards:
             **({"docs_by_engine": dict(self._by)} if self._engine else {}),
             **({} if self._images is None else {"images": self._measure.to_json()}),
         }
+
+
+def _copies_of(
+    job: TokenRun, shard: SourceShard
+) -> Callable[[pa.RecordBatch], dict[str, pa.Array]]:
+    """What tells how often documents were there, by column."""
+    names = job.tokenizing.copies
+    if not names:
+        return lambda _: {}
+    counts = read_counts(job, shard.key, names)
+
+    def copies(documents: pa.RecordBatch) -> dict[str, pa.Array]:
+        found = np.minimum(counts.of(np.asarray(documents["doc_id"])), MOST_COUNTED)
+        return {n: pa.array(c.astype(np.uint32)) for n, c in zip(names, found.T, strict=True)}
+
+    return copies
 
 
 def sides(

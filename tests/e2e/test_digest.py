@@ -22,8 +22,8 @@ from tokenmill.dedup.text.fold import FOLDINGS
 from tokenmill.pipelines.core.pieces import PIECE
 from tokenmill.pipelines.prepare.recipe import load_recipe
 
-DIGEST = "3fd580096075051d364841893b6bfaa3e857a2083e264dacdf443995eb552bb9"
-CUT_DIGEST = "fde10f27d2e983dc7733ccb5ecbb4c1309d1a079313f5cfa380ea8be33ae2065"
+DIGEST = "8c0c6da071d52c29135f74b29693735175f4bd014deec85712a857ecd0adda2a"
+CUT_DIGEST = "bb4d5f3677ab3bf75d48e43213ea8240333237160cf89053bf7199458cbb2204"
 ONE_HIT_DROPS = {  # what the step did before it cut documents
     "ngram": 13,
     "folding": {name: False for name in FOLDINGS},

@@ -11,7 +11,7 @@ shard.00000.mds, little endian:
 
     tokens     ndarray:uint16, ndarray:uint32 or, packed, ndarray:uint16:2048: one byte for the
                number of dimensions and the type of the shape, the shape, the ids; packed the ids
-    doc_id     uint64;  doc_offset  int
+    doc_id     uint64;  doc_offset  int;  copies_exact, copies_near  uint32
     others     str; empty where it is not known; dates as 2026-11-21T10:00:00.000Z
 
 The files are those that MDSWriter would write of the same samples, byte for byte, with two
@@ -40,7 +40,7 @@ from tokenmill.pipelines.tokens.export.rows import Ids, Tokens, ids_of
 HASH = "xxh3_128"
 ONE_AXIS = 1 << 2  # first byte of an array: dimensions, and in two bits the width of the shape
 DATE = "%Y-%m-%dT%H:%M:%SZ"
-WIDTHS = {"uint64": 8, "int": 8}  # of encodings with a fixed size
+WIDTHS = {"uint32": 4, "uint64": 8, "int": 8}  # of encodings with a fixed size
 BINARY = pa.large_binary()
 
 
@@ -187,7 +187,8 @@ def _encoding(field: pa.Field, tokens: Tokens) -> str:
     if field.name == "input_ids":
         shape = "" if tokens.seq_len is None else f":{tokens.seq_len}"
         return f"ndarray:{tokens.dtype.name}{shape}"
-    return {pa.uint64(): "uint64", pa.int64(): "int"}.get(field.type, "str")
+    numbers = {pa.uint32(): "uint32", pa.uint64(): "uint64", pa.int64(): "int"}
+    return numbers.get(field.type, "str")
 
 
 def _values(column: pa.Array) -> pa.Array:

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import xxhash
 
-from tokenmill.dedup.arrays import I64, U64
+from tokenmill.dedup.arrays import F64, I64, U64
 
 BITS = 32  # of a draw, and of a weight behind the point
 ONE = 1 << BITS
@@ -63,24 +63,25 @@ def draws(state: U64) -> U64:
     return number(state, 1) >> np.uint64(KEY_BITS - BITS)
 
 
-def fixed(weight: float) -> int:
-    """A weight in 2**-32."""
-    return round(weight * ONE)
+def fixed(weight: float | F64) -> U64:
+    """Weights in 2**-32."""
+    return np.round(np.multiply(weight, ONE)).astype(np.uint64)
 
 
-def copies(draw: U64, places: U64, *, weight: float, epochs: int) -> Copies:
+def copies(draw: U64, places: U64, *, weight: float | F64, epochs: int) -> Copies:
     """The copies of documents in all epochs.
 
     draw: (n,) of `draws`.  places: (n,) states from which the places of copies are drawn.
+    weight: of all, or (n,) of each.
     """
-    step = fixed(weight)
-    counts = (np.uint64(epochs * step + ONE - 1) - draw) >> np.uint64(BITS)
+    step = np.broadcast_to(fixed(weight), draw.shape)
+    counts = (np.uint64(epochs) * step + np.uint64(ONE - 1) - draw) >> np.uint64(BITS)
     rows = np.repeat(np.arange(len(draw)), counts.astype(np.int64))
     first = np.cumsum(counts) - counts
     nth = np.arange(len(rows), dtype=np.uint64) - first[rows]
     drawn = number(places[rows], nth + np.uint64(2))
     if epochs == 1:
         return Copies(rows, drawn, counts)
-    epoch = (draw[rows] + (nth << np.uint64(BITS))) // np.uint64(max(step, 1))
+    epoch = (draw[rows] + (nth << np.uint64(BITS))) // np.maximum(step, 1)[rows]
     length = np.uint64((1 << KEY_BITS) // epochs)
     return Copies(rows, epoch * length + drawn // np.uint64(epochs), counts)

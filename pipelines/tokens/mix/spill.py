@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import xxhash
 
-from tokenmill.dedup.arrays import I64, U64
+from tokenmill.dedup.arrays import F64, I64, U64
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.measured import added
 from tokenmill.pipelines.core.pieces import parent_ids
@@ -26,7 +26,7 @@ from tokenmill.pipelines.tokens.mix.buckets import BUCKET_COUNTS, BUCKETS, COUNT
 from tokenmill.pipelines.tokens.mix.draws import ONE, Copies, copies, draws, states
 from tokenmill.pipelines.tokens.mix.lists import Lists, Spans, long_columns, spans_of
 from tokenmill.pipelines.tokens.mix.weights import Weighed
-from tokenmill.pipelines.tokens.run import TOKENS, TokenRun
+from tokenmill.pipelines.tokens.run import TOKENS, Tokenizing, TokenRun
 from tokenmill.pipelines.tokens.shards import IDS, schema_of
 
 STAGE, SAMPLED_OUT = "mix", "sampled_out"
@@ -69,7 +69,9 @@ def drawn(job: TokenRun, split: str, shard: Weighed) -> Drawn:
     own = states(ids, seed=output.seed)
     draw = draws(own if parents.equals(ids) else states(parents, seed=output.seed))
     salt = np.uint64(xxhash.xxh3_64_intdigest(shard.salt.encode()) if shard.salt else 0)
-    weight, epochs = (shard.weight, output.epochs) if split == "train" else (1.0, 1)
+    weight, epochs = np.ones(len(ids)), 1
+    if split == "train":
+        weight, epochs = shard.weight * rehydrated(job.tokenizing, rest), output.epochs
     data, none = np.frombuffer(opened.mapped, np.uint8), np.empty(0, np.int64)
     spans = {}
     for name in long:
@@ -83,6 +85,16 @@ def drawn(job: TokenRun, split: str, shard: Weighed) -> Drawn:
         draw=draw,
         copies=copies(draw, own + salt, weight=weight, epochs=epochs),
     )
+
+
+def rehydrated(settings: Tokenizing, documents: pa.RecordBatch) -> F64:
+    """(n,) by how much more often than their input documents are taken."""
+    n = documents.num_rows
+    if settings.output.rehydrate is None:
+        return np.ones(n)
+    times, factors = zip(*sorted(settings.output.rehydrate.items()), strict=True)
+    there = 1 + sum((np.asarray(documents[c], np.int64) for c in settings.copies), np.zeros(n))
+    return np.array([1.0, *factors])[np.searchsorted(times, there, "right")]
 
 
 class Group:

@@ -73,7 +73,7 @@ def test_a_dataset_does_not_depend_on_how_its_archive_is_packed_and_cut(
     read = report["ledger"][0]
     assert (read["docs_in"], read["docs_out"], read["failed"]) == (43, 42, {"too_deep": 1})
     rows = load_from_disk(str(tmp_path / "run" / "dataset"))
-    assert rows.column_names[4:] == ["url", "date", "content_type"]
+    assert rows.column_names[4:] == ["url", "date", "content_type", "copies_exact"]
     by_url = {row["url"]: row for row in rows}
     assert by_url["http://example.org/7"]["date"].isoformat() == DATE.replace("Z", "+00:00")
     assert by_url["http://c/"]["content_type"] == "text/plain"

@@ -1,0 +1,239 @@
+"""How often: of each document that stays, how many left this run for it.
+
+    verdicts of a step ── send: a group of shards a work ── who stays, and what left for it ┐
+    of the next one    ── send, with what had left for those that leave now ────────────────┤
+                                gather: a group a work ── a file a shard: whom others left for
+
+What left for a document that leaves for another counts for that one, and what left for a document
+that was cut, for each of its pieces. What earlier runs hold is not counted: its dataset is written.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from tokenmill.dedup.arrays import I64, U64
+from tokenmill.pipelines.core.pieces import NUMBERS
+from tokenmill.pipelines.core.schema import ROW_BITS
+from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.corpus.rows import Corpus
+from tokenmill.pipelines.corpus.shuffle import rows_between
+from tokenmill.pipelines.corpus.step import (
+    Chain,
+    CorpusStep,
+    Pass,
+    Size,
+    group_works,
+)
+from tokenmill.pipelines.runs.folder import KEYS, Folder, RunFolder
+from tokenmill.pipelines.runs.work import Done, Finished, Phases
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow, values
+
+SENT = Folder("5-copies", "{step}-{group:05d}.arrow")
+GATHERED = Folder("89-copies", "part-{key}.arrow", of_pass=False)
+LEAVING_BYTES = 40  # of a document that leaves: it and whom it leaves for 16, their order 8, lists
+COUNT_BYTES = 48  # of a column: what is sent, in order and added up, and what was sent before
+ROWS_AT_ONCE = 1 << 16  # in a batch of a file
+HELD = 1 << 18  # rows that are added up at a time, at least
+
+Sender: TypeAlias = tuple[int, str]  # pass and name of a step whose verdicts were sent
+
+
+def columns_of(steps: Iterable[Step]) -> tuple[str, ...]:
+    """The columns that a dataset has for how often each document was there."""
+    return tuple(dict.fromkeys(step.copies for step in steps if step.copies))
+
+
+def schema_of(columns: Sequence[str]) -> pa.Schema:
+    """A row for a document that others left for, in order of their ids."""
+    counts = [pa.field(name, pa.int64()) for name in columns]
+    return pa.schema([pa.field("doc_id", pa.uint64()), *counts])
+
+
+class Counts(NamedTuple):
+    """ids: (n,) uint64, ascending, each once.  counts: (n, n_columns) int64."""
+
+    ids: U64
+    counts: I64
+
+    def of(self, ids: U64) -> I64:
+        """(n, n_columns) of documents in any order: what left for each, or for what it was cut
+        from.
+        """
+        found = self._of(ids)
+        pieces = np.flatnonzero(ids & NUMBERS)
+        found[pieces] += self._of(ids[pieces] & ~NUMBERS)
+        return found
+
+    def _of(self, ids: U64) -> I64:
+        found = np.zeros((len(ids), self.counts.shape[1]), np.int64)
+        if len(self.ids):
+            at = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
+            there = self.ids[at] == ids
+            found[there] = self.counts[at[there]]
+        return found
+
+
+def added(ids: U64, counts: I64) -> Counts:
+    """Counts of documents in any order, those of each added up."""
+    order = np.argsort(ids, kind="stable")
+    each, starts = np.unique(ids[order], return_index=True)
+    if not len(each):
+        return Counts(each, counts[:0])
+    return Counts(each, np.add.reduceat(counts[order], starts, axis=0))
+
+
+def counted(parts: Sequence[Pass], finished: Finished, inputs: str) -> Phases[str]:
+    """Write for each shard whom others left for; return a digest of it.
+
+    parts: the passes before the last.  inputs: digest of what they found.
+    """
+    columns = columns_of(step for part in parts for step in part.after)
+    before: tuple[Sender, ...] = ()
+    chain = Chain(parts[-1], (), finished, inputs)
+    for part in parts if columns else ():
+        for step in filter(_names_another, part.after):
+            if step.copies or before:
+                chain = replace(chain, part=part)
+                works = group_works(_groups(part, finished), step.name, columns, before)
+                yield from chain.phase("copies", f"copies-{step.name}", send, works)
+                before = (*before, (part.index, step.name))
+    if before:
+        works = group_works(_groups(chain.part, finished), columns, before)
+        yield from chain.phase("copies", "copies", gather, works)
+    return chain.inputs
+
+
+def _names_another(step: CorpusStep) -> bool:
+    return step.removes_whole and step.has_keys
+
+
+def _groups(part: Pass, finished: Finished) -> range:
+    (rows,) = finished.of(f"rows-{part.index}")
+    return Size(**rows.facts).new
+
+
+def send(
+    run: RunFolder,
+    part: Pass,
+    name: str,
+    columns: tuple[str, ...],
+    before: tuple[Sender, ...],
+    group: int,
+) -> Done:
+    """Write for whom the documents of a group leave at a step, and how many with each."""
+    corpus, step = Corpus(run, part), part.step(name, CorpusStep)
+    ids, of = _leaving(corpus, step, group)
+    per_doc = LEAVING_BYTES + COUNT_BYTES * len(columns)
+    corpus.memory_left(name, len(ids), per_doc, works=corpus.shards.n_groups, of="duplicates")
+    counts = np.zeros((len(ids), len(columns)), np.int64)
+    if step.copies:
+        counts[:, columns.index(step.copies)] = 1
+    if before and len(ids):
+        shards = ids >> np.uint64(ROW_BITS)
+        counts += _received(corpus, before, columns, int(shards.min()), int(shards.max())).of(ids)
+    path = corpus.path(SENT, step=name, group=group)
+    some = counts.any(axis=1)
+    with arrow_file(path, schema_of(columns)) as writer:
+        for batch in _batches(added(of[some], counts[some]), columns):
+            writer.write_batch(batch)
+    return Done(files=[path])
+
+
+def _leaving(corpus: Corpus, step: CorpusStep, group: int) -> tuple[U64, U64]:
+    """(n,) documents of a group that leave at a step for another of this run, and that one."""
+    first = np.uint64(sum(run.shards for run in corpus.run.against) << ROW_BITS)
+    ids, of = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)]
+    for key in _keys(corpus, group):
+        verdicts = open_arrow(corpus.path(step.verdict_folder(), key=key))[0]
+        documents = open_arrow(corpus.path(KEYS, key=key))[0]
+        for verdict, batch in zip(verdicts, documents, strict=True):
+            found = verdict["duplicate_of"]
+            others = np.asarray(found.fill_null(0))
+            gone = np.asarray(found.is_valid()) & (others >= first)
+            ids.append(values(batch, "doc_id")[gone])
+            of.append(others[gone])
+    return np.concatenate(ids), np.concatenate(of)
+
+
+def _keys(corpus: Corpus, group: int) -> list[str]:
+    """Of the shards of a group that are of this run."""
+    shards, _ = corpus.group(group)
+    return [corpus.shards.keys[n].as_py() for n in shards if n >= corpus.shards.n_earlier]
+
+
+def _received(
+    corpus: Corpus, before: Sequence[Sender], columns: Sequence[str], first: int, last: int
+) -> Counts:
+    """What was sent for documents of the shards from `first` to `last`, by ordinal."""
+    bounds = np.array([first << ROW_BITS, (last + 1) << ROW_BITS], np.uint64)
+    total = Counts(np.empty(0, np.uint64), np.empty((0, len(columns)), np.int64))
+    held, n_held = [total], 0
+    for batch in rows_between(_sent(corpus, before), "doc_id", bounds):
+        held.append(_counts_of(batch, columns))
+        n_held += batch.num_rows
+        if n_held > max(HELD, len(held[0].ids)):
+            held, n_held = [_joined(held)], 0
+    return _joined(held)
+
+
+def _sent(corpus: Corpus, before: Sequence[Sender]) -> Iterator[Path]:
+    """All files that steps sent."""
+    for index, name in before:
+        of_pass = replace(corpus, part=replace(corpus.part, index=index))
+        for group in range(of_pass.shards.first_new_group, of_pass.shards.n_groups):
+            yield of_pass.path(SENT, step=name, group=group)
+
+
+def _joined(parts: Sequence[Counts]) -> Counts:
+    ids, counts = zip(*parts, strict=True)
+    return added(np.concatenate(ids), np.concatenate(counts))
+
+
+def _counts_of(batch: pa.RecordBatch, columns: Sequence[str]) -> Counts:
+    return Counts(values(batch, "doc_id"), np.column_stack([values(batch, n) for n in columns]))
+
+
+def _batches(counts: Counts, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    for start in range(0, len(counts.ids), ROWS_AT_ONCE):
+        at = slice(start, start + ROWS_AT_ONCE)
+        arrays = [pa.array(counts.ids[at]), *(pa.array(c[at]) for c in counts.counts.T)]
+        yield pa.record_batch(arrays, schema=schema_of(columns))
+
+
+def gather(
+    run: RunFolder, part: Pass, columns: tuple[str, ...], before: tuple[Sender, ...], group: int
+) -> Done:
+    """Write for every shard of a group whom others left for."""
+    corpus = Corpus(run, part)
+    keys, paths = _keys(corpus, group), []
+    shards = {key: _ordinal(corpus, key) for key in keys}
+    there = [shard for shard in shards.values() if shard is not None]
+    none = Counts(np.empty(0, np.uint64), np.empty((0, len(columns)), np.int64))
+    counts = _received(corpus, before, columns, min(there), max(there)) if there else none
+    of_shard = counts.ids >> np.uint64(ROW_BITS)
+    for key, shard in shards.items():
+        paths.append(run.path(GATHERED, key=key))
+        at = slice(0) if shard is None else slice(*np.searchsorted(of_shard, [shard, shard + 1]))
+        with arrow_file(paths[-1], schema_of(columns)) as writer:
+            for batch in _batches(Counts(counts.ids[at], counts.counts[at]), columns):
+                writer.write_batch(batch)
+    return Done(files=paths)
+
+
+def _ordinal(corpus: Corpus, key: str) -> int | None:
+    """Of a shard; None if no document of it was left before the steps."""
+    batches = open_arrow(corpus.path(KEYS, key=key))[0]
+    ids = next((values(batch, "doc_id") for batch in batches if batch.num_rows), None)
+    return None if ids is None else int(ids[0]) >> ROW_BITS
+
+
+def read_counts(run: RunFolder, key: str, columns: Sequence[str]) -> Counts:
+    """What `gather` wrote of a shard."""
+    none = Counts(np.empty(0, np.uint64), np.empty((0, len(columns)), np.int64))
+    batches = open_arrow(run.path(GATHERED, key=key))[0]
+    return _joined([none, *(_counts_of(batch, columns) for batch in batches)])
