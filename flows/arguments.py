@@ -1,6 +1,7 @@
 """What commands take: argparse alone, so that `--help` and a mistyped flag are answered at once."""
 
 import argparse
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -324,6 +325,7 @@ def _probe(probe: argparse.ArgumentParser) -> None:
         ("checkpoint-bytes", str, "SIZE", "of a node's checkpoint, at most (1GB)"),
         ("fill", str, "SIZE", written),
     )
+    probe._negative_number_matcher = re.compile(r"-\d")  # -1GB is a size that is told to be none
     _flags(probe, ("remove", "delete what --fill wrote when all is read"))
     _options(probe, ("out", Named, "FOLDER", "write probe.md, .html and .json"))
 

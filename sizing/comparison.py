@@ -13,12 +13,11 @@ import yaml
 from tokenmill.sizing.document.markdown import markdown
 from tokenmill.sizing.document.section import NONE, Section, Table, table
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.report.tiers import SHORT
 from tokenmill.sizing.requirements import headline, size
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.strict import parse_yaml
 from tokenmill.sizing.units import format_quantity, times
-from tokenmill.sizing.verdict import Verdict, deciding, judge, to_buy, told_to_buy
+from tokenmill.sizing.verdict import WORDS, Verdict, deciding, judge, to_buy, told_to_buy
 
 MOST_CASES = 64
 COMPARISON_VERSION = "1"  # raise it when a key of the JSON changes its meaning
@@ -219,13 +218,13 @@ def told_tier(verdicts: Sequence[Verdict]) -> str:
     """
     amount = told_to_buy(verdicts) or NONE
     found = deciding(verdicts)
-    if found is not None and found.requirement in SHORT:
-        return f"{amount}; for {SHORT[found.requirement]}"
-    limits = [(v.shortfall.value, v) for v in verdicts if v.shortfall and v.requirement in SHORT]
+    if found is not None and found.requirement in WORDS:
+        return f"{amount}; for {WORDS[found.requirement]}"
+    limits = [(v.shortfall.value, v) for v in verdicts if v.shortfall and v.requirement in WORDS]
     if not limits:
         return amount
     ratio, nearest = max(limits, key=lambda pair: pair[0])
-    what = SHORT[nearest.requirement]
+    what = WORDS[nearest.requirement]
     if ratio > 1:
         return f"{amount}; {what} short {times(ratio)} x"
     return f"{amount}; {what} use {format_quantity(ratio, 'fraction')}"

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from tokenmill.sizing.formula import Formula
-from tokenmill.sizing.formulas import bandwidth, capacity, supply
+from tokenmill.sizing.formulas import bandwidth, capacity, object_store, supply
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sections.restart import NODE_READ
 from tokenmill.sizing.sections.stages import all_datasets
@@ -18,10 +18,13 @@ from tokenmill.sizing.tables.shipped import TierRow
 
 CAPACITY = "usable capacity"
 RAW = "raw capacity"
+OF_NODE = "dataset on a node's drives"
 ON_DRIVES = "usable capacity of a node's drives"
 _SHARED = ("client", "tib", "total", "group", "drive")
 _READ = {scope: f"{scope}_read_bytes_per_s" for scope in _SHARED}
 _WRITE = {scope: f"{scope}_write_bytes_per_s" for scope in _SHARED}
+_READ |= {"prefix": "prefix_get_per_s"}
+_WRITE |= {"prefix": "prefix_put_per_s"}
 _REQUESTS = {
     "tib": "tib_read_iops",
     "total": "total_read_iops",
@@ -64,7 +67,7 @@ def limits(sheet: Sheet, tier: TierRow, needed: Requirement) -> Iterator[Limit]:
     """Every one that the tier's row tells."""
     for scope, column in NEEDS[needed.name].items():
         if getattr(tier, column) is not None:
-            given = sheet.cell(tier, column, needed.unit)
+            given = sheet.cell(tier, column, "reads/s" if scope == "prefix" else needed.unit)
             limit = _LIMITS[scope](sheet, tier, needed, given)
             yield limit._replace(columns=(column, *limit.columns))
 
@@ -120,6 +123,12 @@ def _asked_of_drives(sheet: Sheet, tier: TierRow, needed: Requirement) -> Requir
 
 
 def _of_prefix(sheet: Sheet, tier: TierRow, needed: Requirement, given: Input) -> Limit:
+    """Requests to an object store; bytes go by so many of `storage.request_bytes`."""
+    if needed.unit == "bytes/s":
+        name = f"{needed.name}: requests to {tier.name}"
+        needed = sheet.aside(name, object_store.read_requests_per_s, read_bytes_per_s=needed)
+        made = _of_prefix(sheet, tier, needed, given)
+        return made._replace(steps=(needed,))
     enough = _units(sheet, "prefixes", f"{needed.name}: prefixes of {tier.name}", needed, given)
     return Limit("one prefix", needed, given, (), enough)
 
@@ -194,12 +203,16 @@ def drives(sheet: Sheet, tier: TierRow) -> tuple[Requirement, ...]:
     held = on_drives(sheet) if tier.local else sheet[RAW]
     of_one = sheet.cell(tier, "drive_bytes", "bytes")
     made = _units(sheet, "drives", f"{CAPACITY}: drives of {tier.name}", held, of_one)
-    return (held, made) if tier.local else (made,)
+    if not tier.local:
+        return (made,)
+    part = sheet.aside(OF_NODE, capacity.node_dataset_bytes, dataset_bytes=all_datasets(sheet))
+    return (part, held, made)
 
 
 def on_drives(sheet: Sheet) -> Requirement:
     """Room in each node for the datasets of all sources, with growth, not filled to the brim."""
-    return sheet.aside(ON_DRIVES, capacity.usable_bytes, logical_bytes=all_datasets(sheet))
+    held = sheet.aside(OF_NODE, capacity.node_dataset_bytes, dataset_bytes=all_datasets(sheet))
+    return sheet.aside(ON_DRIVES, capacity.usable_bytes, logical_bytes=held)
 
 
 def in_unit(formula: Formula[...], unit: str) -> Formula[...]:

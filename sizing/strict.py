@@ -16,6 +16,7 @@ from tokenmill.sizing.errors import PlanError
 MOST_DEEP = 50  # levels; a recipe has about ten
 MOST_DIGITS = 400  # of a whole number; more is no figure of anything
 MOST_VALUES = 1_000_000
+MERGE = "tag:yaml.org,2002:merge"
 
 
 class Strict(BaseModel):
@@ -45,6 +46,9 @@ class _StrictLoader(yaml.SafeLoader):
         """YAML would silently take the last of a key that stands twice."""
         seen: set[Hashable] = set()
         for key_node, _ in node.value:
+            if key_node.tag == MERGE:
+                line = key_node.start_mark.line + 1
+                raise PlanError(f"line {line}: merge keys (<<) are not taken; write the settings")
             key = self.construct_object(key_node, deep=True)
             if isinstance(key, Hashable) and key in seen:
                 line = key_node.start_mark.line + 1

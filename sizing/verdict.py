@@ -4,7 +4,7 @@ A tier may be limited in several ways, of one client, of each TiB, in all. What 
 what the capacity that is needed anyway brings; where that is short, how much more is enough.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -27,7 +27,15 @@ from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.tables.shipped import TIERS, TierRow
 from tokenmill.sizing.units import format_bytes, times
 
-Outcome: TypeAlias = Literal["enough", "short", "not shared", "unknown"]
+Outcome: TypeAlias = Literal["enough", "short", "not judged", "not shared", "unknown"]
+OPEN = ("not judged", "unknown")  # outcomes that leave open whether a tier is fast enough
+# row of the sheet -> what a reader calls it
+WORDS: Mapping[str, str] = {
+    "read bandwidth, whole job": "training reads",
+    "read requests, whole job": "requests",
+    "checkpoint write bandwidth, whole job": "checkpoint writes",
+    "restart read bandwidth": "restart reads",
+}
 MOST_NODE_DRIVES = 24  # our choice: servers of two units with more are rare
 
 
@@ -36,9 +44,9 @@ class Verdict:
     """One tier against one requirement.
 
     tier: its name.  requirement: name of the sheet's row.
-    outcome: "not shared" of checkpoints in drives that are lost with their node.
+    outcome: "not shared" of checkpoints in drives that are lost with their node; "not judged"
+        where no limit but one client's is known, and that is enough.
     limit: of the tier, the one that is furthest from enough: "one client", "each TiB".
-    client_only: no limit but one client's is known, so that the servers were not judged.
     shortfall: how many times what is offered is needed; None where nothing limits it, or where
     nobody has published what does.
     enough: how much of the tier is enough, where more of it helps: bytes, drives, prefixes.
@@ -54,7 +62,6 @@ class Verdict:
     requirement: str
     outcome: Outcome
     limit: str = ""
-    client_only: bool = False
     shortfall: Requirement | None = None
     enough: Requirement | None = None
     instances: Requirement | None = None
@@ -67,7 +74,7 @@ class Verdict:
     @property
     def told(self) -> str:
         """In words: "short 3.2 x (each TiB); enough with 73.4 TB"."""
-        if self.outcome in ("unknown", "not shared"):
+        if self.outcome in OPEN or self.outcome == "not shared":
             return self.unjudged
         words = []
         if self.outcome == "short" and self.shortfall is not None:
@@ -85,6 +92,8 @@ class Verdict:
         """Why there is no verdict."""
         if self.outcome == "not shared":
             return "not shared"
+        if self.outcome == "not judged":
+            return "not judged: one client is fast enough, of the servers nothing is known"
         return "not stated" if self.own else "not published"
 
     @property
@@ -145,11 +154,10 @@ def told_to_buy(verdicts: Sequence[Verdict]) -> str:
     if found.each_node:
         more = ", more than fit" if found.too_many_drives else ""
         return f"{found.amount}{more}, for the dataset only"
-    if any(v.client_only for v in verdicts):
-        return f"{found.amount}, servers not judged"
-    if all(v.outcome == "unknown" for v in verdicts if v is not found):
+    lacking = [WORDS.get(v.requirement, v.requirement) for v in verdicts if v.outcome in OPEN]
+    if lacking and all(v.outcome in OPEN for v in verdicts if v.requirement in WORDS):
         return f"{found.amount}, speed not judged"
-    return found.amount
+    return f"{found.amount}; no figure for {', '.join(lacking)}" if lacking else found.amount
 
 
 def candidates(sheet: Sheet) -> tuple[TierRow, ...]:
@@ -186,11 +194,11 @@ def _rate(sheet: Sheet, tier: TierRow, needed: Requirement) -> Verdict:
     if not judged:
         return verdict
     shortfall, worst = max(judged, key=lambda pair: pair[0].value)
+    of_client = all(limit.what == ONE_CLIENT for _, limit in judged)
     verdict = replace(
         verdict,
-        outcome="enough",
+        outcome="not judged" if of_client else "enough",
         limit=worst.what,
-        client_only=all(limit.what == ONE_CLIENT for _, limit in judged),
         shortfall=shortfall,
         steps=worst.steps,
         unverified=tuple(c for c in worst.columns if not tier.verified(c)),

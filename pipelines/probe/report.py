@@ -212,7 +212,8 @@ def judge_writes(written: CheckpointRates, required: float) -> Verdict:
     """The verdict on checkpoints.  required: bytes/s of one node."""
     if not written.verified:
         return Verdict(outcome="FAIL", reason="what was read back is not what was written")
-    rates = f"{format_rate(written.write_bytes_per_s)}, one node needs {format_rate(required)}"
+    rates = f"writes {format_rate(written.write_bytes_per_s)}, one node needs"
+    rates += f" {format_rate(required)} for checkpoints"
     outcome: Outcome = "PASS" if written.write_bytes_per_s >= required else "FAIL"
     return Verdict(outcome=outcome, reason=rates)
 
@@ -220,7 +221,8 @@ def judge_writes(written: CheckpointRates, required: float) -> Verdict:
 def judge_restart(written: CheckpointRates, required: float) -> Verdict:
     """The verdict on reading checkpoints.  required: bytes/s of one node."""
     share = written.device_frac
-    rates = f"{format_rate(written.read_bytes_per_s)}, one node needs {format_rate(required)}"
+    rates = f"reads {format_rate(written.read_bytes_per_s)}, one node needs"
+    rates += f" {format_rate(required)} to restart"
     if written.read_bytes_per_s < required:
         return Verdict(outcome="FAIL", reason=rates)
     if share is None or share < LEAST_DEVICE_FRAC:

@@ -213,6 +213,16 @@ def usable_bytes(
     return grown / fill_frac
 
 
+@formula(unit="bytes")
+def node_dataset_bytes(*, dataset_bytes: float, node_share: float) -> float:
+    """Bytes of the dataset that one node's own drives hold.
+
+    >>> node_dataset_bytes(dataset_bytes=4e12, node_share=0.25)
+    1000000000000.0
+    """
+    return dataset_bytes * node_share
+
+
 @formula(
     unit="bytes",
     source="definition: (k + m) / k for erasure coding and parity, copies for replicas",

@@ -176,3 +176,13 @@ def host_copy_s(*, rank_checkpoint_bytes: float, host_copy_bytes_per_s: float) -
     0.2
     """
     return rank_checkpoint_bytes / host_copy_bytes_per_s
+
+
+@formula(unit="bytes")
+def written_bytes(*, bytes_per_day: float, training_days: float) -> float:
+    """Bytes of all checkpoints that are written, kept or not.
+
+    >>> written_bytes(bytes_per_day=2e12, training_days=3.0) / 1e12  # TB
+    6.0
+    """
+    return bytes_per_day * training_days

@@ -71,6 +71,39 @@ def young_interval_s(*, stall_s: float, job_mttf_hours: float) -> float:
 
 @formula(
     unit="s",
+    equation="2 x lost_frac x job_mttf_hours x 3,600, but no longer than the run",
+    source=f"{_YOUNG}: at the optimum as much is lost by waiting as by failures",
+)
+def interval_of_loss_s(*, lost_frac: float, job_mttf_hours: float, training_days: float) -> float:
+    """Interval between checkpoints at which failures undo so large a share of the work.
+
+    It is the optimum where the same share of the time is spent on writing them.
+
+    >>> interval_of_loss_s(lost_frac=0.05, job_mttf_hours=10.0, training_days=1.0)
+    3600.0
+    >>> interval_of_loss_s(lost_frac=0.05, job_mttf_hours=1000.0, training_days=0.125)
+    10800.0
+    """
+    best_s = 2 * lost_frac * job_mttf_hours * SECONDS_PER_HOUR
+    return min(best_s, training_days * HOURS_PER_DAY * SECONDS_PER_HOUR)
+
+
+@formula(
+    unit="s",
+    equation="interval_s, but no longer than the run",
+    source="definition",
+)
+def interval_in_run_s(*, interval_s: float, training_days: float) -> float:
+    """An interval between checkpoints that a run has room for.
+
+    >>> interval_in_run_s(interval_s=7200.0, training_days=1 / 24)
+    3600.0
+    """
+    return min(interval_s, training_days * HOURS_PER_DAY * SECONDS_PER_HOUR)
+
+
+@formula(
+    unit="s",
     equation="sqrt(2 d M) x (1 + sqrt(d / 2M) / 3 + (d / 2M) / 9) - d, of d = stall_s and"
     " M = job_mttf_hours x 3,600; M where d is 2M or more",
     source=_DALY,

@@ -82,7 +82,7 @@ class Training(Section):
     access: how sequences are read, a row of the table of access patterns.
     read_ahead: of the kernel, around what a memory map is asked for.
     read_amplification: bytes fetched from storage for each byte used, in place of the table's.
-    sequences_per_read: that lie in a row and are fetched at once.
+    sequences_per_read: that lie in a row and are fetched at once; of images with text, samples.
     """
 
     tokens: Annotated[Count | None, Assumed("tokens", "the corpus times epochs")] = None
@@ -122,7 +122,8 @@ _TABLE = "the accelerator's"
 class Cluster(Section):
     """accelerator: a row of the table, or of the plan's own.
 
-    count: in the whole job.  mfu: model FLOPs utilization.
+    count: in the whole job.  mfu: model FLOPs utilization.  mfu_of: the peak that mfu or hfu is a
+    share of, to be said where precision is fp8.
 
     dense_flops_per_s, per_node, hbm, scale_*: in place of the table's.
     precision: of the arithmetic; with fp8 the accelerator's peak in FP8 counts.
@@ -139,8 +140,12 @@ class Cluster(Section):
     count: Annotated[Whole, Assumed("accelerators", OUR_CHOICE)] = 1024
     per_node: Annotated[Whole | None, Assumed("accelerators", _TABLE)] = None
     mfu: Annotated[
-        Share, Assumed("fraction", "Llama 3 405B on 16,384 H100 SXM: 400 of 989 TFLOP/s each")
-    ] = 0.4
+        Share | None,
+        Assumed("fraction", "0.4 of the BF16 peak (Llama 3 405B), 0.173 of FP8's (DeepSeek-V3)"),
+    ] = None
+    mfu_of: Annotated[
+        Literal["bf16", "fp8"] | None, Assumed("name", "that of precision, where no mfu is stated")
+    ] = None
     hfu: Annotated[Share | None, Assumed("fraction", "mfu is used")] = None
     hbm: Annotated[Size | None, Assumed("bytes", _TABLE)] = None
     scale_up_bytes_per_s: Annotated[ByteRate | None, Assumed("bytes/s", _TABLE)] = None
@@ -156,6 +161,13 @@ class Cluster(Section):
     def _one_utilization(self) -> "Cluster":
         if self.hfu is not None and "mfu" in self.model_fields_set:
             raise ValueError("mfu and hfu are both given; give one, the other follows")
+        stated = next((key for key in ("mfu", "hfu") if getattr(self, key) is not None), None)
+        unsaid = self.mfu_of is None and self.dense_flops_per_s is None
+        if stated and self.precision == "fp8" and unsaid:
+            raise ValueError(
+                f"{stated} {getattr(self, stated):g} with precision: fp8 is of which peak? write"
+                " mfu_of: fp8, or mfu_of: bf16"
+            )
         return self
 
 
@@ -179,7 +191,7 @@ class Checkpoints(Section):
     mode: Annotated[Literal["sync", "async"], Assumed("name", OUR_CHOICE)] = "sync"
     interval_s: Annotated[
         Duration | None,
-        Assumed("s", f"Young's optimum at write_bytes_per_s, else {OUR_CHOICE}: half an hour"),
+        Assumed("s", "Young's optimum for the plan's failures, within the run"),
     ] = None
     stall_frac: Annotated[Share, Assumed("fraction", OUR_CHOICE)] = 0.05
     drain_frac: Annotated[Share, Assumed("fraction", OUR_CHOICE)] = 0.1
@@ -220,6 +232,7 @@ class Storage(Section):
     come in; scratch, what preparing writes besides the dataset.
     logs: that the whole job leaves.
     shard_bytes: of one output file.
+    node_share: of the dataset, that each node's own drives hold; 1 / nodes is a shard.
     candidates: tiers to judge; all of the table where none is named.
     request_bytes: fetched by one request from an object store.
     page_cache_frac: of the hosts' memory that holds pages of the dataset.
@@ -247,6 +260,7 @@ class Storage(Section):
     logs: Annotated[
         Size | None, Assumed("bytes", "1 MB for each accelerator and day", verified=False)
     ] = None
+    node_share: Annotated[Share, Assumed("fraction", f"{OUR_CHOICE}: all of it")] = 1.0
     shard_bytes: Annotated[Size, Assumed("bytes", "tokenmill's output.shard_bytes")] = 512e6
     candidates: Annotated[
         tuple[str, ...],
@@ -304,8 +318,11 @@ class Imports(Section):
 class Prices(Section):
     """In US dollars.
 
-    accelerator_hour: of one accelerator.  storage_tb_month: of a raw TB, for a month.
-    get_per_1000: requests to an object store.  egress_per_gb: that leaves a cloud.
+    accelerator_hour: of one accelerator.
+    storage_tb_month: of a TB that is billed, for a month.  storage_billed: what is: bytes stored,
+    as of object stores; usable capacity, as of file systems in clouds; raw, as of drives.
+    get_per_1000, put_per_1000: requests to an object store.
+    egress_per_gb: that leaves a cloud.  egress: whether what training reads does.
     """
 
     accelerator_hour: Annotated[
@@ -314,9 +331,18 @@ class Prices(Section):
     storage_tb_month: Annotated[
         NotNegative, Assumed("USD/TB/month", f"{OUR_CHOICE}: object storage", verified=False)
     ] = 23.0
+    storage_billed: Annotated[
+        Literal["stored", "usable", "raw"], Assumed("name", "object stores bill what is stored")
+    ] = "stored"
     get_per_1000: Annotated[
         NotNegative, Assumed("USD/1,000 requests", "Amazon S3 Standard", verified=False)
     ] = 0.0004
+    put_per_1000: Annotated[
+        NotNegative, Assumed("USD/1,000 requests", "Amazon S3 Standard", verified=False)
+    ] = 0.005
+    egress: Annotated[bool, Assumed("yes or no", f"{OUR_CHOICE}: storage is by the cluster")] = (
+        False
+    )
     egress_per_gb: Annotated[
         NotNegative, Assumed("USD/GB", "a cloud's list price to the internet", verified=False)
     ] = 0.09

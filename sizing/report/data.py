@@ -32,9 +32,9 @@ verdicts        of each storage tier on each requirement
     own             whether it is a row of the plan
     requirement     name of the sheet's row
     outcome         "enough", "short", "not shared" (checkpoints in drives that are lost with their
-                    node), "unknown" (nobody has published, or stated, what would tell)
+                    node), "not judged" (only one client's limit is known, and it is enough),
+                    "unknown" (nobody has published, or stated, what would tell)
     limit           of the tier, the one furthest from enough: "one client", "each TiB" …
-    client_only     whether only one client's limit is known, so that servers were not judged
     shortfall       how many times what is offered is needed, or null; here and below
                     requirements, without `shown` and `rests_on`
     enough          how much of the tier is enough, where more of it helps, or null

@@ -14,7 +14,7 @@ from tokenmill.sizing.sections.checkpoints import JOB_RATE, YOUNG
 from tokenmill.sizing.sections.stages import STORED, held
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.units import format_bytes, format_quantity, format_rate
-from tokenmill.sizing.verdict import Verdict, judge
+from tokenmill.sizing.verdict import OPEN, Verdict, judge
 
 LARGE = (  # of the headline, what storage is bought by
     "raw capacity",
@@ -84,13 +84,14 @@ def capacity_plot(sheet: Sheet) -> str:
 def tiers_plot(sheet: Sheet) -> str | None:
     """What each tier gives the whole job, with the capacity that is needed anyway."""
     by_tier = tiers_by_name(judge(sheet))
-    data = []
+    data, left_out = [], []
     for tier, verdicts in by_tier.items():
         of = {v.requirement: v for v in verdicts}
         values = tuple(_offered(sheet[name], of.get(name)) for name in (READ, JOB_RATE))
         if values != (None, None):
-            clients = any(of[n].client_only for n in (READ, JOB_RATE) if n in of)
-            data.append(Dots(f"{tier}, clients" if clients else tier, values))
+            data.append(Dots(tier, values))
+        else:
+            left_out.append(tier)
     if not data:
         return None
     flags = [
@@ -100,16 +101,17 @@ def tiers_plot(sheet: Sheet) -> str | None:
     ]
     title = "Bandwidth of tiers against what is required"
     drawn = dots("tiers-bandwidth", title, RATE, ("reads", "writes"), data, flags)
-    note = (
-        "at the capacity that is needed; log scale; right of a dashed line is enough; clients: all"
-        " nodes' connections together, what servers deliver is not published"
+    note = "at the capacity that is needed; log scale; right of a dashed line is enough" + (
+        f"; not placed, as nothing is known of servers: {', '.join(left_out)}" if left_out else ""
     )
     return figure(title, note, drawn)
 
 
 def _offered(needed: Requirement, verdict: Verdict | None) -> float | None:
     """Bytes/s that a tier gives the whole job, None where it is not known or not limited."""
-    if verdict is None or verdict.shortfall is None or not verdict.shortfall.value:
+    if verdict is None or verdict.outcome in OPEN:
+        return None
+    if verdict.shortfall is None or not verdict.shortfall.value:
         return None
     return needed.value / verdict.shortfall.value
 

@@ -9,6 +9,8 @@ from tokenmill.sizing.tables.shipped import TierRow
 from tokenmill.sizing.units import format_bytes, format_quantity, times
 from tokenmill.sizing.verdict import (
     MOST_NODE_DRIVES,
+    OPEN,
+    WORDS,
     Verdict,
     candidates,
     judge,
@@ -24,9 +26,9 @@ TO_BUY = "to buy: usable capacity; drives are raw, with redundancy"
 # word of a cell -> what it means, in the order in which it is told
 LEGEND: Mapping[str, str] = {
     "enough": "enough: the capacity that is needed anyway is fast enough",
-    "client:": (
-        "client: each node's connection is enough; what the servers behind it deliver is not"
-        " known: ask for it"
+    "not judged": (
+        "not judged: only the link of one client is known, and is fast enough; ask what the"
+        " servers behind it deliver"
     ),
     "needs": "needs: too slow at the capacity that is needed anyway, fast enough with so much",
     "short": "short: so many times too slow, and no amount helps",
@@ -35,12 +37,6 @@ LEGEND: Mapping[str, str] = {
         f"more than fit: over {MOST_NODE_DRIVES} drives a node, our choice of what a server holds"
     ),
     "instances": "instances: file systems of their own, as one is not sold so large",
-}
-SHORT = {
-    "read bandwidth, whole job": "training reads",
-    "read requests, whole job": "requests",
-    "checkpoint write bandwidth, whole job": "checkpoint writes",
-    "restart read bandwidth": "restart reads",
 }
 # how the columns of a limit begin -> what it is of
 SCOPES: Mapping[str, str] = {
@@ -94,15 +90,15 @@ def tier_table(verdicts: Sequence[Verdict], caption: str) -> Table:
     for tier, of_tier in tiers_by_name(verdicts).items():
         of = {v.requirement: outcome(v) for v in of_tier}
         cells.append((tier, *(of[name] for name in needs), told_to_buy(of_tier)))
-    columns = ("tier", *(f"*{SHORT.get(name, name)}" for name in needs), "to buy")
+    columns = ("tier", *(f"*{WORDS.get(name, name)}" for name in needs), "to buy")
     return table(caption, columns, cells)
 
 
 def outcome(verdict: Verdict) -> str:
     """A verdict in the two or three words that a table has room for."""
-    if verdict.outcome in ("unknown", "not shared"):
-        return verdict.unjudged
-    words = "client: enough" if verdict.client_only else "enough"
+    if verdict.outcome in (*OPEN, "not shared"):
+        return verdict.unjudged.partition(":")[0]
+    words = "enough"
     if verdict.outcome == "short" and verdict.shortfall is not None:
         words = f"short {times(verdict.shortfall.value)}x"
         if verdict.enough is not None:
@@ -118,7 +114,7 @@ def legend(of: Table) -> tuple[str, ...]:
 
 
 def _says(cell: str, word: str) -> bool:
-    """Whether a cell uses a word of the legend, which "enough" of a client does not."""
+    """Whether a cell uses a word of the legend."""
     return cell.startswith("enough") if word == "enough" else word in cell
 
 
@@ -126,7 +122,8 @@ def remarks(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
     """On what cannot be built as it was computed."""
     return tuple(
         f"{verdict.tier}: {verdict.amount} are more than the {MOST_NODE_DRIVES} or so that a server"
-        " holds; keep the dataset on shared storage, or a share of it in each node"
+        " holds; keep the dataset on shared storage, or a share of it in each node:"
+        " storage.node_share"
         for of_tier in tiers_by_name(verdicts).values()
         for verdict in of_tier[:1]
         if verdict.too_many_drives

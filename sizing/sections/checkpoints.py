@@ -3,7 +3,8 @@
 synchronous     storage's rate gives the stall, the stall the interval
 asynchronous    the copy to host memory is the stall; storage's rate limits the interval
 
-Where the rate is not known, the interval is stated or assumed, and the rate follows from it.
+Where the rate is not known, it follows from the interval: that is stated, or the optimum at which
+waiting and failures each take the share of time that the plan allows, within the run.
 """
 
 import math
@@ -20,7 +21,8 @@ YOUNG = "optimal checkpoint interval, Young"
 BEST = "optimal checkpoint interval that storage can follow"
 OFFERED = "checkpoints.write_bytes_per_s"
 WITH_FAILURES = "training time with failures"
-HALF_AN_HOUR = 1800.0
+IN_RUN = "optimal checkpoint interval, within the run"
+REDONE_FRAC = 0.05  # our choice: of the work, that failures may undo where nothing waits
 MOST_TIME = 0.5  # from here on the waste is no small share, as its formula takes it to be
 
 
@@ -79,7 +81,7 @@ def _asynchronous(sheet: Sheet) -> None:
     chosen = _interval(sheet)
     whole = sheet.assume(1, unit="fraction", source="until the next one begins")
     fraction: Given = "checkpoints.drain_frac"
-    if "optimal_interval_s" in chosen:
+    if "optimal_interval_s" in chosen and _is_offered(sheet):
         if not sheet.stated("checkpoints.drain_frac"):
             fraction = _all_of_it(sheet)
         chosen["drain_interval_s"] = sheet.add(
@@ -118,13 +120,20 @@ def _is_offered(sheet: Sheet) -> bool:
 
 
 def _interval(sheet: Sheet) -> dict[str, Given]:
-    """Stated; or the best, if that can be told before the rate is; or half an hour."""
-    key = "checkpoints.interval_s"
+    """Stated; or the best at the rate on offer; or that at which no more is lost than may be."""
+    key, days = "checkpoints.interval_s", sheet["training time"]
     if sheet.plan.value(key) is not None:
         return {"interval_s": key}
     if _is_offered(sheet):
-        return {"optimal_interval_s": sheet[YOUNG]}
-    return {"interval_s": sheet.plan.input(key, value=HALF_AN_HOUR)}
+        within = failures.interval_in_run_s
+        best = sheet.add(IN_RUN, within, interval_s=sheet[YOUNG], training_days=days)
+        return {"optimal_interval_s": best}
+    lost: Given = "checkpoints.stall_frac"
+    if sheet.plan.checkpoints.mode == "async":
+        source = "our choice: of the work, that failures may undo"
+        lost = sheet.assume(REDONE_FRAC, unit="fraction", source=source, key=key)
+    best = sheet.add(IN_RUN, failures.interval_of_loss_s, lost_frac=lost, training_days=days)
+    return {"optimal_interval_s": best}
 
 
 def _optimal(sheet: Sheet) -> None:

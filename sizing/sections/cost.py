@@ -1,12 +1,13 @@
 """What training and storage cost, and what it would be worth not to wait for storage."""
 
-from tokenmill.sizing.formulas import compute, cost, failures, object_store, training
+from tokenmill.sizing.formulas import checkpoint, compute, cost, failures, object_store, training
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sections.checkpoints import WITH_FAILURES
 from tokenmill.sizing.sheet import Given, Sheet
 
 TITLE = "Time and money"
 TWICE = 2.0
+BILLED = {"stored": "stored in all", "usable": "usable capacity", "raw": "raw capacity"}
 
 
 def add(sheet: Sheet) -> None:
@@ -21,7 +22,7 @@ def add(sheet: Sheet) -> None:
         days = sheet[WITH_FAILURES]
         parts["waste"] = _waste(sheet, days)
     parts["storage"] = _storage(sheet, days)
-    parts["requests"] = _requests(sheet)
+    parts |= _requests(sheet)
     if ends:  # what never ends has no cost in all
         sheet.add("cost in all", cost.total_usd, **parts)
     _worth(sheet)
@@ -35,18 +36,37 @@ def _waste(sheet: Sheet, days: Requirement) -> Requirement:
 
 
 def _storage(sheet: Sheet, days: Requirement) -> Requirement:
-    """Raw capacity, for as long as training takes."""
-    held = sheet.add("storage, raw TB-months", cost.storage_tb_months, days=days)
+    """What is billed, for as long as training takes."""
+    billed = sheet[BILLED[sheet.plan.prices.storage_billed]]
+    name = "storage, TB-months billed"
+    held = sheet.add(name, cost.storage_tb_months, storage_bytes=billed, days=days)
     return sheet.add("storage cost", cost.storage_usd, tb_months=held)
 
 
-def _requests(sheet: Sheet) -> Requirement:
-    made = sheet.add(
-        "requests, all of training",
-        object_store.requests,
-        read_bytes=sheet.once("read in training", training.read_bytes),
-    )
-    return sheet.add("cost of requests", object_store.requests_usd, requests=made)
+def _requests(sheet: Sheet) -> dict[str, Given]:
+    """Of reads, of checkpoints, and what leaves a cloud where storage is in another place."""
+    read = sheet.once("read in training", training.read_bytes)
+    made = sheet.add("requests, all of training", object_store.requests, read_bytes=read)
+    parts: dict[str, Given] = {
+        "requests": sheet.add("cost of requests", object_store.requests_usd, requests=made)
+    }
+    if "checkpoints" in sheet.plan.storage.holds:
+        written = sheet.add(
+            "checkpoint bytes written",
+            checkpoint.written_bytes,
+            bytes_per_day=sheet["checkpoint bytes a day"],
+        )
+        puts = sheet.add("requests of checkpoints", object_store.requests, read_bytes=written)
+        parts["requests of checkpoints"] = sheet.add(
+            "cost of requests of checkpoints",
+            object_store.requests_usd,
+            requests=puts,
+            usd_per_1000="prices.put_per_1000",
+        )
+    if sheet.plan.prices.egress:
+        name = "cost of egress, all of training"
+        parts["egress"] = sheet.add(name, object_store.egress_usd, egress_bytes=read)
+    return parts
 
 
 def _worth(sheet: Sheet) -> None:
@@ -58,9 +78,7 @@ def _worth(sheet: Sheet) -> None:
     waiting = "cost of waiting for storage, at most, one day"
     a_day = sheet.add(waiting, cost.waste_usd_per_day, waste_frac=saved)
     if sheet.plan.prices.storage_tb_month > 0:
-        sheet.add(
-            "raw storage that such a saving would rent", cost.affordable_bytes, usd_per_day=a_day
-        )
+        sheet.add("storage that such a saving would rent", cost.affordable_bytes, usd_per_day=a_day)
 
 
 def _twice_as_fast(sheet: Sheet) -> None:

@@ -1,6 +1,6 @@
 """Loader workers of a node, the cores they need, and the memory of its host."""
 
-from tokenmill.sizing.formulas import bandwidth, loaders
+from tokenmill.sizing.formulas import loaders
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sections.reads import decoded_per_core
 from tokenmill.sizing.sheet import Given, Sheet
@@ -22,7 +22,7 @@ def add(sheet: Sheet) -> None:
         )
     if memory.value > sheet.plan.cluster.host_memory:
         sheet.warnings.append(
-            f"loaders, checkpoints and page cache need {format_memory(memory.value)} a node,"
+            f"loaders and checkpoints need {format_memory(memory.value)} a node,"
             f" cluster.host_memory is {format_memory(sheet.plan.cluster.host_memory)}"
         )
 
@@ -74,7 +74,6 @@ def _memory(sheet: Sheet) -> Requirement:
         "prefetched": sheet.add("prefetched batches, one node", loaders.prefetched_bytes),
         "pinned": sheet.add("pinned batches, one node", loaders.pinned_bytes, accelerators=own),
         "buffered": sheet.add("shuffle buffers, one node", loaders.buffered_bytes),
-        "page_cache": sheet.once("page cache of a node", bandwidth.page_cache_bytes),
     }
     if sheet.plan.checkpoints.mode == "async":
         parts["checkpoint"] = sheet["checkpoint of one node"]

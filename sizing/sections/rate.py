@@ -1,11 +1,22 @@
 """How fast the cluster trains the model."""
 
+from collections.abc import Mapping
+
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.formulas import compute, training
 from tokenmill.sizing.requirement import Input
 from tokenmill.sizing.sheet import Given, Sheet
 
 TITLE = "Training rate"
+# by arithmetic: share of its dense peak that a published run reached, and which
+REACHED: Mapping[str, tuple[float, str]] = {
+    "bf16": (0.4, "Llama 3 405B on 16,384 H100 SXM: 400 of 989 TFLOP/s each"),
+    "fp8": (
+        0.173,
+        "DeepSeek-V3, arXiv:2412.19437: 14.8 T tokens of 37 B active parameters in 2.664 M hours"
+        " of H800, 343 of 1,979 TFLOP/s each",
+    ),
+}
 
 
 def add(sheet: Sheet) -> None:
@@ -25,16 +36,25 @@ def add(sheet: Sheet) -> None:
 
 
 def peak(sheet: Sheet) -> Input:
-    """Dense FLOP/s of one accelerator at the plan's precision."""
-    if sheet.plan.cluster.dense_flops_per_s is None and sheet.plan.cluster.precision == "fp8":
+    """Dense FLOP/s of one accelerator, that MFU is a share of."""
+    if sheet.plan.cluster.dense_flops_per_s is None and _of(sheet) == "fp8":
         return sheet.accelerator("fp8_flops_per_s")
     return sheet.accelerator("dense_flops_per_s")
+
+
+def _of(sheet: Sheet) -> str:
+    """The arithmetic whose peak MFU is a share of."""
+    return sheet.plan.cluster.mfu_of or sheet.plan.cluster.precision
 
 
 def _mfu(sheet: Sheet) -> Given:
     mfu: Given = "cluster.mfu"
     if sheet.plan.cluster.hfu is not None:
         mfu = sheet.add("MFU", compute.mfu_of_hfu)
+    elif sheet.plan.cluster.mfu is None:
+        share, source = REACHED[_of(sheet)]
+        told = f"default of cluster.mfu: {source}"
+        mfu = sheet.assume(share, unit="fraction", source=told, key="cluster.mfu")
     _check(sheet, sheet.input("mfu", mfu).value)
     return mfu
 
@@ -54,7 +74,7 @@ def _check(sheet: Sheet, mfu: float) -> None:
             " training.recompute_frac"
         )
     achievable = sheet.accelerator_if_known("matmul_frac")
-    if achievable is not None and hfu > achievable.value:
+    if _of(sheet) == "bf16" and achievable is not None and hfu > achievable.value:
         sheet.warnings.append(
             f"{told} is above {achievable.value:.3g}, the share of its peak that"
             f" {sheet.plan.cluster.accelerator} was seen to reach in matrix products alone: the"

@@ -73,9 +73,8 @@ def _shares(sheet: Sheet) -> None:
 
 
 def _requests(sheet: Sheet) -> None:
-    """Reads each second: of text by sequence, of images by sample unless runs are stated."""
-    in_runs = sheet.stated("training.sequences_per_read")
-    if in_runs or not any(source.sample for source in sheet.sources):
+    """Reads each second: of text by sequence, of images by sample."""
+    if not any(source.sample for source in sheet.sources):
         _sequence_reads(sheet, REQUESTS, sheet["training rate"])
         return
     if len(sheet.sources) == 1:
@@ -90,8 +89,17 @@ def _reads_of(sheet: Sheet, name: str, source: SourceFacts) -> Requirement:
     rate = rate_of(sheet, source)
     if source.sample is None:
         return _sequence_reads(sheet, name, rate)
-    sample = sheet[source.label("tokens a sample")]
-    return sheet.add(name, bandwidth.sample_reads_per_s, tokens_per_s=rate, sample_tokens=sample)
+    sample, runs = sheet[source.label("tokens a sample")], "training.sequences_per_read"
+    if not sheet.stated(runs):
+        reads = bandwidth.sample_reads_per_s
+        return sheet.add(name, reads, tokens_per_s=rate, sample_tokens=sample)
+    return sheet.add(
+        name,
+        bandwidth.batch_reads_per_s,
+        tokens_per_s=rate,
+        sample_tokens=sample,
+        batch_samples=runs,
+    )
 
 
 def _sequence_reads(sheet: Sheet, name: str, rate: Requirement) -> Requirement:

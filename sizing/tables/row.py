@@ -60,6 +60,7 @@ class UnitOf(NamedTuple):
         return value
 
 
+MOST_GROWTH = 2.0  # a year, without its unit
 LEAST_RATE, LEAST_FLOP_RATE, LEAST_CAPACITY = 10**6, 10**12, 10**9  # a second; bytes
 
 Whole: TypeAlias = Annotated[int, Field(ge=1)]
@@ -68,7 +69,16 @@ NotNegative: TypeAlias = Annotated[float, Field(ge=0)]
 Ratio: TypeAlias = Annotated[float, Field(ge=1)]
 Share: TypeAlias = Annotated[float, BeforeValidator(UnitOf(parse_fraction)), Field(gt=0, le=1)]
 MaybeShare: TypeAlias = Annotated[float, BeforeValidator(UnitOf(parse_fraction)), Field(ge=0, le=1)]
-Growth: TypeAlias = Annotated[float, BeforeValidator(UnitOf(parse_fraction)), Field(ge=0)]
+
+
+def _growth(value: Any) -> Any:
+    """A number of some size lacks its unit, as 30 for 30 %."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and value >= MOST_GROWTH:
+        raise UnitError(f"{value:g} is {value:,.0%} a year; write {value:g}%, or {value * 100:g}%")
+    return UnitOf(parse_fraction)(value)
+
+
+Growth: TypeAlias = Annotated[float, BeforeValidator(_growth), Field(ge=0)]
 FlopRate: TypeAlias = Annotated[
     float,
     BeforeValidator(UnitOf(parse_flops_per_s, LEAST_FLOP_RATE, "TFLOP/s")),

@@ -79,8 +79,8 @@ def test_words_of_the_tiers_are_explained_below_them(tmp_path, capsys):
     places = [
         told.index(part)
         for part in (
-            "NFS, one connection client: enough",
-            "client: each node's connection is enough; what the servers behind it deliver",
+            "NFS, one connection not judged",
+            "not judged: only the link of one client is known",
             "to buy: usable capacity; drives are raw, with redundancy",
             "local NVMe Gen4: 131 drives a node are more than the 24 or so that a server holds",
             "* rests on figures that no document was found for",

@@ -35,10 +35,16 @@ def test_drives_in_a_node_hold_the_datasets_of_every_source_with_growth():
     made = sheet(SOURCES)
     total = sum(row.value for name, row in made.rows.items() if name.startswith("stored: dataset"))
     assert total == 6e12
-    held, count = drives(made, tier(drive_bytes="1 TB", local=True))
+    _, held, count = drives(made, tier(drive_bytes="1 TB", local=True))
     assert held.value == total * 4 / 0.5
     assert count.value == 48
     assert on_drives(made) == held
+
+
+def test_drives_in_a_node_may_hold_a_shard_of_the_dataset():
+    made = sheet("corpus: {tokens: 1T}\nstorage: {node_share: 0.01}")
+    *_, count = drives(made, tier(drive_bytes="1 TB", local=True))
+    assert (on_drives(made).value, count.value) == (0.05e12, 1)
 
 
 def test_one_version_of_one_source_is_held():

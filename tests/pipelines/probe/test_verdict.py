@@ -160,7 +160,9 @@ def checkpoints(**changes):
 def test_checkpoints_are_judged_by_what_one_node_needs():
     assert judge_writes(checkpoints(), 50e6).outcome == "PASS"
     short = judge_writes(checkpoints(), 51e6)
-    assert short == Verdict(outcome="FAIL", reason="50 MB/s, one node needs 51 MB/s")
+    assert short == Verdict(
+        outcome="FAIL", reason="writes 50 MB/s, one node needs 51 MB/s for checkpoints"
+    )
     assert judge_writes(checkpoints(verified=False), 1.0).outcome == "FAIL"
 
 

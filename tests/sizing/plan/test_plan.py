@@ -28,11 +28,9 @@ def test_every_default_has_a_unit_and_a_source(key):
 
 def test_an_input_says_whether_it_was_stated_even_if_it_equals_the_default():
     plan = parse_plan("cluster: {mfu: 0.4}", where="f")
-    stated, assumed = plan.input("cluster.mfu"), Plan().input("cluster.mfu")
+    stated, assumed = plan.input("cluster.mfu"), Plan().input("model.seq_len")
     assert stated.source == "stated: cluster.mfu"
-    assert assumed.source == (
-        "default of cluster.mfu: Llama 3 405B on 16,384 H100 SXM: 400 of 989 TFLOP/s each"
-    )
+    assert assumed.source == "default of model.seq_len: Llama 3 8B"
     assert (stated.value, stated.unit, stated.measured) == (0.4, "fraction", False)
 
 
@@ -65,7 +63,7 @@ def test_a_number_may_be_stated_with_its_interval():
     assert plan.stated("cluster.mfu")
     counted = parse_plan("corpus: {tokens: {value: 15T, low: 14T, high: 17T}}", where="f")
     assert counted.input("corpus.tokens").interval == pytest.approx((14e12, 17e12))
-    assert Plan().input("cluster.mfu").interval == (None, None)
+    assert Plan().input("model.params").interval == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -100,6 +98,9 @@ def test_a_number_may_be_stated_with_its_interval():
             "training.days and epochs of the sources are both given",
         ),
         ("training: {days: 3, epochs: 2}", "training: days and epochs are both given"),
+        ("cluster: {mfu: 0.4, precision: fp8}", "mfu 0.4 with precision: fp8 is of which peak?"),
+        ("storage: {growth_frac: 30}", "30 is 3,000% a year; write 30%, or 3000%"),
+        ("model: {<<: {params: 8B}}", "line 1: merge keys (<<) are not taken"),
         ("cluster: {mfu: 0.4, hfu: 0.5}", "mfu and hfu are both given"),
         ("model: {heads: 32, kv_heads: 5}", "kv_heads 5 do not divide heads 32"),
         ("checkpoints: {recipe: bf16+adm}", "unknown recipe 'bf16+adm'; did you mean"),

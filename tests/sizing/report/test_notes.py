@@ -39,8 +39,11 @@ def test_the_shares_of_all_stages_add_up_to_one():
 
 
 def test_the_write_bandwidth_names_its_interval_its_wait_and_the_best():
-    second = told("model: {params: 8B}")[1]
-    assert "one each 30 minutes (our choice: checkpoints.interval_s)" in second
+    best = told("model: {params: 8B}")[1]
+    assert "one each 4.88 hours (the best, at a failure each 48.8 hours)" in best
+    short = told("model: {params: 8B}\ntraining: {tokens: 10B}")[1]
+    assert "one each 19.7 minutes (the whole run, at a failure each 48.8 hours)" in short
+    second = told("checkpoints: {interval_s: 1800}")[1]
     assert "training waits 5 % of the time (our choice: checkpoints.stall_frac)" in second
     assert "Waste of time is 6.08 % at that interval and 3.77 % at the best, 93.8 minutes" in second
     stated = told("checkpoints: {interval_s: 3600, stall_frac: 0.01}")[1]
@@ -65,7 +68,16 @@ def test_an_asynchronous_one_has_part_of_the_interval_and_less_would_do():
 
 def test_a_guessed_price_is_named_until_it_is_stated():
     assert told("")[-1].endswith("a guess for a rented H100: state prices.accelerator_hour")
-    assert len(told("prices: {accelerator_hour: 3}")) == 2
+    assert not any("guess" in sentence for sentence in told("prices: {accelerator_hour: 3}"))
+
+
+def test_a_waste_far_from_the_published_one_is_explained():
+    big = "model: {params: 405B}\ncluster: {count: 16384}\ncheckpoints: {interval_s: 1800}"
+    third = told(big)[2]
+    assert third.startswith("The waste is waiting for checkpoints 5 %, work done again 8.19 %,")
+    assert "less than 10 % on 16,384 H100" in third
+    assert "a restart takes 16.7 minutes (assumed: checkpoints.restart_s)" in third
+    assert not any("The waste is" in said for said in told("cluster: {count: 8}"))
 
 
 def test_it_is_told_of_an_estimate_too():

@@ -53,13 +53,21 @@ def test_a_stated_interval_holds_and_storage_that_is_too_slow_for_it_is_warned_o
     assert not any("of checkpoints" in warning for warning in fast.warnings)
 
 
-def test_without_either_one_is_written_each_half_hour():
-    made = sheet("")
-    assert made["checkpoint interval"].value == 1800
-    (interval,) = made["checkpoint interval"].inputs
-    assert interval.source.startswith("default of checkpoints.interval_s")
-    assert made["checkpoint stall"].value == pytest.approx(0.05 * 1800)
-    assert made[JOB_RATE].value == pytest.approx(8e9 * 14 / 90)
+def test_without_either_the_optimum_at_which_no_more_is_lost_than_may_be_is_taken():
+    """Failures each 48.8 hours, 5 % of the time to wait: Young's optimum of that very stall."""
+    made = sheet("corpus: {tokens: 15T}")
+    interval, stall = made["checkpoint interval"].value, made["checkpoint stall"].value
+    assert interval == pytest.approx(2 * 0.05 * 50_000 / 1024 * 3600)
+    assert stall == pytest.approx(0.05 * interval)
+    assert interval == pytest.approx(made["optimal checkpoint interval, Young"].value)
+    assert made[JOB_RATE].value == pytest.approx(8e9 * 14 / stall)
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_a_fine_tune_of_three_hours_writes_one_checkpoint_at_its_end(mode):
+    made = sheet(f"training: {{days: 0.125}}\ncheckpoints: {{mode: {mode}}}")
+    assert made["checkpoint interval"].value == pytest.approx(3 * 3600)
+    assert made[JOB_RATE].value < 0.25e9
 
 
 def test_nobody_waits_for_an_asynchronous_one_but_for_the_copy():

@@ -36,7 +36,7 @@ def test_a_tenth_of_the_time_of_16_384_costs_79_000_dollars_a_day():
 
 
 def test_where_all_time_is_lost_neither_days_nor_a_sum_are_told():
-    made = sheet("cluster: {count: 100000}")
+    made = sheet("cluster: {count: 100000}\ncheckpoints: {interval_s: 1800}")
     assert 1 < made["waste"].value < 2
     assert "training time with failures" not in made
     assert not {"cost of waste", "cost in all"} & {row.name for row in made}
@@ -44,18 +44,26 @@ def test_where_all_time_is_lost_neither_days_nor_a_sum_are_told():
     assert any("most of the time is lost" in warning for warning in made.warnings)
 
 
-def test_storage_is_paid_raw_for_as_long_as_training_takes():
-    made = sheet(OF_405B)
-    held, usd = values(made, "storage, raw TB-months", "storage cost")
-    raw, days = values(made, "raw capacity", "training time with failures")
-    assert held == pytest.approx(raw / 1e12 * days * 12 / 365.25)
+@pytest.mark.parametrize(
+    ("billed", "row"),
+    [("stored", "stored in all"), ("usable", "usable capacity"), ("raw", "raw capacity")],
+)
+def test_storage_is_paid_as_its_seller_bills_it_for_as_long_as_training_takes(billed, row):
+    made = sheet(f"{OF_405B}\nprices: {{storage_billed: {billed}}}")
+    held, usd = values(made, "storage, TB-months billed", "storage cost")
+    much, days = values(made, row, "training time with failures")
+    assert held == pytest.approx(much / 1e12 * days * 12 / 365.25)
     assert usd == pytest.approx(23 * held)
 
 
 def test_all_costs_add_up():
     made = sheet(OF_405B)
-    parts = values(made, "compute cost", "cost of waste", "storage cost", "cost of requests")
-    assert made["cost in all"].value == pytest.approx(sum(parts))
+    parts = ["compute cost", "cost of waste", "storage cost", "cost of requests"]
+    parts += ["cost of requests of checkpoints"]
+    assert made["cost in all"].value == pytest.approx(sum(values(made, *parts)))
+    away = sheet(f"{OF_405B}\nprices: {{egress: true}}")
+    added = away["cost in all"].value - made["cost in all"].value
+    assert added == pytest.approx(15.6e12 * 4 / 1e9 * 0.09, rel=1e-3)
     requests = made["requests, all of training"].value
     assert requests == pytest.approx(15.6e12 * 4 / 2**26, rel=1e-5)
     assert made["cost of requests"].value == pytest.approx(requests * 0.0004 / 1000)
@@ -77,15 +85,15 @@ def test_what_storage_could_save_is_all_but_the_rest_of_restarts():
         "waste of restarts, loading aside",
         "waste that storage could save, at most",
         "cost of waiting for storage, at most, one day",
-        "raw storage that such a saving would rent",
+        "storage that such a saving would rent",
     )
     assert rest == pytest.approx(900 / (made["mean time to failure"].value * 3600))
     assert saved == pytest.approx(waste - rest)
     assert usd == pytest.approx(saved * 16_384 * 2 * 24)
     assert rented == pytest.approx(usd * 365.25 / 12 / 23 * 1e12)
-    assert "raw storage that such a saving would rent" in sheet("prices: {storage_tb_month: 0.5}")
+    assert "storage that such a saving would rent" in sheet("prices: {storage_tb_month: 0.5}")
     free = sheet("prices: {storage_tb_month: 0}")
-    assert "raw storage that such a saving would rent" not in free
+    assert "storage that such a saving would rent" not in free
 
 
 def test_twice_the_bandwidth_saves_what_the_published_table_says():

@@ -22,7 +22,7 @@ def test_a_node_needs_a_link_for_reads_and_checkpoints():
 
 
 def test_a_network_that_is_too_small_is_warned_of():
-    made = sheet("cluster: {scale_out_bits_per_s: 8 Mb/s}")
+    made = sheet("cluster: {scale_out_bits_per_s: 8 Mb/s}\ncheckpoints: {interval_s: 1800}")
     assert any(
         "need 1.5" in w and "times the network that a node's accelerators have" in w
         for w in made.warnings

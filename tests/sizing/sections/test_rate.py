@@ -41,9 +41,22 @@ def test_a_utilization_of_the_hardware_counts_what_is_computed_twice():
 
 
 def test_fp8_has_its_own_peak_where_there_is_one():
-    assert sheet("cluster: {precision: fp8}")["training rate"].value == pytest.approx(
-        1979 / 989 * sheet("")["training rate"].value
+    of_fp8 = sheet("cluster: {precision: fp8, mfu: 0.4, mfu_of: fp8}")["training rate"]
+    assert of_fp8.value == pytest.approx(1979 / 989 * sheet("")["training rate"].value)
+    of_bf16 = sheet("cluster: {precision: fp8, mfu: 0.4, mfu_of: bf16}")["training rate"]
+    assert of_bf16.value == sheet("")["training rate"].value
+
+
+def test_deepseek_v3_takes_as_long_as_it_did():
+    """2.664 million hours of 2,048 H800 are 54.2 days, arXiv:2412.19437."""
+    made = sheet(
+        "model: {params: 671B, active_params: 37B}\ncluster: {precision: fp8, count: 2048}"
     )
+    days = 14.8e12 / made["training rate"].value / 86_400
+    assert days == pytest.approx(54.2, rel=0.01)
+
+
+def test_fp8_is_refused_where_an_accelerator_has_none():
     with pytest.raises(PlanError, match=r"'A100' has no fp8_flops_per_s in the table; give"):
         sheet("cluster: {precision: fp8, accelerator: A100}")
 
