@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 from tokenmill.dedup.arrays import I64, text_buffers
 from tokenmill.pipelines.core.ledger import ImageStats, StageStats
 from tokenmill.pipelines.core.schema import (
-    CRAWLED,
     DOCUMENT,
     ILLUSTRATED,
     PLACEHOLDER,
@@ -36,7 +35,10 @@ BATCH_SPAN = 2 * BATCH_IMAGE_BYTES
 # Causes that mean the file itself is damaged: what came after in its shard is lost too.
 FILE_CAUSES = frozenset(
     [
-        *(f"damaged_{of}" for of in ("gzip", "zstd", "lz4", "arrow", "parquet", "tar", "warc")),
+        *(
+            f"damaged_{of}"
+            for of in ("gzip", "zstd", "lz4", "arrow", "parquet", "csv", "tar", "warc")
+        ),
         *(f"truncated_{of}" for of in ("gzip", "zstd", "lz4", "arrow", "tar", "warc")),
         *("unended_tar", "window_too_large", "expands_too_far", "not_found", "permission_denied"),
     ]
@@ -232,13 +234,18 @@ def without_images(batch: ReadBatch) -> ReadBatch:
     return batch._replace(documents=pa.record_batch(columns, schema=ILLUSTRATED))
 
 
-def without_crawl(batch: ReadBatch) -> ReadBatch:
-    """Documents in a recipe that reads web archives, as they are if their input is one."""
-    if batch.documents.schema.equals(CRAWLED):
+def fitted(batch: ReadBatch, schema: pa.Schema) -> ReadBatch:
+    """Documents with the columns of a schema, null where the input has none, and all they have."""
+    documents, names = batch.documents, set(batch.documents.schema.names)
+    if documents.schema.equals(schema):
         return batch
-    columns = [*batch.documents.columns]
-    columns += [pa.nulls(len(columns[0]), CRAWLED.field(n).type) for n in ("date", "content_type")]
-    return batch._replace(documents=pa.record_batch(columns, schema=CRAWLED))
+    fields = [*schema, *(f for f in documents.schema if f.name not in schema.names)]
+    columns = [
+        documents[f.name] if f.name in names else pa.nulls(documents.num_rows, f.type)
+        for f in fields
+    ]
+    whole = pa.schema(fields, metadata=schema.metadata)
+    return batch._replace(documents=pa.record_batch(columns, schema=whole))
 
 
 def text_array(texts: Sequence[str]) -> pa.Array:

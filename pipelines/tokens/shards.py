@@ -178,11 +178,17 @@ class TokenShards:
             self._by.update(tokens.by)
             ends, ids = pa.array(tokens.offsets.astype(np.int32)), pa.array(tokens.ids)
             made[IDS] = pa.ListArray.from_arrays(ends, ids)
-        made["source"] = pa.repeat(self._shard.source, batch.num_rows)
+        made["source"] = self._sources(batch)
         made["text_bytes"] = pa.array(text_buffers(text).lengths)
         made |= self._copies(batch)
         columns = [made[n] if n in made else batch[n] for n in self._schema.names]
         return pa.record_batch(columns, schema=self._schema), text, per_image
+
+    def _sources(self, batch: pa.RecordBatch) -> pa.Array:
+        """(n_docs,) the input's name, but for documents that were of a source of an earlier run."""
+        if "source" in batch.schema.names:
+            return pc.fill_null(batch["source"], self._shard.source)
+        return pa.repeat(self._shard.source, batch.num_rows)
 
     def measured(self) -> dict[str, Any]:
         """What was counted: documents, UTF-8 bytes and tokens by split; characters; lengths;
