@@ -301,9 +301,13 @@ class Recipe(Config):
 
     @property
     def _brought(self) -> dict[str, str]:
-        """The annotations that inputs bring, and their kinds."""
+        """The annotations that inputs bring, and their kinds; what steps count is counted anew."""
+        counted = {step.copies for step in self.steps}
         return {
-            annotation_name(path): kind for one in self.inputs for path, kind in one.columns.items()
+            name: kind
+            for one in self.inputs
+            for path, kind in one.columns.items()
+            if (name := annotation_name(path)) not in counted
         }
 
     @property

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from tokenmill.dedup.arrays import I64, text_buffers
 from tokenmill.pipelines.core.ledger import ImageStats, StageStats
 from tokenmill.pipelines.core.schema import (
+    CRAWLED,
     DOCUMENT,
     ILLUSTRATED,
     PLACEHOLDER,
@@ -235,17 +236,22 @@ def without_images(batch: ReadBatch) -> ReadBatch:
 
 
 def fitted(batch: ReadBatch, schema: pa.Schema) -> ReadBatch:
-    """Documents with the columns of a schema, null where the input has none, and all they have."""
+    """Documents with the columns of a schema alone, null where the input has none."""
     documents, names = batch.documents, set(batch.documents.schema.names)
     if documents.schema.equals(schema):
         return batch
-    fields = [*schema, *(f for f in documents.schema if f.name not in schema.names)]
     columns = [
         documents[f.name] if f.name in names else pa.nulls(documents.num_rows, f.type)
-        for f in fields
+        for f in schema
     ]
-    whole = pa.schema(fields, metadata=schema.metadata)
-    return batch._replace(documents=pa.record_batch(columns, schema=whole))
+    return batch._replace(documents=pa.record_batch(columns, schema=schema))
+
+
+def as_crawled(batch: ReadBatch) -> ReadBatch:
+    """Documents in a recipe that reads web archives, as they are if their input is one."""
+    own = batch.documents.schema
+    beside = (field for field in own if field.name not in CRAWLED.names)
+    return fitted(batch, pa.schema([*CRAWLED, *beside], metadata=CRAWLED.metadata))
 
 
 def text_array(texts: Sequence[str]) -> pa.Array:

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from tokenmill.pipelines.core.schema import CRAWLED
 from tokenmill.pipelines.core.shard import FORMATS, Input, InputFile, SourceShard
 from tokenmill.pipelines.read.arrow import cut_arrow, read_arrow
-from tokenmill.pipelines.read.batch import ReadBatch, fitted, without_images
+from tokenmill.pipelines.read.batch import ReadBatch, as_crawled, without_images
 from tokenmill.pipelines.read.columns import Piece
 from tokenmill.pipelines.read.delimited import cut_csv, cut_tsv, read_delimited
 from tokenmill.pipelines.read.images.markdown import IMAGE_ENDINGS, read_markdown
@@ -141,7 +140,7 @@ def read_shard(
     """
     batches = reader_named(shard.format).read(shard, Reading(limits, run, images, html))
     if html is not None:
-        return (fitted(batch, CRAWLED) for batch in batches)
+        return map(as_crawled, batches)
     return batches if images is None else map(without_images, batches)
 
 

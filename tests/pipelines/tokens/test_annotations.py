@@ -71,7 +71,7 @@ def test_one_of_two_steps_of_a_name_can_be_set(recipe_path, tmp_path):
     assert [f.type for f in recipe.annotations] == [pa.int64()] * 2
 
 
-FIRST = [{"gopher_quality": ANNOTATE}, "exact", {"length": ANNOTATE}]
+FIRST = ["exact", {"gopher_quality": ANNOTATE}, {"length": ANNOTATE}]
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl.zst"])
@@ -87,6 +87,7 @@ def test_another_threshold_takes_the_text_of_a_run_and_reads_no_input_again(
     run(recipe_path, once, steps=[*FIRST, select], output=output)
     inputs = [{"path": str(first / "run"), "from": "run"}]
     run(recipe_path, again, inputs=inputs, steps=[select], output=output)
+    assert "copies_exact" in kept(again)["train"][0]
     found, expected = (
         {s: [{**row, "doc_id": 0} for row in rows] for s, rows in kept(folder).items()}
         for folder in (again, once)
@@ -95,6 +96,18 @@ def test_another_threshold_takes_the_text_of_a_run_and_reads_no_input_again(
     assert by_id == {s: sorted(rows, key=lambda row: row["id"]) for s, rows in found.items()}
     assert {row["source"] for rows in found.values() for row in rows} == {"docs"}
     assert set(dataset(again)["train"]["source"]) == {"docs"}
+
+
+def test_steps_that_count_copies_count_those_of_this_run(recipe_path, tmp_path):
+    first, again = tmp_path / "first", tmp_path / "again"
+    for folder, steps in ((first, ["exact", "near"]), (again, [{"length": ANNOTATE}, "exact"])):
+        folder.mkdir()
+        inputs = [{"path": str(first / "run"), "from": "run"}]
+        more = {"inputs": inputs} if folder is again else {}
+        run(recipe_path, folder, steps=steps, output={"text": "parquet"}, **more)
+    rows, before = kept(again)["train"], {row["id"]: row for row in kept(first)["train"]}
+    assert {row["copies_exact"] for row in rows} == {0}
+    assert [row["copies_near"] for row in rows] == [before[r["id"]]["copies_near"] for r in rows]
 
 
 def test_a_run_without_text_is_no_input(recipe_path, tmp_path):
