@@ -8,6 +8,7 @@ every record in the notes, also those that are no documents.
 
     warc.py        also the places at which an archive can be cut; packed files do not say where
     members.py     gzip, zstd and lz4 members, unpacked, and their bytes in order
+    damage.py      the next member that holds, behind one that is damaged
     records.py     records of WARC and ARC: headers, length, content
     http.py        status, headers and codings of a response
     pages.py       which records are documents, by status and type

@@ -16,7 +16,7 @@ from tokenmill.pipelines.read.web.http import (
     parse_response,
 )
 from tokenmill.pipelines.read.web.payload import GZIP, payload_type, starts_html
-from tokenmill.pipelines.read.web.records import DAMAGED, MADE_OF, Record
+from tokenmill.pipelines.read.web.records import DAMAGED, DAMAGED_MEMBER, MADE_OF, Record
 
 NAMED_TYPES = 50  # of content passed over; more are counted together
 LONGEST_TYPE = 40
@@ -51,7 +51,8 @@ class Pages:
         Raises:
             UnreadableError: it should be a document, and cannot be one.
         """
-        if record.cause in FILE_CAUSES or (record.cause and record.kind in (*MADE_OF, DAMAGED)):
+        whole = record.cause in FILE_CAUSES or record.cause == DAMAGED_MEMBER
+        if whole or (record.cause and record.kind in (*MADE_OF, DAMAGED)):
             raise UnreadableError(record.cause, record.damage)
         if record.kind not in MADE_OF or record.block is None:
             return f"skipped_{record.kind}"
@@ -67,7 +68,7 @@ class Pages:
         kind, charset = _type_of(record, response)
         if kind not in self._options.types:
             return f"skipped_{self._named(kind)}"
-        if record.length > len(record.block):
+        if record.length > len(record.block) and not record.cut:
             raise UnreadableError("too_large", f"a record of {record.length} bytes")
         return self._page(record, response, kind, charset)
 
@@ -94,6 +95,7 @@ class Pages:
         decoded = decode_page(data, charset)
         cut = record.headers.get("warc-truncated", "").lower()
         odd[f"cut_{cut if cut in _CUT else 'otherwise'}"] += bool(cut)
+        odd["cut_by_file_end"] += record.cut
         odd["charset_overruled"] += decoded.overruled
         odd["replacement_characters"] += decoded.unread
         return decoded.text
