@@ -213,7 +213,9 @@ class Recipe(Config):
     def _what_is_mixed_is_shuffled(self) -> "Recipe":
         weighed = [i for i, one in enumerate(self.inputs) if one.weight != 1.0]
         if self.mix is not None:
-            self.mix.check(one.source_name for one in self.inputs)
+            self.mix.check_columns(self.annotations)
+            if not any(one.format == RUN for one in self.inputs):
+                self.mix.check(one.source_name for one in self.inputs)
             if weighed:
                 raise ValueError(
                     f"inputs.{weighed[0]}.weight and mix.shares both say how much of it; leave one"

@@ -82,8 +82,8 @@ def schema_of(settings: Tokenizing) -> pa.Schema:
         settings.dtype, settings.images, of_pages=settings.of_pages, copies=settings.copies
     )
     if settings.output.text is None:
-        return schema
-    return pa.schema([*schema, *carried(settings.annotations, of_pages=settings.of_pages)])
+        return pa.schema([*schema, *settings.kept])
+    return pa.schema([*schema, *carried(settings.kept, of_pages=settings.of_pages)])
 
 
 def splits(job: TokenRun) -> tuple[str, ...]:
