@@ -61,8 +61,8 @@ def test_tables_show_what_was_found(corpus, finished, capsys):
     assert main(corpus.command(finished)) == 0
     shown = capsys.readouterr().out
     sums, riddles = shown.partition(" N\nsums")[2].splitlines()[:2]
-    assert sums.split() == ["8", "3", "37.5", "%", "1", "4", "1", "5", "0", "0", "13"]
-    assert riddles.split()[1:] == ["9", "1", "12.5", "%", "0", "2", "0", "7", "1", "1", "8"]
+    assert sums.split() == ["8", "3", "3", "37.5", "%", "1", "4", "5", "0", "0", "13"]
+    assert riddles.split()[1:] == ["9", "1", "1", "12.5", "%", "0", "2", "7", "1", "1", "8"]
     for word in (
         "compat",
         "a copy with",
@@ -109,7 +109,7 @@ def test_artifacts_are_a_table_a_benchmark_and_the_report(corpus, tmp_path, arti
         ("sums:5", 0, ""),  # an edited copy
     ]
     described = artifact("contamination-riddles")["description"]
-    assert described.startswith("1 of 8 items that n-grams of 8 words can test are dirty, 1 of 1")
+    assert described.startswith("1 of 8 items that n-grams of 8 words can test are dirty, 1 of")
     assert artifact("contamination")["data"] == (tmp_path / "run/contamination.md").read_text()
 
 
@@ -189,7 +189,7 @@ def test_a_benchmark_too_short_to_test_does_not_pass_in_silence(tmp_path, server
     assert main([*words, "--out", str(tmp_path / "run")]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert shown.startswith("1 document, 19 B of text, searched for 2 items None of 0 items that")
-    assert "2 are too short to test." in shown
+    assert "2 are not testable." in shown
     assert "warning: No item of b is long enough to be tested by n-grams." in shown
 
 
@@ -232,7 +232,9 @@ def test_options_reach_the_search(corpus, tmp_path, capsys, server):
     assert report["settings"]["copies"] is None
     assert [b["ngram"] for b in report["benchmarks"]] == [9, 9]
     # the edited one has 9 words in a row left, the one in full-width letters none
-    assert report["benchmarks"][0]["dirty"] == 3
+    assert (report["benchmarks"][0]["dirty"], report["benchmarks"][0]["some"]) == (2, 1)
+    assert main(corpus.command(tmp_path / "gpt3", *words, "--verdict", "gpt3")) == 0
+    assert json.loads(capsys.readouterr().out)["benchmarks"][0]["dirty"] == 3
     assert pq.read_table(out / "items.parquet").num_rows == 17
 
 
