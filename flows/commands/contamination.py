@@ -18,7 +18,7 @@ from tokenmill.dedup.overlap.index import MAX_NGRAM
 from tokenmill.dedup.text.fold import FOLDINGS
 from tokenmill.flows.asked import ask_check, check_of
 from tokenmill.flows.commands.shared import result_of, run_settings
-from tokenmill.flows.exits import NO
+from tokenmill.flows.exits import NO, PARTIAL
 from tokenmill.flows.show import MATCH, as_json, filled, printable, show, table
 from tokenmill.flows.troubles import bounded, exit_code, failures
 from tokenmill.pipelines.contamination.check import DOCUMENT, Check, ContaminationJob
@@ -78,7 +78,9 @@ def run(args: argparse.Namespace) -> int:
     else:
         show_report(report, asked.out)
     hit = args.fail_on_hit and has_hit(report, kinds)
-    return NO if hit else exit_code(report)
+    if hit:
+        return NO
+    return PARTIAL if report.documents.failed else exit_code(report)
 
 
 def several_files(job: ContaminationJob) -> list[str]:

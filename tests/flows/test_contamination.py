@@ -100,6 +100,23 @@ def test_a_file_that_fails_is_told_and_exits_with_3(corpus, tmp_path, capsys, se
     assert main([*command, "--fail-on-hit"]) == 1
 
 
+def test_lines_that_are_no_documents_end_the_command_with_3(corpus, tmp_path, capsys, server):
+    (tmp_path / "x.jsonl").write_text('{"text": "nothing of the sort"}\nno JSON\n')
+    words = ["contamination", str(tmp_path / "x.jsonl"), "--benchmark", corpus.specs[0]]
+    assert main([*words, "--out", str(tmp_path / "run"), "--json"]) == 3
+    assert sum(json.loads(capsys.readouterr().out)["documents"]["failed"].values()) == 1
+
+
+def test_fail_on_names_the_kinds_that_end_with_1(corpus, tmp_path, capsys, server):
+    (tmp_path / "x.jsonl").write_text(json.dumps({"text": " ".join(QUESTIONS[0].split()[:14])}))
+    words = ["contamination", str(tmp_path / "x.jsonl"), "--benchmark", corpus.specs[0], "--json"]
+    words += ["--out", str(tmp_path / "run"), "--fail-on-hit"]
+    assert [main(words), main([*words, "--fail-on", "part, edited"])] == [0, 1]
+    capsys.readouterr()
+    assert main([*words, "--fail-on", "parts"]) == 2
+    assert "--fail-on 'parts': no such kind; did you mean 'part'?" in capsys.readouterr().err
+
+
 def test_artifacts_are_a_table_a_benchmark_and_the_report(corpus, tmp_path, artifact, server):
     assert main(corpus.command(tmp_path / "run", "--json")) == 0
     table = json.loads(artifact("contamination-sums")["data"])
