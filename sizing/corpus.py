@@ -185,6 +185,27 @@ class CorpusMeasurement(Strict):
         return made
 
     @property
+    def image_tokens_unknown(self) -> bool:
+        """Whether a placeholder stands for each image, and nobody said what a model sees of it."""
+        return self.images is not None and self.images.tokens_per_image.value <= 1
+
+    def with_image_tokens(self, tokens: float) -> "CorpusMeasurement":
+        """The same corpus, were each image so many tokens; more ids are more bytes."""
+        if self.images is None:
+            return self
+        added = self.images.images.value * (tokens - self.images.tokens_per_image.value)
+        made, stored = self.tokens.value + added, self.stored_bytes[DATASET].value
+        grown = stored + added * self.token_width_bytes
+        images = self.images.model_copy(update={"tokens_per_image": Figure(value=tokens)})
+        changes = {
+            "images": images,
+            "tokens": Figure(value=made),
+            "stored_bytes_per_token": Figure(value=grown / made),
+            "stored_bytes": {**self.stored_bytes, DATASET: Figure(value=grown)},
+        }
+        return self.model_copy(update=changes)
+
+    @property
     def carried(self) -> float | None:
         """How many times what was measured it stands for, where that is too many to tell."""
         return self._carried

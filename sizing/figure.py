@@ -63,7 +63,7 @@ def _plain(value: Any) -> Any:
     return {"value": value} if is_number else value
 
 
-AnyFigure = Annotated[Figure, BeforeValidator(_plain)]
+AnyFigure = Annotated[Figure, BeforeValidator(_plain, json_schema_input_type=float | Figure)]
 
 
 def from_error(value: float, se: float | None) -> float | dict[str, float]:

@@ -97,6 +97,19 @@ def total(*, unit: str, source: str = "definition") -> Formula[...]:
     return Formula(_added, said="sum of its inputs", unit=unit, source=source)
 
 
+def greatest(*, unit: str, source: str = "definition") -> Formula[...]:
+    """The formula of the greatest of whatever inputs it is given.
+
+    >>> greatest(unit="m")(width=3.0, height=4.0)
+    4.0
+    """
+    return Formula(_greatest, said="the greatest of its inputs", unit=unit, source=source)
+
+
+def _greatest(**parts: float) -> float:
+    return max(parts.values())
+
+
 def _added(**parts: float) -> float:
     return sum(parts.values())
 

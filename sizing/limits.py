@@ -147,6 +147,8 @@ def _of_node(sheet: Sheet, needed: Requirement) -> Requirement:
     """What one node must be given: of reading a checkpoint more than its share, else that."""
     if needed.name == RESTART and NODE_READ in sheet:
         return sheet[NODE_READ]
+    if sheet.jobs and needed.name == "read bandwidth, whole job":
+        return sheet["read bandwidth, one node"]  # of the job that needs most
     share = in_unit(bandwidth.node_read_bytes_per_s, needed.unit)
     return sheet.aside(f"{needed.name}: of one node", share, read_bytes_per_s=needed)
 

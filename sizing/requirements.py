@@ -9,8 +9,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from tokenmill.sizing.corpus import CorpusMeasurement, load_corpus
-from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.errors import PlanError, explain
 from tokenmill.sizing.limits import is_asked
 from tokenmill.sizing.plan.load import load_plan
 from tokenmill.sizing.plan.plan import Plan
@@ -22,6 +24,8 @@ from tokenmill.sizing.sections import (
     corpus,
     cost,
     formats,
+    hot,
+    jobs,
     loaders,
     memory,
     network,
@@ -43,6 +47,7 @@ SECTIONS = (
     checkpoints,
     restart,
     capacity,
+    hot,
     formats,
     loaders,
     network,
@@ -50,6 +55,7 @@ SECTIONS = (
     memory,
     cost,
 )
+OF_JOBS = (rate, corpus, stages, jobs, capacity, hot)  # of a sheet of several
 
 # what a buyer asks first; those that a plan has
 HEADLINE = (
@@ -83,11 +89,30 @@ def requirement_sheet(plan: Plan, measurements: Mapping[str, CorpusMeasurement])
             )
     sheet = Sheet(plan, measurements)
     sheet.warnings += plan.remarks()
-    for section in SECTIONS:
+    if plan.jobs:
+        sheet.jobs = _of_jobs(plan, measurements)
+    for section in OF_JOBS if plan.jobs else SECTIONS:
         sheet.begin(section.TITLE)
         section.add(sheet)
     sheet.sections = [section for section in sheet.sections if section.rows]
     return sheet
+
+
+def _of_jobs(
+    plan: Plan, measurements: Mapping[str, CorpusMeasurement]
+) -> dict[str, tuple[int, Sheet]]:
+    """The sheet of each job by its name, the plan's own first, and how many of it run."""
+    alone = plan.model_copy(update={"jobs": ()})
+    made = {jobs.FIRST: (1, requirement_sheet(alone, measurements))}
+    for job in plan.jobs:
+        try:
+            own = jobs.plan_of(plan, job)
+            known = {} if "corpus" in job.model_fields_set else measurements
+            made[job.name] = (job.copies, requirement_sheet(own, known))
+        except (PlanError, ValidationError) as e:
+            told = explain(e, Plan) if isinstance(e, ValidationError) else str(e)
+            raise PlanError(f"job {job.name!r}: {told}") from e
+    return made
 
 
 def headline(sheet: Sheet) -> Sequence[Requirement]:

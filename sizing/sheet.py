@@ -110,6 +110,7 @@ class Sheet:
         self.sources: tuple[SourceFacts, ...] = ()
         self.sections: list[Section] = []
         self.warnings: list[str] = []
+        self.jobs: dict[str, tuple[int, Sheet]] = {}  # how many of each run, and its own sheet
         self.rows: dict[str, Requirement] = {}
         self._of_formula: defaultdict[str, list[Requirement]] = defaultdict(list)
         # arguments of formulas that are usually what several settings amount to
@@ -136,6 +137,11 @@ class Sheet:
         self._of_formula[formula.function.__name__].append(row)
         self.sections[-1].rows.append(row)
         return row
+
+    def take(self, row: Requirement) -> None:
+        """Add a row of another sheet."""
+        self.rows[row.name] = row
+        self.sections[-1].rows.append(row)
 
     def once(self, name: str, formula: Formula[...], /, **given: Given) -> Requirement:
         """The row of this name, which is added where there is none yet."""

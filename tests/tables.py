@@ -179,11 +179,12 @@ def keys(
     units: bool = False,
     but: Collection[str] = (),
     deep: bool = True,
+    told: Collection[type[BaseModel]] = (),
 ) -> Iterator[Sequence[str]]:
     """A row for each setting of a model and of its sections; those told of together share one.
 
     units: a column for them, as plans have them.  but: settings left out.
-    deep: with those of sections.
+    deep: with those of sections.  told: sections whose keys are told elsewhere.
 
     Raises:
         ValueError: a docstring says nothing of a setting.
@@ -197,10 +198,12 @@ def keys(
             default = _once(_default(field) for field in fields.values())
             yield names_of, *unit, default, _ended(CHOICE.split(means)[0])
         for name, field in fields.items():
-            if deep and (below := section(field.annotation)):
+            if deep and (below := section(field.annotation)) and below not in told:
                 made_from = _sections(model) & set(below.__mro__[1:])
                 shown = {key for of in made_from for key in of.model_fields}
-                yield from keys(below, f"{prefix}{name}.", units=units, but=shown)
+                yield from keys(
+                    below, f"{prefix}{name}.", units=units, but=shown, told=_sections(model)
+                )
 
 
 def _once(texts: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
@@ -11,16 +12,20 @@ from rich.table import Table
 from rich.text import Text
 
 from tokenmill.flows.exits import NO, OK
-from tokenmill.flows.show import as_json, show
+from tokenmill.flows.show import as_json, show, table
 from tokenmill.sizing.claims import ClaimVerdict, FigureVerdict, check_all
+from tokenmill.sizing.claims.systems import check_systems
 from tokenmill.sizing.errors import PlanError, nearest
 
-STYLES = {"agrees": "green", "explained": "yellow", "differs": "bold red"}
+STYLES = {"agrees": "green", "worked out": "cyan", "explained": "yellow", "differs": "bold red"}
+OF_A_SYSTEM = ("within", "apart", "differs")
 INDENTED = (0, 0, 0, 4)
 
 
 def run(args: argparse.Namespace) -> int:
     """Show the verdict on every claim, or on one in full; 1 if one is not reproduced."""
+    if args.systems:
+        return _systems(args)
     verdicts = check_all() if args.id is None else (_of_id(args.id),)
     if args.json:
         as_json([v.to_json() for v in verdicts])
@@ -29,6 +34,29 @@ def run(args: argparse.Namespace) -> int:
     else:
         show(*_listed(verdicts))
     return exit_code(verdicts)
+
+
+def _systems(args: argparse.Namespace) -> int:
+    """Each system's sheet beside what was published of it."""
+    verdicts = check_systems()
+    if args.json:
+        as_json([asdict(v) for v in verdicts])
+    else:
+        columns = ("system and figure", ">predicted", ">published", ">ratio", "verdict and reason")
+        rows: list[tuple[Any, ...]] = []
+        for system, figures in groupby(verdicts, key=lambda v: v.system):
+            rows.append((Text(system, style="bold"), "", "", "", ""))
+            for v in figures:
+                ratio = "" if v.ratio is None else f"{v.ratio:.3g}"
+                told = f"{v.verdict}: {v.why}" if v.verdict else "predicted"
+                rows.append((v.row, v.predicted, v.published or "nothing", ratio, told))
+        count = {verdict: sum(v.verdict == verdict for v in verdicts) for verdict in OF_A_SYSTEM}
+        show(
+            table("Systems, predicted and published", columns, rows),
+            f"{len({v.system for v in verdicts})} systems: {count['within']} figures within what"
+            f" was published, {count['apart']} apart for what was not, {count['differs']} differ",
+        )
+    return NO if any(v.verdict == "differs" for v in verdicts) else OK
 
 
 def exit_code(verdicts: Sequence[ClaimVerdict]) -> int:
@@ -40,7 +68,8 @@ def counted(verdicts: Sequence[ClaimVerdict]) -> str:
     """How many claims there are of each verdict."""
     count = {verdict: sum(v.verdict == verdict for v in verdicts) for verdict in STYLES}
     return (
-        f"{len(verdicts)} claims: {count['agrees']} agree,"
+        f"{len(verdicts)} claims: {count['agrees']} agree as printed,"
+        f" {count['worked out']} as worked out,"
         f" {count['explained']} contradict themselves and are explained,"
         f" {count['differs']} differ"
     )

@@ -26,9 +26,11 @@ from tokenmill.sizing.comparison import (
     warned,
 )
 from tokenmill.sizing.report.data import rests_on, sheet_json
+from tokenmill.sizing.report.image_tokens import by_image_tokens
 from tokenmill.sizing.report.notes import notes
 from tokenmill.sizing.report.outline import FIRST, about, prepared
 from tokenmill.sizing.report.tiers import TIERS, legend, remarks, tier_table
+from tokenmill.sizing.report.tornado import tornado_table
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.requirements import headline, size
 from tokenmill.sizing.sheet import Sheet
@@ -73,6 +75,8 @@ def _run(args: argparse.Namespace, corpus: Path | None) -> int:
         about(sheet),
         requirements_table(FIRST, headline(sheet), sheet),
         prepared(sheet),
+        by_image_tokens(sheet),
+        tornado_table(sheet),
         *notes(sheet),
         *map(warning, sheet.warnings),
         filled(table(TIERS, [c.name for c in tiers.columns], tiers.rows)),

@@ -187,10 +187,8 @@ def one_line(error: BaseException) -> str:
 class DamagedError(UnreadableError):
     """The file breaks off or breaks down here; what came before is good.
 
-    cause: one of `FILE_CAUSES`.  member: byte of the file where the member begins, if one did.
+    cause: one of `FILE_CAUSES`.
     """
-
-    member: int | None = None
 
 
 def read_blocks(
@@ -331,14 +329,12 @@ def unpacked(
     """
     member: Any = None
     begin: int | None = at
-    first = at
     try:
         for piece in pieces(blocks, codec.piece_bytes):
             at, data = at + len(piece), piece
             while data := data if member else data.lstrip(codec.padding):
                 if member is None:
                     member, begin = codec.begin(), at - len(data)
-                    first = begin
                 for out in codec.unpack(member, data):
                     yield begin, out
                     begin = None
@@ -346,13 +342,9 @@ def unpacked(
                     break
                 data, member = member.unused_data or b"", None
     except codec.error as e:
-        broken = damage(e, at)
-        broken.member = first
-        raise broken from None
+        raise damage(e, at) from None
     if member is not None:
-        broken = damage(None, at)
-        broken.member = first
-        raise broken
+        raise damage(None, at)
 
 
 def inflated(member: Any, data: bytes) -> Iterator[bytes]:

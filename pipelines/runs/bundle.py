@@ -40,6 +40,7 @@ LIBRARIES = (
     "spacy",
     "kenlm",
     "sentencepiece",
+    "ImageHash",
 )
 
 

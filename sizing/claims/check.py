@@ -10,7 +10,7 @@ from tokenmill.sizing.claims.compute import amount, unverified_cells
 from tokenmill.sizing.claims.quantity import parse_quantity, show_in
 from tokenmill.sizing.units import UnitError
 
-Verdict: TypeAlias = Literal["agrees", "explained", "differs"]
+Verdict: TypeAlias = Literal["agrees", "worked out", "explained", "differs"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,8 @@ class FigureVerdict:
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimVerdict:
-    """verdict: agrees, each figure within its tolerance;
+    """verdict: agrees, each figure that the document prints within its tolerance;
+    worked out, likewise, but some are not printed and follow from those that are;
     explained, the document contradicts itself and the cause, or its size, is reproduced;
     differs, a bug of ours.
 
@@ -80,7 +81,7 @@ def _judged(
     if against is None:
         if off:
             return "differs", f"off by {off[0].ratio - 1:+.1%}"
-        return "agrees", claim.note or ""
+        return "worked out" if claim.worked_out else "agrees", claim.note or ""
     if not off:
         return "differs", f"agrees, but was told apart: {against.why}"
     if failed := [f for f in reconciled if not f.within]:

@@ -95,6 +95,7 @@ class Contradiction(Strict):
 class Claim(Strict):
     """One claim of a document; id is unique among all.
 
+    worked_out: some of its figures are not printed in the document, but follow from those that are.
     note: for the reader where the figures agree and something else is odd.
     """
 
@@ -104,6 +105,7 @@ class Claim(Strict):
     figures: Annotated[tuple[Figure, ...], Field(strict=False, min_length=1)]
     tolerance: Tolerance = "exact"
     contradiction: Contradiction | None = None
+    worked_out: bool = False
     note: str | None = None
 
 

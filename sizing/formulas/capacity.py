@@ -234,3 +234,13 @@ def raw_bytes(*, usable_bytes: float, redundancy: float) -> float:
     156250000000000.0
     """
     return usable_bytes * redundancy
+
+
+@formula(unit="bytes")
+def kept_by_jobs_bytes(*, kept_bytes: float, jobs: float) -> float:
+    """What jobs that are alike keep.
+
+    >>> kept_by_jobs_bytes(kept_bytes=2e12, jobs=3)
+    6000000000000.0
+    """
+    return kept_bytes * jobs

@@ -73,6 +73,16 @@ class Section(Strict):
             section._ranges[key] = _range(cls, key, given, getattr(section, key))
         return section
 
+    def merged(self, own: "Section") -> "Section":
+        """These settings, but for what `own` states."""
+        changes = {name: getattr(own, name) for name in own.model_fields_set}
+        made = self.model_copy(update=changes)
+        made._ranges = {
+            **{k: v for k, v in self._ranges.items() if k not in changes},
+            **own._ranges,
+        }
+        return made
+
     def interval_of(self, name: str) -> tuple[float, float] | None:
         """The 95 % interval that was stated of a number; None without one."""
         return self._ranges.get(name)

@@ -15,6 +15,7 @@ from tokenmill.sizing.plan.settings import (
     Cluster,
     Corpus,
     Imports,
+    Job,
     Loaders,
     Model,
     Network,
@@ -34,6 +35,7 @@ class Plan(Section):
     """What a sheet is for.
 
     sources: several corpora that are mixed, each with the keys of `corpus`, in place of it.
+    jobs: others that run at the same time, each with what differs from the plan.
     accelerators, tiers: the user's own rows of the tables.
     """
 
@@ -48,6 +50,7 @@ class Plan(Section):
     network: Network = Network()
     imports: Imports = Imports()
     prices: Prices = Prices()
+    jobs: Annotated[tuple[Job, ...], Field(strict=False)] = ()
     accelerators: Annotated[tuple[AcceleratorRow, ...], Field(strict=False)] = ()
     tiers: Annotated[tuple[TierRow, ...], Field(strict=False)] = ()
 
@@ -96,6 +99,13 @@ class Plan(Section):
                 raise ValueError(
                     f"training.{key} and epochs of the sources are both given; give one"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _jobs_have_names(self) -> "Plan":
+        names = [job.name for job in self.jobs]
+        if len(set(names)) < len(names):
+            raise ValueError(f"two jobs share a name among {', '.join(names)}")
         return self
 
     def remarks(self) -> list[str]:

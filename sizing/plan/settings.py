@@ -222,6 +222,29 @@ def _names(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
+class Hot(Section):
+    """A fast pool before the store that the capacity is of.
+
+    bytes: of the pool; without it the least that must be hot.  window_s: of training, that it has
+    ready.  streams: what was read makes room for what comes; else what is hot stays hot.
+    cold_bytes_per_s: that the store behind it gives the whole job, where known.
+    usd_per_tb_month: of the pool.
+    """
+
+    bytes: Annotated[Size | None, Assumed("bytes", "the least that must be hot")] = None
+    window_s: Annotated[Duration, Assumed("s", f"{OUR_CHOICE}: an outage of ten minutes")] = 600.0
+    streams: Annotated[bool, Assumed("yes or no", OUR_CHOICE)] = True
+    cold_bytes_per_s: Annotated[ByteRate | None, Assumed("bytes/s", "not known")] = None
+    usd_per_tb_month: Annotated[NotNegative | None, Assumed("USD/TB/month", "not known")] = None
+
+
+class Other(Section):
+    """name: by which the sheet calls it.  bytes: that it takes."""
+
+    name: Annotated[str, Assumed("name", "")]
+    bytes: Annotated[Size, Assumed("bytes", "")]
+
+
 class Storage(Section):
     """fill_frac: of usable capacity that may be used.
 
@@ -230,6 +253,8 @@ class Storage(Section):
     token_versions: tokenized copies kept, as of several tokenizers or mixes.
     holds: what is bought for: dataset; checkpoints, with logs of training; inputs, the files that
     come in; scratch, what preparing writes besides the dataset.
+    others: what else it holds, as homes, evaluation, or inputs of the next corpus.
+    hot: a fast pool before it.
     logs: that the whole job leaves.
     shard_bytes: of one output file.
     node_share: of the dataset, that each node's own drives hold; 1 / nodes is a shard.
@@ -257,6 +282,10 @@ class Storage(Section):
         BeforeValidator(_names),
         Field(strict=False, min_length=1),
     ] = ("dataset", "checkpoints")
+    others: Annotated[
+        tuple[Other, ...], Assumed("list", f"{OUR_CHOICE}: nothing"), Field(strict=False)
+    ] = ()
+    hot: Annotated[Hot | None, Assumed("settings", "none")] = None
     logs: Annotated[
         Size | None, Assumed("bytes", "1 MB for each accelerator and day", verified=False)
     ] = None
@@ -379,6 +408,7 @@ class Corpus(Section):
     compression_ratio: of the text that comes in to its files.
     raw_bytes: of the files that come in, if known.
     image_text: what a sample has, of a corpus of images with text.
+    tokens_per_image: that the model sees, where a run was measured with a placeholder for each.
     """
 
     path: Annotated[Path | None, Assumed("path", "nothing was measured"), Field(strict=False)] = (
@@ -413,6 +443,7 @@ class Corpus(Section):
         Size | None, Assumed("bytes", "the text of all documents that come in, compressed")
     ] = None
     image_text: Annotated[ImageText | None, Assumed("samples", "text only")] = None
+    tokens_per_image: Annotated[Count | None, Assumed("tokens", "as measured")] = None
 
 
 class Source(Corpus):
@@ -436,3 +467,18 @@ class Source(Corpus):
         if self.weight is not None and self.epochs is not None:
             raise ValueError(f"source {self.name!r} has a weight and epochs; give one")
         return self
+
+
+class Job(Section):
+    """One that runs beside the plan's own, and is like it but for what it states.
+
+    name: by which figures call it.  copies: that run at the same time.
+    """
+
+    name: Annotated[str, Field(min_length=1), Assumed("name", "")]
+    copies: Annotated[Whole, Assumed("jobs", OUR_CHOICE)] = 1
+    corpus: Corpus = Corpus()
+    model: Model = Model()
+    cluster: Cluster = Cluster()
+    training: Training = Training()
+    checkpoints: Checkpoints = Checkpoints()

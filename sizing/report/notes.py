@@ -15,8 +15,22 @@ PUBLISHED_WASTE, FAR = 0.1, 1.5  # of Llama 3 405B, at most; times that, to be e
 
 def notes(sheet: Sheet) -> list[str]:
     """Sentences, in the order of the headline's figures."""
-    asked = [_checkpoints(sheet), *_lost(sheet)] if is_asked(sheet, JOB_RATE) else []
+    if sheet.jobs:
+        asked = [_jobs(sheet)]
+    else:
+        asked = [_checkpoints(sheet), *_lost(sheet)] if is_asked(sheet, JOB_RATE) else []
     return [_capacity(sheet), *asked, *_money(sheet)]
+
+
+def _jobs(sheet: Sheet) -> str:
+    """Of several jobs, what is mean, and what the worst moment."""
+    names = ", ".join(f"{n} x {name}" if n > 1 else name for name, (n, _) in sheet.jobs.items())
+    mean, worst = (sheet[f"reads and writes, {of}"].shown for of in ("mean", "worst moment"))
+    return (
+        f"The figures are of jobs that run at the same time: {names}. They read and write {mean}"
+        f" in the mean, and {worst} in the worst moment, when all write checkpoints and the largest"
+        " restarts"
+    )
 
 
 def _lost(sheet: Sheet) -> list[str]:

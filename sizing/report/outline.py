@@ -13,8 +13,10 @@ from tokenmill.sizing.document.section import (
     table,
 )
 from tokenmill.sizing.report.data import assumptions, kind, rests_on
+from tokenmill.sizing.report.image_tokens import by_image_tokens
 from tokenmill.sizing.report.notes import notes
 from tokenmill.sizing.report.tiers import tier_blocks
+from tokenmill.sizing.report.tornado import tornado_table
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.requirements import headline
 from tokenmill.sizing.sections.capacity import PREPARED, TO_ADD, not_held, switch
@@ -55,8 +57,9 @@ def sections(sheet: Sheet) -> list[Section]:
 
 def _headline(sheet: Sheet) -> tuple[str | Table, ...]:
     sentences = (f"{sentence}." for sentence in notes(sheet))
-    beside = prepared(sheet)
-    tables = (_rows(FIRST, headline(sheet), sheet), *([] if beside is None else [beside]))
+    made = (prepared(sheet), by_image_tokens(sheet), tornado_table(sheet))
+    beside = [block for block in made if block is not None]
+    tables = (_rows(FIRST, headline(sheet), sheet), *beside)
     return (*tables, *sentences, *NOTES)
 
 
@@ -64,9 +67,11 @@ def about(sheet: Sheet) -> str:
     """What the sheet is for, in two sentences."""
     plan = sheet.plan
     model = format_quantity(plan.model.params, "parameters")
+    time = sheet["training time"].shown
+    beside = f", with {', '.join(job.name for job in plan.jobs)} beside it" if plan.jobs else ""
     return (
         f"For a model of {model}, trained on {sheet['tokens trained on'].shown} by"
-        f" {plan.cluster.count:,} {plan.cluster.accelerator} in {sheet['training time'].shown}."
+        f" {plan.cluster.count:,} {plan.cluster.accelerator} in {time}{beside}."
         f" {_measured(sheet)}"
     )
 

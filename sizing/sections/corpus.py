@@ -23,6 +23,7 @@ SAMPLE = {
     "text_tokens": "tokens",
     "text_bytes": "bytes",
 }
+PATCH, SQUARE = 14, 576.0  # pixels of a side; tokens of 336 x 336 pixels, as CLIP ViT-L/14
 WIDE_VOCAB = 65_500  # Megatron-LM's: ids of a vocabulary this large are stored in 4 bytes
 
 
@@ -155,6 +156,8 @@ def _named(found: CorpusMeasurement | None, source: str) -> CorpusMeasurement | 
 
 
 def _facts(sheet: Sheet, key: str, name: str, measurement: CorpusMeasurement | None) -> SourceFacts:
+    if measurement is not None:
+        measurement = _images_as_stated(sheet, key, measurement)
     tokens = _tokens(sheet, key, measurement)
     amount = sheet.input("tokens", tokens).value
     scaled = measurement is None or amount != measurement.tokens.value
@@ -176,6 +179,27 @@ def _facts(sheet: Sheet, key: str, name: str, measurement: CorpusMeasurement | N
     if measurement is not None and scaled:
         source.docs_ratio = _docs_ratio(sheet, source, measurement)
     return source
+
+
+def patch_tokens(found: CorpusMeasurement) -> float:
+    """Of a mean image, one for each patch of 14 x 14 pixels; of 336 x 336 where nobody knows."""
+    pixels = None if found.images is None else found.images.pixels_per_image
+    return SQUARE if pixels is None else max(1.0, pixels.value / PATCH**2)
+
+
+def _images_as_stated(sheet: Sheet, key: str, found: CorpusMeasurement) -> CorpusMeasurement:
+    """With the tokens of an image that the plan states; where nobody knows them, by patch 14."""
+    stated: float | None = sheet.plan.value(f"{key}.tokens_per_image")
+    if stated is not None:
+        return found.with_image_tokens(stated)
+    if not found.image_tokens_unknown:
+        return found
+    tokens = patch_tokens(found)
+    sheet.warnings.append(
+        f"tokens of an image are unknown: {found.name} has a placeholder for each; {tokens:,.0f}"
+        f" are taken, {key}.tokens_per_image states yours"
+    )
+    return found.with_image_tokens(tokens)
 
 
 def _docs_ratio(sheet: Sheet, source: SourceFacts, measured: CorpusMeasurement) -> Requirement:

@@ -14,6 +14,7 @@ TITLE = "Stored, by stage"
 STORED = "stored: "  # how the name of a part of the capacity begins
 ONE_VERSION = "dataset, one version"
 PARTS = (DATASET, "checkpoints", INPUTS, "scratch")  # of `storage.holds`
+OTHERS = "others"  # that the plan states
 SCRATCH = "scratch"  # how that of what a run deletes at its end goes on
 
 # how a run names the folders that it deletes at its end: the first digit tells later passes
@@ -49,17 +50,20 @@ def add(sheet: Sheet) -> None:
             name = source.label(f"{STORED}{DATASET}")
             sheet.add(name, capacity.versions_bytes, dataset_bytes=one)
     _logs(sheet)
+    for at, other in enumerate(sheet.plan.storage.others):
+        given = sheet.assume(other.bytes, unit="bytes", source=f"stated: storage.others {at + 1}")
+        sheet.add(f"{STORED}{OTHERS}, {other.name}", capacity.logical_bytes, stated_bytes=given)
 
 
 def part_of(row: Requirement) -> str:
     """Which of the things that `storage.holds` names a row of what is stored belongs to."""
     stage = row.name.removeprefix(STORED).partition(", ")[0]
-    return {"logs": "checkpoints"}.get(stage, stage if stage in PARTS else SCRATCH)
+    return {"logs": "checkpoints"}.get(stage, stage if stage in (*PARTS, OTHERS) else SCRATCH)
 
 
 def parts(sheet: Sheet) -> dict[str, list[Requirement]]:
     """What is stored, by the names of `storage.holds`."""
-    made: dict[str, list[Requirement]] = {part: [] for part in PARTS}
+    made: dict[str, list[Requirement]] = {part: [] for part in (*PARTS, OTHERS)}
     for row in sheet:
         if row.name.startswith(STORED):
             made[part_of(row)].append(row)
@@ -69,7 +73,8 @@ def parts(sheet: Sheet) -> dict[str, list[Requirement]]:
 def held(sheet: Sheet) -> list[Requirement]:
     """The rows of what the storage is bought for."""
     of = parts(sheet)
-    return [row for part in PARTS if part in sheet.plan.storage.holds for row in of[part]]
+    held = (*(part for part in PARTS if part in sheet.plan.storage.holds), OTHERS)
+    return [row for part in held for row in of[part]]
 
 
 def one_dataset(sheet: Sheet, source: SourceFacts) -> Requirement:

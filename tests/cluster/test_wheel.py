@@ -53,6 +53,8 @@ def test_data_is_packaged_and_tests_are_not(wheel):
         "tokenmill/dedup/text/unicode_tables.npz",
         "tokenmill/sizing/data/accelerators.yaml",
         "tokenmill/sizing/document/page.css",
+        "tokenmill/sizing/report/schema.json",
+        "tokenmill/sizing/estimate.schema.json",
         "tokenmill/pipelines/contamination/schema.json",
     ):
         assert name in names

@@ -49,9 +49,8 @@ def test_one_that_differs_makes_the_answer_no():
     red = replace(check_all()[0], verdict="differs")
     assert exit_code(check_all()) == 0
     assert exit_code([*check_all(), red]) == 1
-    assert (
-        counted([red]) == "1 claims: 0 agree, 0 contradict themselves and are explained, 1 differ"
-    )
+    told = "1 claims: 0 agree as printed, 0 as worked out, 0 contradict themselves and are"
+    assert counted([red]) == f"{told} explained, 1 differ"
 
 
 def test_nothing_heavy_is_imported():
@@ -62,3 +61,10 @@ def test_nothing_heavy_is_imported():
     )
     ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert ended.stderr.strip() == "set()"
+
+
+def test_systems_are_shown_with_predicted_published_ratio_and_reason(capsys):
+    assert main(["claims", "--systems"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "15 systems: 14 figures within what was published, 6 apart for what was not" in told
+    assert "DeepSeek-V3" in told

@@ -34,7 +34,14 @@ def verdict(**changed):
 @pytest.mark.parametrize("claim", claims(), ids=lambda claim: claim.id)
 def test_a_published_claim_is_reproduced_or_explained(claim):
     verdict = check(claim)
-    assert verdict.verdict == ("agrees" if claim.contradiction is None else "explained"), verdict
+    found = "worked out" if claim.worked_out else "agrees"
+    assert verdict.verdict == (found if claim.contradiction is None else "explained"), verdict
+
+
+def test_what_a_document_does_not_print_is_told_apart():
+    for claim in claims():
+        says = any(word in (claim.note or "") for word in ("worked out", "fitted"))
+        assert claim.worked_out == says, claim.id
 
 
 def test_the_documents_and_how_many_claims_each_has():

@@ -52,7 +52,7 @@ def test_every_row_is_shown_and_explained_once(name):
     parts = {section.key: section for section in sections(sheet)}
     assert list(parts)[:4] == ["summary", "headline", "warnings", "tiers"]
     assert list(parts)[-2:] == ["assumptions", "derivations"]
-    first, beside = [b for b in parts["headline"].blocks if isinstance(b, Table)]
+    first, beside, *_ = [b for b in parts["headline"].blocks if isinstance(b, Table)]
     assert [cells[0] for cells in first.rows] == [r.name for r in headline(sheet)]
     switches = {row[0]: row[-1] for row in beside.rows}
     assert switches == {p: switch(sheet, p) for p in ("inputs", "scratch")}

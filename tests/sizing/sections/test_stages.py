@@ -46,6 +46,7 @@ def test_what_is_stored_is_told_by_what_it_may_be_bought_for():
         "checkpoints": ["stored: logs"],
         "inputs": ["stored: inputs"],
         "scratch": ["stored: scratch, docs", "stored: rows of removed documents"],
+        "others": [],
     }
     scratch = {row.name for row in stages.parts(assumed)["scratch"]}
     assert scratch == {f"stored: {name}" for name in ("text", "token shards", KEYS)}

@@ -1,0 +1,127 @@
+"""What would change the capacity and the reads most: each input varied alone, the five that do."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from tokenmill.sizing.document.section import NONE, Table, table
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.plan.plan import Plan
+from tokenmill.sizing.requirement import Input, leaves
+from tokenmill.sizing.requirements import requirement_sheet
+from tokenmill.sizing.sheet import Sheet
+from tokenmill.sizing.units import format_quantity
+
+CAPTION = "What would change it most"
+MOVED = ("raw capacity", "read bandwidth, whole job")
+MOST, STEP = 5, 0.2  # inputs that are shown; by how much one without an interval is varied
+# what hardware and formats are, of which no fifth more can be had
+GIVEN = ("corpus.token_width_bytes", "cluster.dense_flops_per_s", "cluster.per_node")
+LEAST = 1e-3  # of a figure, that an input must move it by
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moved:
+    """An input, and what each of `MOVED` is at its low and its high end; None: as before.
+
+    ends: of the input, in words.  most: the largest share by which a figure moves.
+    """
+
+    name: str
+    ends: str
+    figures: tuple[tuple[float, float] | None, ...]
+    most: float
+
+
+def tornado(sheet: Sheet) -> tuple[Moved, ...]:
+    """The inputs that move most, the greatest first.
+
+    An input is varied within its interval, and by a fifth where it has none; a share stays one.
+    """
+    inputs = (i for name in MOVED for i in leaves(sheet[name], sheet.rows) if i.key)
+    found = {i.key: i for i in inputs if i.key not in GIVEN or i.spread}
+    made = [*_drawn(sheet), *(m for i in found.values() if (m := _varied(sheet, i)) is not None)]
+    made.sort(key=lambda moved: -moved.most)
+    return tuple(made[:MOST])
+
+
+def _drawn(sheet: Sheet) -> Iterator[Moved]:
+    """What was measured with an interval moves figures as their spread tells."""
+    stated = {i.key for row in sheet for i in row.inputs if i.key and i.spread}
+    for quantity in dict.fromkeys(q for name in MOVED for q in sheet[name].spread):
+        if quantity not in stated:
+            ends = tuple(
+                (min(spread[quantity]), max(spread[quantity])) if quantity in spread else None
+                for spread in (sheet[name].spread for name in MOVED)
+            )
+            yield _moved(sheet, quantity, "95 % interval", ends)
+
+
+def _varied(sheet: Sheet, given: Input) -> Moved | None:
+    """None where a figure cannot be had with another value, as of a number of versions."""
+    low, high = given.interval
+    if low is None or high is None:
+        low, high = given.value * (1 - STEP), given.value * (1 + STEP)
+    if given.unit == "fraction":
+        high = min(1.0, high)
+    key = given.key or ""
+    try:
+        sheets = [_with(sheet, key, value) for value in (low, high)]
+    except (PlanError, ValidationError, TypeError):
+        return None
+    ends = tuple((sheets[0][name].value, sheets[1][name].value) for name in MOVED)
+    told = " to ".join(format_quantity(value, given.unit) for value in (low, high))
+    return _moved(sheet, key, told, ends)
+
+
+def _moved(
+    sheet: Sheet, name: str, told: str, ends: tuple[tuple[float, float] | None, ...]
+) -> Moved:
+    shares = [
+        max(abs(end / sheet[row].value - 1) for end in pair)
+        for row, pair in zip(MOVED, ends, strict=True)
+        if pair is not None
+    ]
+    return Moved(name=name, ends=told, figures=ends, most=max(shares, default=0.0))
+
+
+def _with(sheet: Sheet, key: str, value: float) -> Sheet:
+    plan: Plan = _set(sheet.plan, key.split("."), value)
+    return requirement_sheet(plan, sheet.measurements)
+
+
+def _set(section: Any, steps: list[str], value: float) -> Any:
+    name, *rest = steps
+    if isinstance(section, tuple):
+        return tuple(_set(s, rest, value) if s.name == name else s for s in section)
+    if rest:
+        return section.model_copy(update={name: _set(getattr(section, name), rest, value)})
+    old = getattr(section, name)
+    if isinstance(old, str):
+        raise TypeError(f"{name} is {old!r}, no number")
+    whole = isinstance(old, int) and not isinstance(old, bool)
+    return section.model_copy(update={name: max(1, round(value)) if whole else value})
+
+
+def tornado_table(sheet: Sheet) -> Table | None:
+    """The five, with the figures at both ends; None where nothing moves."""
+    rows = []
+    for moved in tornado(sheet):
+        if moved.most < LEAST:
+            continue
+        cells = [
+            NONE if pair is None or _same(sheet, name, pair) else _told(sheet, name, pair)
+            for name, pair in zip(MOVED, moved.figures, strict=True)
+        ]
+        rows.append((moved.name, moved.ends, *cells))
+    return table(CAPTION, ("input", ">varied", *(f">{n}" for n in MOVED)), rows) if rows else None
+
+
+def _same(sheet: Sheet, name: str, pair: tuple[float, float]) -> bool:
+    return all(abs(end / sheet[name].value - 1) < LEAST for end in pair)
+
+
+def _told(sheet: Sheet, name: str, pair: tuple[float, float]) -> str:
+    return " to ".join(format_quantity(end, sheet[name].unit) for end in pair)

@@ -1,0 +1,45 @@
+"""Which inputs move the capacity and the reads most."""
+
+import pytest
+
+from tests.sizing.corpora import measured
+from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.report.tornado import MOST, MOVED, tornado, tornado_table
+from tokenmill.sizing.requirements import requirement_sheet
+
+
+def sheet(text, **measurements):
+    return requirement_sheet(parse_plan(text, where="p"), measurements)
+
+
+def by_name(made):
+    return {moved.name: moved for moved in tornado(made)}
+
+
+def test_five_inputs_are_told_the_greatest_first_each_as_if_varied_alone():
+    made = sheet("corpus: {tokens: 1T}")
+    found = tornado(made)
+    assert len(found) == MOST
+    assert [m.most for m in found] == sorted((m.most for m in found), reverse=True)
+    fill = by_name(made)["storage.fill_frac"]
+    raw = made["raw capacity"].value
+    assert fill.figures[0] == pytest.approx((raw / 0.8, raw / 1.2))
+    count = sheet("corpus: {tokens: 1T}\ncluster: {count: 819}")["read bandwidth, whole job"].value
+    assert by_name(made)["cluster.count"].figures[1][0] == pytest.approx(count)
+
+
+def test_an_input_with_an_interval_is_varied_within_it():
+    made = sheet("cluster: {mfu: {value: 0.4, low: 0.1, high: 0.5}}")
+    mfu = by_name(made)["cluster.mfu"]
+    assert mfu.ends == "10 % to 50 %"
+    read = made["read bandwidth, whole job"].value
+    assert mfu.figures[1] == pytest.approx((read / 4, read * 1.25))
+
+
+def test_what_was_measured_moves_figures_by_its_interval():
+    wide = {"value": 2.2, "low": 0.5, "high": 9.0}
+    made = sheet("corpus: {tokens: 1T}", corpus=measured(stored_bytes_per_token=wide))
+    found = tornado(made)[0]
+    assert (found.name, found.ends) == ("docs: stored_bytes_per_token", "95 % interval")
+    shown = tornado_table(made)
+    assert [c.name for c in shown.columns][2:] == list(MOVED)

@@ -1,0 +1,98 @@
+"""Several jobs on one storage: each as if alone, their sums, and the worst moment."""
+
+import pytest
+
+from tests.sizing.sections.sheets import sheet
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.report.outline import sheet_markdown
+from tokenmill.sizing.requirement import leaves
+from tokenmill.sizing.verdict import judge
+
+MAIN = """
+corpus: {tokens: 15.6T}
+model: {params: 405B}
+cluster: {count: 16384, mfu: 0.404}
+"""
+ABLATION = "model: {params: 8B}, cluster: {count: 512}, training: {tokens: 1T}"
+JOBS = (
+    MAIN
+    + f"""
+jobs:
+  - {{name: ablations, copies: 8, {ABLATION}}}
+storage: {{others: [{{name: homes, bytes: 2 PB}}]}}
+"""
+)
+ALONE = """
+corpus: {tokens: 15.6T}
+model: {params: 8B}
+cluster: {count: 512, mfu: 0.404}
+training: {tokens: 1T}
+"""
+SUMMED = (
+    "read bandwidth, whole job",
+    "read requests, whole job",
+    "checkpoint write bandwidth, whole job",
+    "checkpoint bytes a day",
+    "compute cost",
+    "nodes",
+)
+
+
+@pytest.fixture(scope="module")
+def three():
+    return sheet(JOBS), sheet(MAIN), sheet(ALONE)
+
+
+@pytest.mark.parametrize("name", SUMMED)
+def test_what_jobs_ask_for_at_once_is_summed(name, three):
+    made, main, alone = three
+    assert made[name].value == pytest.approx(main[name].value + 8 * alone[name].value)
+
+
+def test_one_restarts_at_a_time_and_one_node_is_of_the_job_that_needs_most(three):
+    made, main, alone = three
+    for name in ("restart read bandwidth", "read bandwidth, one node", "one checkpoint"):
+        assert made[name].value == max(main[name].value, alone[name].value)
+
+
+def test_the_worst_moment_is_told_apart_from_the_mean(three):
+    made, main, alone = three
+    reads, writes = made["read bandwidth, whole job"], made["checkpoint write bandwidth, whole job"]
+    worst = reads.value + writes.value + made["restart read bandwidth"].value
+    assert made["reads and writes, worst moment"].value == pytest.approx(worst)
+    daily = main["checkpoint bytes a day"].value + 8 * alone["checkpoint bytes a day"].value
+    mean = reads.value + daily / 86_400
+    assert made["reads and writes, mean"].value == pytest.approx(mean)
+
+
+def test_capacity_is_of_what_each_job_keeps_one_dataset_and_what_else_is_stated(three):
+    made, main, alone = three
+    kept = main["stored: checkpoints"].value + 8 * alone["stored: checkpoints"].value
+    stored = {i.name: i.value for i in made["stored in all"].inputs}
+    of_jobs = sum(n for name, n in stored.items() if name.startswith("checkpoints"))
+    assert of_jobs == pytest.approx(kept)
+    assert stored["others, homes"] == 2e15
+    assert [name for name in stored if name.startswith("dataset")] == ["dataset"]
+
+
+def test_every_figure_of_a_job_can_be_traced_and_is_shown(three):
+    made = three[0]
+    for row in made:
+        leaves(row, made.rows)
+    told = sheet_markdown(made)
+    assert "Checkpoints, ablations" in told
+    assert "8 x ablations" in told
+    assert {v.requirement for v in judge(made)} >= set(SUMMED[:3])
+
+
+def test_a_job_of_another_corpus_stores_it_too():
+    made = sheet(MAIN + "jobs: [{name: photos, corpus: {tokens: 1T, image_text: {}}}]")
+    assert made["stored: dataset, photos"].value == pytest.approx(1e12 * 250_400 / 1124)
+
+
+def test_what_is_wrong_with_a_job_names_it():
+    with pytest.raises(PlanError, match="job 'a': training.data_parallel 9 is more than") as e:
+        sheet("jobs: [{name: a, cluster: {count: 8}, training: {data_parallel: 9}}]")
+    assert "\n" not in str(e.value)
+    with pytest.raises(PlanError, match="two jobs share a name"):
+        sheet("jobs: [{name: a}, {name: a}]")
