@@ -194,13 +194,23 @@ def _contamination(contamination: argparse.ArgumentParser) -> None:
         "share of an item's word pairs that an edited copy of it still has in one place; none"
         " looks for n-grams alone, in half the time"
     )
+    share = (
+        "share of an item, of its n-grams that no other item has, from which on in one document it"
+        " is dirty; gpt3: any n-gram of it that counts, as published"
+    )
+    kinds = (
+        "for --fail-on-hit: some of dirty, widespread, edited, context, part, only-context,"
+        " untestable, with commas between them; without it the first four"
+    )
     _options(
         contamination,
         ("ngram", "auto", "N", in_a_row),
+        ("verdict", "0.5", "SHARE", share),
         ("most-docs", "10", "N", "n-grams in more documents count for nothing; none is no limit"),
         ("folding", str, "LIST", disguises),
         ("containment", "0.6", "SHARE", edited),
         ("text-column", str, "NAME", COLUMN),
+        ("fail-on", str, "LIST", kinds),
     )
     _flags(contamination, ("fail-on-hit", "exit with 1 if any item is in the corpus"))
     _runner(contamination, ("threads", "dask"))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
@@ -175,6 +175,7 @@ def check_of(
     matching: Mapping[str, Any],
     *,
     copies: "Copies | None",
+    verdict: float | Literal["gpt3"],
     text_column: str | None,
     run: RunOptions,
 ) -> "Check":
@@ -204,6 +205,7 @@ def check_of(
         "inputs": [{"path": text_of(path), "text": text_column} for path in corpus],
         "matching": {**matching, "benchmarks": benchmarks},
         "copies": copies,
+        "verdict": verdict,
         "run": run,
     }
     try:

@@ -25,6 +25,7 @@ from tokenmill.pipelines.contamination.check import DOCUMENT, PAGE, Check, check
 from tokenmill.pipelines.contamination.copies import Copies
 from tokenmill.pipelines.contamination.index import Folds
 from tokenmill.pipelines.contamination.model import BenchmarkSummary, Report
+from tokenmill.pipelines.contamination.shares import MOST
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.read.parquet import bounded
 
@@ -40,6 +41,7 @@ def contamination_flow(
     ngram: int | Literal["auto"] = "auto",
     most_docs: int | None = MOST_DOCS,
     folding: Folds = DEFAULT_FOLDS,
+    verdict: float | Literal["gpt3"] = MOST,
     copies: Copies | None = DEFAULT_COPIES,
     text_column: str | None = None,
     run: RunOptions | None = None,
@@ -54,6 +56,8 @@ def contamination_flow(
         ngram: words that must stand in a row; `auto` is 8 to 13 by the items' lengths
         most_docs: n-grams in more documents count for nothing; None is no limit
         folding: disguises that are seen through
+        verdict: share of an item's own n-grams from which on in one document it is dirty; `gpt3`:
+            any n-gram of it that counts
         copies: from which share of an item's word pairs on a stretch is an edited copy; None
             looks for n-grams alone
         text_column: column of the text, where its name does not tell
@@ -64,7 +68,13 @@ def contamination_flow(
         matching = {"ngram": ngram, "most_docs": most_docs, "folding": folding}
         options, column = run or RunOptions(), text_column
         check = check_of(
-            corpus, benchmarks, matching, copies=copies, text_column=column, run=options
+            corpus,
+            benchmarks,
+            matching,
+            copies=copies,
+            verdict=verdict,
+            text_column=column,
+            run=options,
         )
         return ask_check(check, out)
 
@@ -123,9 +133,10 @@ def in_a_line(benchmark: BenchmarkSummary) -> str:
     """What the table of a benchmark is about, as Markdown."""
     b = benchmark
     return (
-        f"{b.dirty:,} of {b.clean + b.dirty:,} items that n-grams of {b.ngram} words can"
-        f" test are dirty, {b.found_whole:,} of {b.untestable:,} others were"
-        f" found whole, in {b.docs:,} documents; of the rest {b.edited:,}"
-        f" stand in the corpus as edited copies, and {b.widespread:,} in too many documents to be"
-        " dirty"
+        f"{b.dirty:,} of {b.clean + b.some + b.dirty:,} items that n-grams of {b.ngram} words can"
+        f" test are dirty, {b.whole:,} of them whole, {b.found_whole:,} of {b.untestable:,} that"
+        f" they cannot test were found whole, in {b.docs:,} documents; of the rest"
+        f" {b.edited or 0:,} stand in the corpus as edited copies, {b.some:,} in part,"
+        f" {b.context_found:,} with their context alone, and {b.widespread:,} in too many"
+        f" documents to be dirty; {b.only_context:,} could be found only with their context"
     )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tokenmill.pipelines.measure.run import Outcome  # which imports SciPy
 
 COUNTED, READ = "counted", "parts read"
-PROBES, PARTS = "probes", "sampled parts"
+PROBES, PARTS, SAMPLE = "probes", "sampled parts", "sampled documents"
 NESTED, MODEL, BOUNDS = "nested parts", "model of growth", "bounds"
 UNIQUE = {"scan": PROBES, "model": MODEL, "bounds": BOUNDS}
 NAMES = {"url": "URL", "md5": "MD5"}
@@ -84,7 +84,7 @@ def figure_rows(outcome: "Outcome") -> list[FigureRow]:
         unique = counted
     drawn = list(dict.fromkeys([counted, *([unique] if unique else [])]))
     after = ", ".join(drawn)
-    tokens = ", ".join([*drawn, PARTS])
+    tokens = ", ".join([*drawn, SAMPLE])
     rows: list[_Row] = [
         ("documents in", estimate.docs_in, _count, counted),
         ("text in", estimate.text_bytes_in, format_bytes, counted),
@@ -93,8 +93,8 @@ def figure_rows(outcome: "Outcome") -> list[FigureRow]:
         ("documents", corpus.docs, _count, after),
         ("text", corpus.text_bytes, format_bytes, after),
         ("tokens", corpus.tokens, _count, tokens),
-        ("text bytes per token", corpus.text_bytes_per_token, _ratio, PARTS),
-        ("stored bytes per token", corpus.stored_bytes_per_token, _ratio, PARTS),
+        ("text bytes per token", corpus.text_bytes_per_token, _ratio, SAMPLE),
+        ("stored bytes per token", corpus.stored_bytes_per_token, _ratio, SAMPLE),
         *_images(outcome, counted, after),
         *(
             (f"stored in {folder}", figure, format_bytes, _stored_on(folder, tokens, counted))
@@ -193,7 +193,7 @@ def _stored_on(folder: str, tokens: str, counted: str) -> str:
         "edges": f"{PROBES}, {ASSUMED}",
         "tokens": tokens,
         DATASET: tokens,
-        "removed": f"{tokens.removesuffix(f', {PARTS}')}, {ASSUMED}",
+        "removed": f"{tokens.removesuffix(f', {SAMPLE}')}, {ASSUMED}",
     }
     return made_of.get(folder.lstrip("0123456789-"), f"{counted}, {ASSUMED}")
 

@@ -63,6 +63,10 @@ class Overlaps(NamedTuple):
     ngrams: I64
     marks: U8
 
+    def only(self, wanted: Bools) -> "Overlaps":
+        """Those of the spans for which `wanted` is true."""
+        return Overlaps._make(column[wanted] for column in self)
+
 
 def find(text: pa.Array, index: NgramIndex) -> Hits:
     """Find every window of a document that is an n-gram of the index.

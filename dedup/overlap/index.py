@@ -73,6 +73,18 @@ def scratch(n_words: int) -> kernels.Scratch:
     return kernels.Scratch(sums, least, partly, rows, keys, passed, lasts, hashes, places)
 
 
+def window_lengths(
+    texts: pa.Array, ngrams: I64, least: int | npt.NDArray[np.integer], words: GramWords = "scripts"
+) -> I64:
+    """(n_texts,) words of the windows that each text is cut into; 0 of one that is left out.
+
+    ngrams, least: as of `NgramIndex.build`.
+    """
+    counts = count_words(texts, words)
+    tested = counts >= np.minimum(ngrams, np.maximum(least, 1))
+    return np.where(tested, np.minimum(counts, ngrams), 0)
+
+
 def windows_of(texts: pa.Array, lengths: I64, words: GramWords = "scripts") -> Windows:
     """Hash the windows of `lengths[t]` words of each text t; 0 leaves it out.
 
@@ -175,9 +187,7 @@ class NgramIndex:
         ngrams = np.broadcast_to(np.asarray(ngram, np.int64), len(texts))
         _check(texts, item_ids, np.append(ngrams, ngram))
         ids = np.asarray(item_ids, np.int64)
-        counts = count_words(texts, words)
-        tested = counts >= np.minimum(ngrams, np.maximum(least, 1))
-        lengths = np.where(tested, np.minimum(counts, ngrams), 0)
+        lengths = window_lengths(texts, ngrams, least, words)
         windows = windows_of(texts, lengths, words)
         _, hashes, item_offsets, items = postings(windows.grams, ids[windows.texts])
         bitmaps = [
@@ -189,7 +199,7 @@ class NgramIndex:
             words=words,
             hashes=hashes,
             starts=bucket_starts(hashes)[:-1],
-            lengths=np.unique(lengths[tested]),
+            lengths=np.unique(lengths[lengths > 0]),
             bitmaps=np.concatenate(bitmaps),
             bitmap_ends=np.cumsum([len(bitmap) for bitmap in bitmaps]),
             item_offsets=item_offsets,

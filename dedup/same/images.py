@@ -1,15 +1,75 @@
-"""Images that look alike: perceptual hashes of 64 bits that differ in few of them."""
+"""Images that look alike: a perceptual hash of 64 bits finds candidates, a small picture tells.
+
+    brightness of 32 x 32 cells ── DCT ── hash          │ differ in few bits
+    brightness of 16 x 16, colours and what is opaque of 8 x 8 ── look │ and show the same
+
+An image of too little structure has no hash: its bits would be noise.
+"""
 
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from tokenmill.dedup.arrays import I64, U64, read_only
-from tokenmill.dedup.kernels import equal as kernels
+from tokenmill.dedup.arrays import F64, I64, U8, U32, U64, power_of_two, read_only
+from tokenmill.dedup.kernels import images as kernels
 
 HASH_BITS = 64
 MOST_DISTANCE = 15  # more bands have less than 4 bits, and nearly all pairs meet in one
+HASHED_SIDE, LOW = 32, 8  # cells on a side; of their DCT the lowest frequencies
+LOOK_BYTES = kernels.LOOK_BYTES
+LEAST_SPREAD = 4.0  # standard deviation of 32 x 32 cells: less is a plain image
+# a bit is set by a coefficient as far above the median, in root mean squares of all: without it
+# the bits of clip art, of which half the coefficients are nought, were those of the encoder
+MARGIN = 0.2
+MOST_COMPARED = 1024  # looks for each image, at most
+MOST_PLACES = 1 << 22  # of a band
+
+
+def _cosines() -> F64:
+    """(LOW, HASHED_SIDE) of the DCT, as `scipy.fft.dct` of type 2 has it without scaling."""
+    frequencies, cells = np.arange(LOW)[:, None], np.arange(HASHED_SIDE)[None]
+    made: F64 = 2 * np.cos(np.pi * frequencies * (2 * cells + 1) / (2 * HASHED_SIDE))
+    return made
+
+
+COSINES = _cosines()
+
+
+def has_structure(brightness: F64) -> bool:
+    """Whether an image has enough to be told from others. brightness: (32, 32), 0 to 255."""
+    return bool(brightness.std() >= LEAST_SPREAD)
+
+
+def hash_of(brightness: F64, *, margin: float = MARGIN) -> int:
+    """Hash an image by its lowest frequencies, the lowest as the highest bit.
+
+    brightness: (32, 32), 0 to 255.
+    margin: 0 are the bits of pHash, `imagehash.phash`.
+    """
+    low = COSINES @ brightness @ COSINES.T
+    above = np.median(low) + margin * np.sqrt(np.square(low.ravel()[1:]).mean())
+    return int.from_bytes(np.packbits(low > above).tobytes(), "big")
+
+
+def look_of(brightness: F64, colours: F64, alpha: F64) -> U8:
+    """(LOOK_BYTES,) what an image shows.
+
+    brightness, alpha: (32, 32), 0 to 255.  colours: (32, 32, 2) Cb and Cr, 0 to 255.
+    """
+    coarse = _cells(colours, kernels.COARSE)
+    parts = _cells(brightness, kernels.SIDE), coarse[..., 0], coarse[..., 1]
+    every = [*parts, _cells(alpha, kernels.COARSE)]
+    rounded = np.concatenate([part.ravel() for part in every]).round()
+    made: U8 = np.clip(rounded, 0, 255).astype(np.uint8)
+    return made
+
+
+def _cells(values: F64, side: int) -> F64:
+    """(side, side, …) means of (32, 32, …)."""
+    n = HASHED_SIDE // side
+    means: F64 = values.reshape(side, n, side, n, *values.shape[2:]).mean(axis=(1, 3))
+    return means
 
 
 class Band(NamedTuple):
@@ -18,62 +78,65 @@ class Band(NamedTuple):
     shift: int
     width: int
 
-    def of(self, hashes: U64) -> U64:
-        """(n,) the values of the bits."""
-        mask = np.uint64((1 << self.width) - 1)
-        values: U64 = (hashes >> np.uint64(self.shift)) & mask
-        return values
-
 
 def bands(distance: int) -> list[Band]:
     """One band more than bits may differ: two hashes that near have the same bits in one of them.
 
     >>> [band.width for band in bands(4)]
-    [13, 13, 13, 13, 12]
+    [12, 13, 13, 13, 13]
     """
     n = distance + 1
     ends = [HASH_BITS * k // n for k in range(n + 1)]
-    made = [Band(lo, hi - lo) for lo, hi in pairwise(ends)]
-    return sorted(made, key=lambda band: (-band.width, band.shift))
+    return [Band(lo, hi - lo) for lo, hi in pairwise(ends)]
 
 
-def first_near(hashes: U64, distance: int) -> I64:
-    """Find the first hash that differs in no more than `distance` bits.
+class Stars(NamedTuple):
+    """Which images leave for one that stays.
+
+    of: (n,) its own number for one that stays, else that of the one it is likest to.
+    bits: (n,) in which the hashes of the two differ.  given_up: how many stay unlooked at.
+    """
+
+    of: I64
+    bits: U32
+    given_up: int
+
+
+def stars(
+    hashes: U64, looks: U8, kinds: U8, distance: int, *, most_compared: int = MOST_COMPARED
+) -> Stars:
+    """Decide in order: an image leaves if, and only if, an earlier one that stays is near it.
+
+    Near are two of a kind of whose hashes no more than `distance` bits differ, and whose looks
+    are alike, where the one may be any view of its image if the other is the image as it is.
 
     Args:
-        hashes: (n,), fewer than 2**31 different ones.
+        hashes: (n, n_views), the image as it is first; n * n_views is below 2**31.
+        looks: (n, n_views, LOOK_BYTES).
+        kinds: (n,).
         distance: 0 to MOST_DISTANCE.
-
-    Returns:
-        (n,) int64, the lowest such row of each row, itself where none before is as near: of those,
-        `first_near(...) == np.arange(n)`, no two are near each other. The row named may have
-        another before it in turn.
+        most_compared: looks for each image, at most; one that comes to more stays.
 
     Raises:
         ValueError: `distance` is out of range.
     """
     if not 0 <= distance <= MOST_DISTANCE:
         raise ValueError(f"distance must be 0 to {MOST_DISTANCE} bits, got {distance}")
-    _, first, which = np.unique(hashes, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rows = first[order]  # ascending, as are the numbers of the different hashes from here on
-    different = hashes[rows]
-    rank = np.empty(len(order), np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    nearest = np.arange(len(rows), dtype=np.int32)
-    for band in bands(distance) if distance else ():
-        values = band.of(different)
-        members = np.argsort(
-            values.astype(np.uint16) if band.width <= 16 else values, kind="stable"
-        )
-        ends = np.flatnonzero(np.diff(values[members])) + 1
-        ends = np.append(ends, len(members)) if len(members) else ends
-        kernels.first_near(
-            read_only(different[members]),
-            read_only(members),
-            read_only(ends),
-            np.uint64(distance),
-            nearest,
-        )
-    found: I64 = rows[nearest[rank[which]]]
-    return found
+    cut, (n, n_views) = bands(distance), hashes.shape
+    places = min(power_of_two(n * n_views), MOST_PLACES)
+    of, bits = np.empty(n, np.int64), np.empty(n, np.uint32)
+    given_up = kernels.stars(
+        read_only(hashes),
+        read_only(looks),
+        read_only(kinds),
+        np.array([band.shift for band in cut], np.uint64),
+        np.array([(1 << band.width) - 1 for band in cut], np.uint64),
+        np.uint64(64 - (places.bit_length() - 1)),
+        np.uint64(distance),
+        most_compared,
+        np.full((len(cut), places), -1, np.int32),
+        np.empty((n * n_views, len(cut)), np.int32),
+        of,
+        bits,
+    )
+    return Stars(of, bits, int(given_up))

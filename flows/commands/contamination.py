@@ -18,7 +18,7 @@ from tokenmill.dedup.overlap.index import MAX_NGRAM
 from tokenmill.dedup.text.fold import FOLDINGS
 from tokenmill.flows.asked import ask_check, check_of
 from tokenmill.flows.commands.shared import result_of, run_settings
-from tokenmill.flows.exits import NO
+from tokenmill.flows.exits import NO, PARTIAL
 from tokenmill.flows.show import MATCH, as_json, filled, printable, show, table
 from tokenmill.flows.troubles import bounded, exit_code, failures
 from tokenmill.pipelines.contamination.check import DOCUMENT, Check, ContaminationJob
@@ -40,6 +40,19 @@ from tokenmill.sizing.units import format_bytes, parse_fraction
 
 MOST_FILES = 10  # of a benchmark, named
 OTHER_NAMES = {"accents": ["marks"], "diacritics": ["marks"], "homoglyphs": ["confusables"]}
+# what --fail-on-hit may end with 1 for, and of each the count of items; without --fail-on
+# FOUND_KINDS
+FAIL_KINDS = {
+    "dirty": "found_items",
+    "widespread": "widespread",
+    "edited": "edited",
+    "context": "context_found",
+    "part": "some",
+    "only-context": "only_context",
+    "untestable": "untestable",
+}
+FOUND_KINDS = ("dirty", "widespread", "edited", "context")
+PAGE_ONLY = ("edited_docs", "only_ignored", "repeated")
 MOST_WORST, MOST_SOURCES = 5, 5
 MOST_SHOWN = {"examples": 3, "widespread": 2, "edited": 2}  # of each kind of examples
 AROUND_CHARS, MATCH_CHARS = 80, 240  # of an example, beside and in the match
@@ -49,6 +62,7 @@ AnExample = TypeVar("AnExample", bound=AnyExample)
 
 def run(args: argparse.Namespace) -> int:
     """Look for benchmark items in a corpus, and show what was found."""
+    kinds = _kinds(args.fail_on)
     asked = ask_check(parse_check(args), args.out)
     if not args.json:
         sys.stderr.writelines(f"{line}\n" for line in several_files(asked.job))
@@ -57,13 +71,16 @@ def run(args: argparse.Namespace) -> int:
     if report is None:
         for name in ("ngram", "most_docs", "folding"):
             shown[name] = getattr(asked.what.matching, name)
-        shown |= {"copies": asked.what.copies, "run": asked.what.run}
+        shown |= {name: getattr(asked.what, name) for name in ("verdict", "copies", "run")}
         report = Report.model_validate(result_of("contamination", asked, shown, quiet=args.json))
     if args.json:
         as_json(report.to_json())
     else:
         show_report(report, asked.out)
-    return NO if args.fail_on_hit and has_hit(report) else exit_code(report)
+    hit = args.fail_on_hit and has_hit(report, kinds)
+    if hit:
+        return NO
+    return PARTIAL if report.documents.failed else exit_code(report)
 
 
 def several_files(job: ContaminationJob) -> list[str]:
@@ -77,9 +94,23 @@ def several_files(job: ContaminationJob) -> list[str]:
     ]
 
 
-def has_hit(report: Report) -> bool:
-    """Whether any item of any benchmark stands in the corpus, perhaps edited or all over it."""
-    return any(report.total(kind) for kind in ("found_items", "edited", "widespread"))
+def has_hit(report: Report, kinds: Sequence[str] = FOUND_KINDS) -> bool:
+    """Whether any item of any benchmark is of one of these kinds, keys of `FAIL_KINDS`."""
+    return any(report.total(FAIL_KINDS[kind]) for kind in kinds)
+
+
+def _kinds(text: str | None) -> Sequence[str]:
+    """None is `FOUND_KINDS`."""
+    kinds = FOUND_KINDS if text is None else [kind.strip() for kind in text.split(",")]
+    unknown = next((kind for kind in kinds if kind not in FAIL_KINDS), None)
+    if unknown is None:
+        return kinds
+    near = nearest(unknown, FAIL_KINDS, most=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise ConfigError(
+        f"--fail-on {unknown!r}: no such kind; {hint}write some of {', '.join(FAIL_KINDS)} with"
+        " commas between them"
+    )
 
 
 def parse_check(args: argparse.Namespace) -> Check:
@@ -101,6 +132,7 @@ def parse_check(args: argparse.Namespace) -> Check:
         args.benchmark,
         matching,
         copies=_copies(args.containment),
+        verdict=_verdict(args.verdict),
         text_column=args.text_column,
         run=RunOptions(**run),
     )
@@ -135,6 +167,16 @@ def _copies(text: str) -> Copies | None:
     raise ConfigError(f"--containment {text!r}: write a share above 0, up to 1 (100%), or none")
 
 
+def _verdict(text: str) -> float | Literal["gpt3"]:
+    if text == "gpt3":
+        return "gpt3"
+    with contextlib.suppress(ValueError):
+        share = parse_fraction(text)
+        if 0 < share <= 1:
+            return share
+    raise ConfigError(f"--verdict {text!r}: write a share above 0, up to 1 (100%), or gpt3")
+
+
 def _folds(text: str | None) -> Folds:
     """None is the default of `Folds`."""
     if text is None:
@@ -166,6 +208,7 @@ def show_report(report: Report, out: Path) -> None:
         filled(_foldings(report.benchmarks)),
         filled(_worst(report)),
         filled(_sources(report)),
+        filled(_contexts(report)),
         _ignored(report),
         *(
             _example(example)
@@ -180,8 +223,11 @@ def show_report(report: Report, out: Path) -> None:
 
 
 def benchmarks_table(benchmarks: Sequence[BenchmarkSummary], title: str) -> Table:
-    """Numbers of items, but for the share, the documents and N; without empty columns."""
-    columns = columns_of(benchmarks)
+    """Numbers of items, but for the share, the documents and N; without empty columns.
+
+    Some columns are on the page alone, where there is room.
+    """
+    columns = {k: v for k, v in columns_of(benchmarks).items() if k not in PAGE_ONLY}
     rows = [
         (b.name, *(_share(b.dirty_frac) if k == "dirty_frac" else getattr(b, k) for k in columns))
         for b in benchmarks
@@ -233,6 +279,15 @@ def _sources(report: Report) -> Table:
     labels |= {"edited_docs": ">with edited copies"} if report.edited_docs else {}
     rows = [(s.source, *(getattr(s, name) for name in labels)) for s in sources[:MOST_SOURCES]]
     return table("sources", ("source", *labels.values()), rows)
+
+
+def _contexts(report: Report) -> Table:
+    rows = [
+        (printable(" ".join(c.text.split())[:AROUND_CHARS]), c.item, c.items, c.documents)
+        for c in report.contexts[:MOST_SOURCES]
+    ]
+    columns = ("passage", "first item", ">items", ">documents")
+    return table("passages of items, found without the question", columns, rows)
 
 
 def _ignored(report: Report) -> list[str]:

@@ -18,7 +18,7 @@ from tokenmill.pipelines.prepare.report.sections import (
     further_tables,
     storage_way,
 )
-from tokenmill.pipelines.tokens.mix.report import COLUMNS, mixed_in_short, mixture_rows
+from tokenmill.pipelines.tokens.mix.report import columns_of, mixed_in_short, mixture_rows
 from tokenmill.sizing.report.outline import about
 from tokenmill.sizing.requirements import headline as first_of
 from tokenmill.sizing.sheet import Sheet
@@ -36,7 +36,8 @@ def show_report(
     show(
         _ledger(report),
         filled(table("why", ("stage", "outcome", "reason", ">docs"), report.documents_that_left())),
-        mixture and table("mixture of the training split", COLUMNS, mixture_rows(mixture)),
+        mixture
+        and table("mixture of the training split", columns_of(mixture), mixture_rows(mixture)),
         *image_tables(report),
         *(table(t.caption, ("what", ">value"), t.rows) for t in further_tables(report).values()),
         headline(report),

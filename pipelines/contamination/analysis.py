@@ -2,8 +2,10 @@
 
     FOUND of every shard ─ add ─► Analysis ──► items: clean, dirty, untestable; documents; sources
 
-An item is dirty if any document has any of its n-grams (Brown et al. 2020, arXiv:2005.14165,
-appendix C) that is not ignored (`dedup.overlap.counts`). An item of fewer than 8 words cannot be
+As published an item is dirty if any document has any of its n-grams (Brown et al. 2020,
+arXiv:2005.14165, appendix C) that is not ignored (`dedup.overlap.counts`). By shares it is if a
+document has enough of those that are its own (`pipelines.contamination.shares`), and the corpus has
+*some* of it if a document has fewer. An item of fewer than 8 words cannot be
 tested by n-grams; it is looked for as a whole (`pipelines.contamination.index`).
 The n-grams of an item that many documents repeat are in too many of them, so that all are ignored
 and the item is clean by that rule. Such a clean item is *widespread*: at least half of its n-grams
@@ -28,6 +30,7 @@ from tokenmill.dedup.text.fold import FOLDINGS
 from tokenmill.pipelines.contamination.found import IDS, excerpts, hits_of, parts_of, places_of
 from tokenmill.pipelines.contamination.index import ItemTexts
 from tokenmill.pipelines.contamination.model import BenchmarkCounts
+from tokenmill.pipelines.contamination.shares import MOST, OfPairs, Shares
 
 EXAMPLE = pa.schema(
     [
@@ -84,6 +87,15 @@ def item_pairs(hits: Hits, foldings: U8, index: NgramIndex, n_items: int) -> Pai
     pairs = _Grouped.of(docs[at] * n_items + items, sets.bits[at])
     ngrams = np.bincount(pairs.which, sets.counts[at], len(pairs.keys)).astype(np.int64)
     return Pairs(*np.divmod(pairs.keys, n_items), ngrams, pairs.bits)
+
+
+def _judged(pairs: Pairs, of_pairs: OfPairs, threshold: float) -> tuple[Pairs, F64]:
+    """The pairs with a share from the threshold on, with their own n-grams; and the shares."""
+    at = of_pairs.at(pairs.rows, pairs.items)
+    shares = np.append(of_pairs.shares, 0.0)[at]  # 0 where there is none, at -1
+    wanted = np.flatnonzero(shares >= threshold)
+    at = at[wanted]
+    return pairs.only(wanted)._replace(ngrams=of_pairs.ngrams[at]), of_pairs.shares[at]
 
 
 class _Grouped(NamedTuple):
@@ -179,7 +191,7 @@ def examples_of(found: pa.RecordBatch, spans: Overlaps, chosen: Pairs, shares: F
     return pa.table(columns, schema=EXAMPLE)
 
 
-CLEAN, DIRTY, UNTESTABLE = range(3)
+CLEAN, DIRTY, UNTESTABLE, SOME, ONLY_CONTEXT = range(5)
 # a number for each set of foldings, lower for fewer foldings; its last 8 bits are the set
 FEWEST = np.array([bits.bit_count() << 8 | bits for bits in range(256)])
 UNSEEN = 1 << 16  # its last 8 bits are no folding
@@ -222,15 +234,21 @@ class Analysis:
         ignored: Bools,
         *,
         frequent: Bools | None = None,
+        shares: Shares | None = None,
         most_examples: int = MOST_EXAMPLES,
         most_documents: int = MOST_DOCUMENTS,
     ) -> None:
-        """frequent: (n_grams,) bool, those ignored only because too many documents have them."""
+        """Count nothing as yet.
+
+        frequent: (n_grams,) bool, those ignored only because too many documents have them.
+        shares: what decides which pairs of documents and items count; None: any n-gram does.
+        """
+        self.shares = shares
         self._texts, self._index, self._ignored = texts, index, ignored
         self._most_examples, self._most_documents = most_examples, most_documents
         self._met = np.zeros(len(index.hashes), bool)  # n-grams, ignored ones too
         self._counted = self._per_item(~ignored)
-        self._testable = ~texts.is_short
+        self._testable = ~texts.is_short & (True if shares is None else shares.testable)
         n_frequent = 0 if frequent is None else self._per_item(frequent)
         self._mostly_frequent = self._testable & (n_frequent >= np.maximum(self._counted, 1))
         self.frequent: Analysis | None = None
@@ -250,6 +268,8 @@ class Analysis:
         """Add the rows of some documents (schema FOUND); no document may come twice."""
         if self.frequent is not None:
             self.frequent.add(found)
+        if self.shares is not None:
+            self.shares.note(found)
         for part in parts_of(found, self._index):
             self._add(part)
 
@@ -264,12 +284,14 @@ class Analysis:
         at, items = self._index.items_of(seen // len(FEWEST))
         np.minimum.at(self._needed, items, FEWEST[seen % len(FEWEST)][at])
         pairs = item_pairs(hits, foldings, self._index, len(self.item_docs))
+        shares = pairs.ngrams / np.maximum(self._counted[pairs.items], 1)
+        if self.shares is not None:
+            pairs, shares = _judged(pairs, self.shares.of(hits), self.shares.threshold)
         rows, items = pairs.rows, pairs.items
         self.item_docs += np.bincount(items, minlength=len(self.item_docs))
         n = len(self._benchmark_docs)
         of_benchmarks = np.unique(rows * n + self._texts.benchmarks_of(items)) % n
         self._benchmark_docs += np.bincount(of_benchmarks, minlength=n)
-        shares = pairs.ngrams / self._counted[items]
         best = best_of(items, shares, np.asarray(found["doc_id"])[rows], self._most_examples)
         spans = overlaps(hits, self._index)
         fresh = examples_of(found, spans, pairs.only(best), shares[best])
@@ -282,8 +304,12 @@ class Analysis:
         return self._examples.table()
 
     def status(self) -> U8:
-        """(n_items,) CLEAN, DIRTY or UNTESTABLE."""
+        """(n_items,) CLEAN, DIRTY, UNTESTABLE or, by shares, SOME or ONLY_CONTEXT."""
         tested = np.where(self.item_docs > 0, DIRTY, CLEAN)
+        if self.shares is not None:
+            other = (self.item_docs == 0) & ~self._mostly_frequent
+            tested[other & self.shares.units.only_context] = ONLY_CONTEXT
+            tested[other & (self.shares.best > 0)] = SOME
         return np.where(self._testable, tested, UNTESTABLE).astype(np.uint8)
 
     def widespread(self) -> Bools:
@@ -307,10 +333,15 @@ class Analysis:
 
         0 for items that were seen without any, and for items that were not seen at all.
         """
-        return (self._needed & 0xFF).astype(np.uint8)
+        return np.where(self.item_docs > 0, self._needed & 0xFF, 0).astype(np.uint8)
 
     def found_frac(self) -> F64:
-        """(n_items,) share of each item's counted n-grams that stand anywhere in the corpus."""
+        """(n_items,) share of each item's counted n-grams that stand anywhere in the corpus.
+
+        By shares: that of the document with the greatest.
+        """
+        if self.shares is not None:
+            return self.shares.best
         return self._per_item(self._met & ~self._ignored) / np.maximum(self._counted, 1)
 
     def counts(self) -> list[BenchmarkCounts]:
@@ -328,6 +359,7 @@ class Analysis:
             "only_ignored": clean & ~widespread & (self._per_item(self._met) > 0),
             "uncounted": clean & ~self._mostly_frequent & (self._counted == 0),
             "pairs": self.item_docs,
+            **self._by_share(status),
         }
         starts = self._texts.starts
         needed = self.foldings()
@@ -345,6 +377,24 @@ class Analysis:
             )
             for b, n in enumerate(self._texts.benchmark_ngrams)
         ]
+
+    def _by_share(self, status: U8) -> dict[str, Bools]:
+        """(n_items,) what only shares tell apart, by the names of `BenchmarkCounts`."""
+        if self.shares is None:
+            return {}
+        best, units = self.shares.best, self.shares.units
+        testable = status != UNTESTABLE
+        is_found = self.shares.context_found
+        first = np.unique(units.groups, return_index=True)[1]
+        return {
+            "whole": testable & (best == 1),
+            "most": testable & (best >= MOST) & (best < 1),
+            "some": status == SOME,
+            "only_context": status == ONLY_CONTEXT,
+            "context_found": is_found & (status != DIRTY),
+            "uncounted": ~self._texts.is_short & ~self._testable,
+            "repeated": ~np.isin(np.arange(len(best)), first),
+        }
 
     def _per_item(self, grams: Bools) -> I64:
         """(n_items,) how many of some n-grams each item has; grams: (n_grams,)."""

@@ -24,14 +24,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import pyarrow as pa
 from pydantic import Field, ValidationError
 
+from tokenmill.dedup.arrays import Bools
 from tokenmill.dedup.overlap import containment_index
 from tokenmill.dedup.overlap import index as ngram_index
 from tokenmill.dedup.overlap.containment_index import ContainmentIndex
+from tokenmill.dedup.overlap.counts import GramCounts, frequent
 from tokenmill.dedup.text.fold import FOLDINGS, fold
 from tokenmill.dedup.text.fold_tables import FOLD_VERSION
 from tokenmill.dedup.text.unicode import UNICODE_VERSION
@@ -40,6 +42,8 @@ from tokenmill.pipelines.contamination.copies import (
     COPY,
     Copies,
     CopyAnalysis,
+    Share,
+    best_explained,
     find_copies,
     index_copies,
 )
@@ -64,6 +68,7 @@ from tokenmill.pipelines.contamination.rows import (
     overlap_rows,
     pairs_of,
 )
+from tokenmill.pipelines.contamination.shares import MOST, Shares, Units
 from tokenmill.pipelines.contamination.summary import summarize
 from tokenmill.pipelines.core.config import Bytes, Config, digest_of, explain
 from tokenmill.pipelines.core.errors import ConfigError
@@ -109,7 +114,7 @@ PAGE, DOCUMENT, DATA = (f"contamination.{form}" for form in ("html", "md", "json
 FOUND_FOLDER, COPIES_FOLDER = SCRATCH = ("found", "copies")  # they go when a run has finished
 WAY = "name the one that holds the text, as --text-column NAME"  # there is no recipe to do so in
 SEARCH = "search"
-CHECK_VERSION = "2"  # raise it when the same settings and input make other output bytes
+CHECK_VERSION = "3"  # raise it when the same settings and input make other output bytes
 
 # what the command line calls settings, for a run that finds others in its folder
 WORDS = {
@@ -121,6 +126,7 @@ WORDS = {
     "check.matching.ngram": "--ngram",
     "check.matching.most_docs": "--most-docs",
     **{f"check.matching.folding.{name}": f"--folding {name}" for name in FOLDINGS},
+    "check.verdict": "--verdict",
     "check.copies.threshold": "--containment",
 }
 
@@ -128,12 +134,15 @@ WORDS = {
 class Check(Config):
     """Which corpus is searched, and for what.
 
+    verdict: share of an item in a document from which on it is dirty
+        (`pipelines.contamination.shares`); "gpt3": one n-gram of it in the corpus, as published.
     copies: what counts as an edited copy of an item; None looks for n-grams alone.
     run: how the work is done; it changes no byte of the output.
     """
 
     inputs: Annotated[tuple[Input, ...], Field(min_length=1)]
     matching: Matching
+    verdict: Share | Literal["gpt3"] = MOST
     copies: Copies | None = Copies()
     shard_bytes: Bytes = 256_000_000
     limits: Limits = Limits()
@@ -321,8 +330,7 @@ def analyse(job: ContaminationJob, keys: Sequence[str]) -> Done:
     """Work out which items the corpus has and which n-grams count, holding one shard at a time."""
     index = job.load_index()
     counts = load_counts(job.out / COUNTS)
-    ignored = ignored_grams(index, counts)
-    analysis = Analysis(index.texts, index.ngrams, ignored, frequent=ignored & ~index.ignored)
+    analysis, ignored = analysis_by(index, counts, job.check.verdict)
     for key in keys:
         for found in open_arrow(job.part(FOUND_FOLDER, key))[0]:
             analysis.add(found)
@@ -331,17 +339,33 @@ def analyse(job: ContaminationJob, keys: Sequence[str]) -> Done:
         for key in keys:
             by_ngrams: set[Pair] = set()
             for found in open_arrow(job.part(FOUND_FOLDER, key))[0]:
-                for rows in overlap_rows(found, index, ignored):
+                for rows in overlap_rows(found, index, ignored, analysis.shares):
                     by_ngrams |= set(pairs_of(rows))
                     write(rows)
             for found in open_arrow(job.part(COPIES_FOLDER, key))[0]:
-                copies.add(found)
-                write(copy_rows(found, index, by_ngrams))
+                explained = best_explained(found, index.texts, analysis.item_docs > 0)
+                copies.add(explained)
+                write(copy_rows(explained, index, by_ngrams))
     with parquet_file(job.out / ITEMS, ITEM) as writer:
         writer.write_batch(item_rows(index, analysis, copies))
     summary = summarize(index, analysis, counts, copies, job.check.copies)
     write_json(job.out / SUMMARY, summary.to_json())
     return Done(files=[job.out / name for name in (ITEMS, OVERLAPS, SUMMARY)])
+
+
+def analysis_by(
+    index: BenchmarkIndex, counts: GramCounts, verdict: float | Literal["gpt3"]
+) -> tuple[Analysis, Bools]:
+    """What is to count items by the verdict, and (n_grams,) bool, the n-grams that do not count."""
+    if verdict == "gpt3":
+        ignored, shares, never = ignored_grams(index, counts), None, index.ignored
+    else:
+        units = Units.build(index.texts, index.ngrams)
+        often = frequent(counts, index.ngrams, most_docs=index.matching.most_docs)
+        shares = Shares(index.texts, index.ngrams, units, often, verdict)
+        ignored, never = units.ignored | often, units.ignored
+    of_many = ignored & ~never
+    return Analysis(index.texts, index.ngrams, ignored, frequent=of_many, shares=shares), ignored
 
 
 def check_contamination(

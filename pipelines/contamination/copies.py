@@ -5,6 +5,7 @@ COPY of every shard ─ add ─► CopyAnalysis: which items have edited copies,
 """
 
 from collections import Counter
+from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
@@ -97,6 +98,32 @@ def find_copies(
         *excerpts(data, begins + spans.starts, begins + spans.ends, begins=begins, ends=ends),
     ]
     return pa.record_batch(columns, schema=COPY)
+
+
+def best_explained(copies: pa.RecordBatch, texts: ItemTexts, dirty: Bools) -> pa.RecordBatch:
+    """Copies (schema COPY) without those of which half is a better copy of another item.
+
+    Items that are made from one template are copies of one another: of a benchmark's items that a
+    stretch of a document may be a copy of, it is one of that which it has most of.
+
+    copies: all of some documents.
+    dirty: (n_items,) bool, items that of two with equal copies it is one of.
+    """
+    which = texts.benchmarks_of(np.asarray(copies["item"]))
+    shares = np.asarray(copies["containment"]) + 1e-6 * dirty[np.asarray(copies["item"])]
+    docs = np.asarray(copies["doc_id"])
+    starts, ends = np.asarray(copies["start_byte"]), np.asarray(copies["end_byte"])
+    groups = np.unique(np.stack([docs.astype(np.int64), which]), axis=1, return_inverse=True)[1]
+    order = np.lexsort((-shares, groups.ravel()))
+    bounds = np.flatnonzero(np.diff(groups.ravel()[order], prepend=-1, append=-1))
+    best = np.ones(len(docs), bool)
+    for first, end in pairwise(bounds.tolist()):
+        rows = order[first:end]
+        for n, row in enumerate(rows.tolist()):
+            others = rows[:n][shares[rows[:n]] > shares[row]]
+            common = np.minimum(ends[others], ends[row]) - np.maximum(starts[others], starts[row])
+            best[row] = not (2 * common >= ends[row] - starts[row]).any()
+    return copies.filter(pa.array(best))
 
 
 WORST_EDITED = pa.schema(

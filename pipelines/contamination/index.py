@@ -36,7 +36,7 @@ from tokenmill.dedup.overlap.index import MAX_NGRAM, MIN_WORDS, NgramIndex
 from tokenmill.dedup.text.fold import Folding, fold
 from tokenmill.dedup.text.gram_words import GramWords, count_words, dense
 from tokenmill.pipelines.contamination.items.items import item_texts, read_items
-from tokenmill.pipelines.contamination.items.spec import Benchmark
+from tokenmill.pipelines.contamination.items.spec import OTHER, WHOLE, Benchmark, role_of
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError, ShardError
 from tokenmill.pipelines.storage.atomic import atomic_path
@@ -70,6 +70,7 @@ class ItemTexts:
     items: (n_texts,) int64, the item of each text; items count through the benchmarks.
     ngrams: (n_texts,) int64, gram words of a window: N of the item's benchmark, or 2 N.
     least: (n_texts,) int64, gram words from which on the text is matched as a whole.
+    roles: (n_texts,) int64, what each is to its item: a number of `items.spec`.
     lengths: (n_items,) int64, words of each item, characters for half a word: of its longest text.
     starts: (n_benchmarks,) int64, first item of each benchmark.
     benchmark_ngrams: (n_benchmarks,) int64.
@@ -81,6 +82,7 @@ class ItemTexts:
     items: I64
     ngrams: I64
     least: I64
+    roles: I64
     lengths: I64
     starts: I64
     benchmark_ngrams: I64
@@ -109,6 +111,7 @@ def prepare_texts(
     ngrams: list[int | None] | None = None,
     folding: Folding | None = None,
     words: GramWords = "scripts",
+    roles: I64 | None = None,
 ) -> ItemTexts:
     """Choose N of each benchmark, and which texts are matched as a whole.
 
@@ -118,6 +121,7 @@ def prepare_texts(
     n_items: (n_benchmarks,) int64, items of each benchmark, one at least.
     ngrams: N of each benchmark; None computes it.
     folding: the default of `Folding` if None.
+    roles: as of `ItemTexts`; None says nothing of them.
     """
     folding = folding or Folding()
     folded = fold(texts, folding).text
@@ -146,6 +150,7 @@ def prepare_texts(
         items=items,
         ngrams=np.minimum(by * settled[np.searchsorted(starts, items, "right") - 1], MAX_NGRAM),
         least=by * least,
+        roles=np.full(len(texts), OTHER) if roles is None else roles,
         lengths=lengths,
         starts=starts,
         benchmark_ngrams=settled,
@@ -209,7 +214,15 @@ class Matching(Config):
 
 NGRAMS, ITEMS = "ngrams.arrow", "items.arrow"
 _KEY = b"tokenmill.benchmarks"  # of the metadata of ITEMS
-_COLUMNS = ("items", "ngrams", "least", "lengths", "starts", "benchmark_ngrams")  # of ItemTexts
+_COLUMNS = (
+    "items",
+    "ngrams",
+    "least",
+    "roles",
+    "lengths",
+    "starts",
+    "benchmark_ngrams",
+)  # of ItemTexts
 
 
 class IndexedBenchmark(TypedDict):
@@ -253,11 +266,14 @@ class BenchmarkIndex:
             OSError: a file could not be read.
         """
         tables = [read_items(b) for b in matching.benchmarks]
-        columns, items, first = [], [], 0
-        for table in tables:
-            text, row = item_texts(table)
+        columns, items, roles, first = [], [], [], 0
+        for benchmark, table in zip(matching.benchmarks, tables, strict=True):
+            text, row, column = item_texts(table)
             columns.append(text)
             items.append(row.to_numpy() + first)
+            names = table.column_names[1:]
+            kinds = [OTHER, *(role_of(benchmark.name, name) for name in names), WHOLE]
+            roles.append(np.array(kinds)[column.to_numpy()])
             first += table.num_rows
         wanted = None if matching.ngram == "auto" else matching.ngram
         texts = prepare_texts(
@@ -267,6 +283,7 @@ class BenchmarkIndex:
             [wanted] * len(tables),
             matching.folding.folding(),
             matching.words,
+            np.concatenate(roles),
         )
         ngrams = texts.indexed()
         folded = fold(texts.texts, texts.folding).text

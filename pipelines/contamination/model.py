@@ -24,6 +24,8 @@ class Settings(Data, extra="allow"):
     folding: dict[str, bool] = Field(description="The disguises that were seen through")
     most_docs: int | None
     """An n-gram in more documents is ignored; None is no limit."""
+    verdict: float | Literal["gpt3"] = "gpt3"
+    """Share of an item from which on it is dirty; "gpt3": one n-gram of it is enough."""
     copies: dict[str, float] | None = None
     """The thresholds of `Copies`; None where edited copies were not looked for."""
     action: str | None = Field(None, description="Of the step decontaminate; not in a search")
@@ -34,12 +36,17 @@ class Settings(Data, extra="allow"):
 
 
 class BenchmarkCounts(Data):
-    """Items of a benchmark: each is clean, dirty or untestable."""
+    """Items of a benchmark: each is clean, dirty or untestable, or by shares some or only_context.
+
+    By shares an item is dirty if a document has at least the threshold of the n-grams that are its
+    own; as published, if the corpus has any.
+    """
 
     ngram: int = Field(description="Words in its n-grams")
     clean: int = Field(description="Items of which the corpus has no n-gram that counts")
     dirty: int = Field(description="Items of which it has one")
-    untestable: int = Field(description="Items of fewer than 8 words")
+    untestable: int
+    """Items of fewer than 8 words; by shares, those too of which no n-gram is their own."""
     found_whole: int
     """Of the untestable, those that stand in a document as a whole."""
     too_short: int = Field(description="Of the untestable, those that are not looked for at all")
@@ -50,11 +57,20 @@ class BenchmarkCounts(Data):
     docs: int = Field(description="Documents that have an item, dirty or found whole")
     pairs: int = Field(description="Of such a document and an item that it has")
     uncounted: int
-    """Of the clean, those that could not be dirty: many items share each of their n-grams, or it
-    has no letter."""
+    """Items that could not be dirty: others share each of their n-grams, or it has no letter. Of
+    the untestable by shares, of the clean as published."""
     foldings: dict[str, int]
     """Of the dirty and the found whole, those that documents have in disguise alone, by the folding
     that sees through it; an item that needs two counts for both."""
+
+    whole: int = Field(0, description="Items of which one document has all; by shares")
+    most: int = Field(0, description="Items of which one document has half or more")
+    some: int = Field(0, description="Items of which documents have less than the threshold")
+    only_context: int = 0
+    """Items whose question is under 8 words and is searched with what stands around it alone."""
+    context_found: int = 0
+    """Items that are not dirty, but whose passage, or another field that items share, was found."""
+    repeated: int = Field(0, description="Items that are an earlier one word by word")
 
     @property
     def found_items(self) -> int:
@@ -71,7 +87,7 @@ class BenchmarkSummary(BenchmarkCounts):
     md5: str = Field(description="Of the texts of all items")
     items: int = Field(description="How many it has")
     dirty_frac: float | None
-    """Dirty items, of the clean and dirty ones; None without any."""
+    """Dirty items, of all but the untestable and only_context; None without any."""
     edited: int | None = None
     """Items without an n-gram in the corpus that counts, of which a document has a copy."""
     edited_docs: int | None = Field(None, description="Documents with such copies")
@@ -162,6 +178,18 @@ class SourceSummary(Data):
     """Documents that have a copy of an edited item."""
 
 
+class FoundContext(Data):
+    """A passage, or another field that items share, that stands in the corpus."""
+
+    benchmark: str = Field(description="Its name")
+    items: int = Field(description="That have it")
+    item: str = Field(description='The first of them, such as "squad:17"')
+    text: str = Field(description="Its beginning")
+    found_frac: float = Field(description="Share of its n-grams in the document with most of them")
+    documents: int = Field(description="That have at least the threshold of it")
+    doc_id: int = Field(description="The number of the document with most of it")
+
+
 class IgnoredPassage(Data):
     """N-grams of the corpus that make no item dirty, as one passage."""
 
@@ -185,6 +213,9 @@ class Summary(Data):
     worst: tuple[WorstDocument, ...] = Field(description="The documents with most items")
     sources: tuple[SourceSummary, ...]
     """Those with most pairs of a document and an item first."""
+    contexts: tuple[FoundContext, ...] = ()
+    """Passages that were found, those of most items first; not of the published verdict."""
+    n_contexts: int = Field(0, description="Such passages, of all benchmarks")
     ignored: tuple[IgnoredPassage, ...] = Field(description="Those of most documents first")
     n_ignored: dict[str, int]
     """N-grams of the corpus that make no item dirty, by the first reason that holds."""

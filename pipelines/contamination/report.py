@@ -13,6 +13,7 @@ from tokenmill.dedup.overlap.index import MIN_WORDS
 from tokenmill.pipelines.contamination.index import LEAST_NGRAM, LEAST_WHOLE, MOST_NGRAM, PERCENTILE
 from tokenmill.pipelines.contamination.model import Report, Settings
 from tokenmill.pipelines.contamination.report_found import (
+    dirty_means,
     found_in_short,
     found_sections,
     percent,
@@ -68,7 +69,7 @@ def headline(report: Report) -> str:
     if worst.dirty and len(report.benchmarks) > 1:
         greatest = (
             f"The greatest share is that of {worst.name}: {worst.dirty:,} of"
-            f" {worst.clean + worst.dirty:,} items that can be tested are dirty"
+            f" {worst.clean + worst.some + worst.dirty:,} items that can be tested are dirty"
             f" ({percent(worst.dirty_frac)})."
         )
         sentences.insert(1, greatest)
@@ -99,7 +100,9 @@ def _key_figures(report: Report) -> list[KeyFigure]:
     """The figures that matter first."""
     benchmarks = report.benchmarks
     touched = sum(b.found_items > 0 for b in benchmarks)
-    widespread, edited = report.total("widespread"), report.total("edited")
+    widespread, edited, some, only = (
+        report.total(name) for name in ("widespread", "edited", "some", "only_context")
+    )
     in_copies = f"in {count(report.edited_docs, 'document')}"
     return [
         KeyFigure(
@@ -113,7 +116,10 @@ def _key_figures(report: Report) -> list[KeyFigure]:
         ),
         *([KeyFigure("widespread items", f"{widespread:,}")] if widespread else []),
         *([KeyFigure("other items as edited copies", f"{edited:,}", in_copies)] if edited else []),
-        KeyFigure("items too short to test", f"{report.total('untestable'):,}"),
+        *([KeyFigure("other items in part", f"{some:,}")] if some else []),
+        *([KeyFigure("passages found", f"{report.n_contexts:,}")] if report.n_contexts else []),
+        KeyFigure("items that cannot be tested", f"{report.total('untestable'):,}"),
+        *([KeyFigure("items found only with context", f"{only:,}")] if only else []),
     ]
 
 
@@ -164,8 +170,8 @@ UNSEEN = (
     ),
     (
         "which sibling",
-        "items made from one template are told as copies of one another: which of them it was is"
-        " not seen",
+        "of items made from one template that which has most is told, and where a copy is edited"
+        " that may be another",
     ),
     ("images and sound", "only text is searched, and of a document only its text column"),
     (
@@ -204,9 +210,9 @@ def _procedure(settings: Settings) -> str:
     copies = "" if settings.copies is None else COPIES
     return (
         f"The method is the overlap analysis of GPT-3 ({SOURCE}): words in lower case, without"
-        f" punctuation, split at white space; {chosen}. An item is dirty if any document has any"
-        " of its n-grams, clean otherwise. Beyond the paper, documents and items are first freed"
-        " of disguises (see the settings), and the fields of an item are looked for each by itself"
+        f" punctuation, split at white space; {chosen}. {dirty_means(settings)}"
+        " Beyond the paper, documents and items are first freed of disguises (see the"
+        " settings), and the fields of an item are looked for each by itself"
         f" and all together. An n-gram counts for nothing that{frequent} is shared by many items of"
         " its benchmark or has no letter. N-grams are compared by 64-bit hashes."
         f"{copies}"
@@ -237,6 +243,11 @@ def _settings(settings: Settings) -> list[tuple[str, str, str]]:
     most_docs = settings.most_docs
     return [
         ("ngram", str(settings.ngram), "words in an n-gram, N"),
+        (
+            "verdict",
+            str(settings.verdict),
+            "share of an item that makes it dirty; gpt3: one n-gram",
+        ),
         (
             "most_docs",
             "no limit" if most_docs is None else f"{most_docs:,}",

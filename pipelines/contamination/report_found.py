@@ -12,6 +12,7 @@ from tokenmill.pipelines.contamination.model import (
     EditedExample,
     ItemText,
     NgramExample,
+    Settings,
     Summary,
 )
 from tokenmill.sizing.document.section import (
@@ -31,15 +32,20 @@ from tokenmill.sizing.units import format_bytes
 COUNTED = {
     "items": "items",
     "dirty": "dirty",
+    "whole": "of it whole",
     "dirty_frac": "dirty share",
     "edited": "edited copies",
+    "some": "in part",
+    "context_found": "context found",
     "docs": "docs",
     "widespread": "widespread",
     "edited_docs": "docs with edited copies",
     "clean": "clean",
-    "untestable": "too short",
+    "untestable": "not testable",
+    "only_context": "only with context",
     "found_whole": "short, found",
     "only_ignored": "only boilerplate",
+    "repeated": "repeated rows",
     "ngram": "N",
 }
 ALWAYS = ("items", "dirty", "dirty_frac", "clean", "ngram")  # though they were 0 in every row
@@ -47,9 +53,16 @@ NO_SUM = ("dirty_frac", "docs", "edited_docs", "ngram")
 MEANINGS = {
     "widespread": "Widespread: clean by the published rule, but at least half of its n-grams stand"
     " in too many documents to count.",
-    "edited": "Edited copies: items of which no n-gram that counts was found, but a copy.",
-    "untestable": "Too short: under 8 words, looked for as a whole only.",
-    "found_whole": "Short, found: those of them that stand in a document.",
+    "edited": "Edited copies: items that are not dirty, but of which a copy was found.",
+    "some": "In part: less than the threshold was found in any document.",
+    "context_found": "Context found: items that are not dirty, but whose passage, or another field"
+    " that items share, was found.",
+    "untestable": "Not testable: under 8 words, and looked for as a whole only, or without an"
+    " n-gram that counts, as others share each or it has no letter.",
+    "only_context": "Only with context: the question is under 8 words, and is found together with"
+    " what stands around it in the item, or not at all; nothing of that was.",
+    "repeated": "Repeated rows: word by word an earlier item; searched once, told with it.",
+    "found_whole": "Short, found: those of the short that stand in a document.",
     "only_ignored": "Only boilerplate: other clean items of which n-grams stand in the corpus that"
     " count for nothing.",
 }
@@ -77,6 +90,7 @@ def found_sections(summary: Summary) -> list[Section]:
         section("edited", "Edited copies", _edited(summary)),
         section("documents", "Documents with most items", _worst(summary)),
         section("sources", "By source", _sources(summary)),
+        section("contexts", "Passages that were found", _contexts(summary)),
         section("ignored", "What counted for nothing", _ignored(summary)),
     ]
 
@@ -117,8 +131,8 @@ def _benchmarks(summary: Summary) -> list[str | Table]:
         rows.append(("all", *_cells(_sums(summary), columns)))
     meanings = " ".join(MEANINGS[name] for name in MEANINGS if name in columns)
     return [
-        "Every item is clean, dirty or too short to test. The dirty share is of those that can be"
-        f" tested. {meanings}".strip(),
+        f"{dirty_means(summary.settings)} The dirty share is of the items that can be tested, and"
+        f" not with their context only. {meanings}".strip(),
         table(
             "Items",
             ("benchmark", *(f">{label}" for label in columns.values())),
@@ -138,7 +152,7 @@ def _benchmarks(summary: Summary) -> list[str | Table]:
 def _sums(summary: Summary) -> dict[str, float | None]:
     """All benchmarks together; a document may have items of several."""
     sums = {name: summary.total(name) for name in COUNTED if name not in NO_SUM}
-    tested = sums["clean"] + sums["dirty"]
+    tested = sums["clean"] + sums["some"] + sums["dirty"]
     return sums | {
         "dirty_frac": sums["dirty"] / tested if tested else None,
         "docs": summary.found_docs,
@@ -298,6 +312,38 @@ def _sources(summary: Summary) -> list[str | Table]:
     return [table(_shown("Sources", len(rows), len(sources)), columns, rows)]
 
 
+def _contexts(summary: Summary) -> list[str | Table]:
+    rows = [
+        (
+            row.text,
+            row.item,
+            f"{row.items:,}",
+            percent(row.found_frac),
+            f"{row.documents:,}",
+            str(row.doc_id),
+        )
+        for row in summary.contexts
+    ]
+    if not rows:
+        return []
+    columns = ("`text", "first item", ">items", ">found", ">documents", "`doc_id")
+    return [
+        "Passages that are asked about, and other fields that items share, each searched once. They"
+        " make no item dirty by themselves.",
+        table(_shown("Passages", len(rows), summary.n_contexts), columns, rows),
+    ]
+
+
+def dirty_means(settings: Settings) -> str:
+    """A sentence: what makes an item dirty."""
+    if settings.verdict == "gpt3":
+        return "An item is dirty if the corpus has one of its n-grams that count."
+    return (
+        f"An item is dirty if a document has {100 * settings.verdict:g} % or more of the n-grams"
+        " that no other item of its benchmark has."
+    )
+
+
 def _ignored(summary: Summary) -> list[str | Table]:
     n_all = sum(summary.n_ignored.values())
     if not n_all:
@@ -329,28 +375,64 @@ def found_in_short(summary: Summary, read: str) -> list[str]:
 
     read: what was searched, such as "4,733 documents".
     """
-    items, short = summary.total("found_items"), summary.total("untestable")
+    items = summary.total("found_items")
     of_benchmarks = f"of {count(len(summary.benchmarks), 'benchmark')}"
     if items:
         verb = "is" if items == 1 else "are"
         sentence = (
             f"Of {count(summary.total('items'), 'item')} {of_benchmarks} {items:,} {verb} in"
-            f" the corpus, whole or in part: in {summary.found_docs:,} of {read}"
+            f" the corpus{_how_much(summary)}: in {summary.found_docs:,} of {read}"
         )
     else:
-        tested = count(summary.total("clean") + summary.total("dirty"), "item")
-        able = f" that can be tested, {of_benchmarks}," if short else f" {of_benchmarks}"
-        sentence = f"None of {tested}{able} was found by n-grams in {read}"
-    if short:
-        sentence += f"; {short:,} {'is' if short == 1 else 'are'} too short to test"
-    edited = summary.total("edited")
-    copies = (
-        f"Edited copies of {count(edited, 'other item')} stand in"
-        f" {count(summary.edited_docs, 'document')}: the step"
-        " decontaminate cuts n-gram overlaps and leaves these (check its output again with"
-        " --containment none to see what else is left)."
-    )
-    return [f"{sentence}.", *([copies] if edited else [])]
+        tested = sum(summary.total(name) for name in ("clean", "some", "dirty"))
+        able = f" that can be tested, {of_benchmarks}," if _untold(summary) else f" {of_benchmarks}"
+        sentence = f"None of {count(tested, 'item')}{able} was found by n-grams in {read}"
+    rest = "; ".join([sentence, *_untold(summary)])
+    return [f"{rest}.", *_others(summary)]
+
+
+def _how_much(summary: Summary) -> str:
+    verdict = summary.settings.verdict
+    if verdict == "gpt3":
+        return ", whole or in part"
+    whole = summary.total("whole") + summary.total("found_whole")
+    return f", {100 * verdict:g} % or more of what is their own, {whole:,} whole"
+
+
+def _untold(summary: Summary) -> list[str]:
+    """What nothing clears: items that could not be looked for."""
+    short = summary.total("untestable")
+    only = summary.total("only_context")
+    by_shares = summary.settings.verdict != "gpt3"
+    what = "not testable" if by_shares else "too short to test"
+    return [
+        *([f"{short:,} {'is' if short == 1 else 'are'} {what}"] if short else []),
+        *([f"{only:,} could be found only with the context of the question"] if only else []),
+    ]
+
+
+def _others(summary: Summary) -> list[str]:
+    """Sentences on what was found of items that are not dirty."""
+    edited, some = summary.total("edited"), summary.total("some")
+    sentences = []
+    if some:
+        verb = "has" if some == 1 else "have"
+        sentences.append(f"{count(some, 'other item')} {verb} less than that in a document.")
+    if summary.n_contexts:
+        n = summary.total("context_found")
+        stand = "stands" if summary.n_contexts == 1 else "stand"
+        sentences.append(
+            f"{count(summary.n_contexts, 'passage')} of {count(n, 'item')} that"
+            f" {'is' if n == 1 else 'are'} not dirty {stand} in the corpus."
+        )
+    if edited:
+        sentences.append(
+            f"Edited copies of {count(edited, 'other item')} stand in"
+            f" {count(summary.edited_docs, 'document')}: the step"
+            " decontaminate cuts n-gram overlaps and leaves these (check its output again with"
+            " --containment none to see what else is left)."
+        )
+    return sentences
 
 
 def warnings(summary: Summary) -> list[str]:
@@ -368,9 +450,9 @@ def warnings(summary: Summary) -> list[str]:
             else f"{stand} and {'was' if n == 1 else 'were'} kept: put exact or near before"
             " decontaminate, or set most_docs."
         )
-    if names := [b.name for b in summary.benchmarks if b.clean + b.dirty == 0]:
+    if names := [b.name for b in summary.benchmarks if b.untestable == b.items]:
         sentences.append(f"No item of {', '.join(names)} is long enough to be tested by n-grams.")
-    if n := summary.total("uncounted"):
+    if summary.settings.verdict == "gpt3" and (n := summary.total("uncounted")):
         sentences.append(
             f"{count(n, 'item')} {'has' if n == 1 else 'have'} no n-gram that counts, since many"
             " items share each or it has no letter: told as clean, whatever the corpus holds."

@@ -22,10 +22,12 @@ from tokenmill.pipelines.contamination.analysis import Analysis
 from tokenmill.pipelines.contamination.copies import CopyAnalysis
 from tokenmill.pipelines.contamination.found import IDS, hits_of, parts_of, places_of
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
+from tokenmill.pipelines.contamination.shares import Shares
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
 from tokenmill.pipelines.storage.files import parquet_file
 
-STATUS = ("clean", "dirty", "untestable", "widespread")  # of CLEAN, DIRTY, UNTESTABLE
+# of CLEAN, DIRTY, UNTESTABLE, SOME, ONLY_CONTEXT
+STATUS = ("clean", "dirty", "untestable", "some", "only_context", "widespread")
 WIDESPREAD = STATUS.index("widespread")  # clean, but only for standing in too many documents
 
 ITEM = pa.schema(
@@ -37,7 +39,8 @@ ITEM = pa.schema(
         pa.field("status", pa.string(), nullable=False),
         # of its longest text
         pa.field("words", pa.int64(), nullable=False),
-        # share of its n-grams that count that is found anywhere in the corpus
+        # share of its own n-grams that one document has; by the published verdict, of those that
+        # count and stand anywhere in the corpus
         pa.field("found_frac", pa.float64(), nullable=False),
         # documents that have any of them
         pa.field("docs", pa.int64(), nullable=False),
@@ -112,7 +115,7 @@ Pair: TypeAlias = tuple[int, str]  # a document's doc_id, and the name of an ite
 
 
 def overlap_rows(
-    found: pa.RecordBatch, index: BenchmarkIndex, ignored: Bools
+    found: pa.RecordBatch, index: BenchmarkIndex, ignored: Bools, shares: Shares | None = None
 ) -> Iterator[pa.RecordBatch]:
     """A row of schema OVERLAP for each span of a document that repeats an item.
 
@@ -120,12 +123,19 @@ def overlap_rows(
 
     found: documents (schema FOUND).
     ignored: (n_grams,) bool, n-grams that do not count.
+    shares: only pairs of document and item with a share above 0 get rows; None: all do.
     """
     for part in parts_of(found, index.ngrams):
         foldings = np.asarray(part["foldings"].flatten())
         hits = hits_of(part)
         counted = ~ignored[hits.grams]
-        spans = overlaps(hits.only(counted), index.ngrams, marks=foldings[counted])
+        hits = hits.only(counted)
+        spans = overlaps(hits, index.ngrams, marks=foldings[counted])
+        if shares is not None:
+            pairs = shares.of(hits)
+            at = pairs.at(spans.docs, spans.items)
+            has_some = np.append(pairs.shares, 0.0)[at] > 0
+            spans = spans.only(has_some)
         texts, which = _excerpts(part, spans)
         for first in range(0, len(which), ROW_GROUP):
             some = slice(first, first + ROW_GROUP)

@@ -29,6 +29,7 @@ from tokenmill.pipelines.contamination.analysis import Analysis, SourceCounts, b
 from tokenmill.pipelines.contamination.copies import Copies, CopyAnalysis
 from tokenmill.pipelines.contamination.found import located
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
+from tokenmill.pipelines.contamination.shares import Shares
 
 CONTAMINATION_VERSION = "1"
 MOST_EXAMPLES = 20  # of a benchmark
@@ -74,7 +75,7 @@ def summarize(
     counts: documents of the corpus that have each n-gram.
     least: what counts as a copy.
     """
-    reasons = _reasons(index, counts)
+    reasons = _reasons(index, counts, analysis)
     in_corpus = np.zeros(len(index.ngrams.hashes), bool)
     in_corpus[counts.grams] = True
     widespread: tuple[model.NgramExample, ...] = ()
@@ -82,6 +83,7 @@ def summarize(
         wanted = analysis.widespread()
         widespread = _examples(index, analysis.frequent, most_examples, wanted)
     settings = index.matching.model_dump(mode="json", exclude={"benchmarks"})
+    settings["verdict"] = "gpt3" if analysis.shares is None else analysis.shares.threshold
     sources, of_copies = analysis.sources, {}
     if copies is not None:
         settings["copies"] = least and least.model_dump()
@@ -103,6 +105,7 @@ def summarize(
             model.SourceSummary(source=name, **vars(n), edited_docs=copies and copies.sources[name])
             for name, n in by_pairs
         ),
+        **_contexts(index, analysis.shares, most_examples),
         ignored=_ignored(index, counts, reasons, most_ignored),
         n_ignored={name: int((mask & in_corpus).sum()) for name, mask in reasons.items()},
         **of_copies,
@@ -115,7 +118,7 @@ def _benchmarks(
     starts, summaries = index.texts.starts, []
     n_edited = None if copies is None else np.add.reduceat(copies.edited(), starts, dtype=np.int64)
     for n, (indexed, counts) in enumerate(zip(index.benchmarks, analysis.counts(), strict=True)):
-        tested = counts.clean + counts.dirty
+        tested = counts.clean + counts.some + counts.dirty
         summaries.append(
             model.BenchmarkSummary(
                 name=indexed["benchmark"]["name"],
@@ -216,16 +219,43 @@ def _window(passage: ItemPassage) -> model.ItemText:
     )
 
 
-def _reasons(index: BenchmarkIndex, counts: GramCounts) -> dict[str, Bools]:
+def _reasons(index: BenchmarkIndex, counts: GramCounts, analysis: Analysis) -> dict[str, Bools]:
     """(n_grams,) bool by reason: the n-grams that are ignored for it and for none before it."""
     grams = index.ngrams
     of_items = shared(grams, index.texts.starts, len(index.texts.lengths))
+    letterless, never = index.ignored & ~of_items, index.ignored
+    if analysis.shares is not None:
+        never = analysis.shares.units.ignored
+        of_items = never & ~letterless
     in_documents = frequent(counts, grams, most_docs=index.matching.most_docs)
-    return {
-        "shared": of_items,
-        "letterless": index.ignored & ~of_items,
-        "frequent": in_documents & ~index.ignored,
-    }
+    return {"shared": of_items, "letterless": letterless, "frequent": in_documents & ~never}
+
+
+def _contexts(index: BenchmarkIndex, shares: Shares | None, most: int) -> dict[str, Any]:
+    """The contexts that were found, those of most items first; most: of all benchmarks."""
+    if shares is None:
+        return {}
+    units = shares.units
+    found = np.flatnonzero(units.is_context & (shares.best_unit >= shares.threshold))
+    n_items = np.diff(units.items_of.offsets)[found]
+    shown = found[np.lexsort((found, -shares.best_unit[found], -n_items))][:most]
+    rows = []
+    for unit in shown.tolist():
+        first, end = units.items_of.offsets[unit : unit + 2].tolist()
+        (name,) = index.names_of(units.items_of.values[first : first + 1])
+        text = index.texts.texts[int(units.firsts[unit])].as_py()
+        rows.append(
+            model.FoundContext(
+                benchmark=name.partition(":")[0],
+                items=end - first,
+                item=name,
+                text=text[:LEAD_CHARS],
+                found_frac=float(shares.best_unit[unit]),
+                documents=int(shares.unit_docs[unit]),
+                doc_id=int(shares.unit_doc[unit]),
+            )
+        )
+    return {"contexts": tuple(rows), "n_contexts": len(found)}
 
 
 def _ignored(

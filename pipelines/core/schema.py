@@ -115,6 +115,7 @@ REMOVED_IMAGE = pa.schema(
 OWN_COLUMNS = frozenset(
     [*CRAWLED.names, "images", "source", "copies", "input_ids", "text_bytes", "size", "key"]
 )
+OF_RUNS = ("source", "date", "content_type")  # that the text of a run brings along
 # What an annotation can be, by the name that recipes and runs have for it.
 COLUMN_TYPES: dict[str, pa.DataType] = {
     "string": pa.string(),
@@ -123,6 +124,15 @@ COLUMN_TYPES: dict[str, pa.DataType] = {
     "bool": pa.bool_(),
     "timestamp": CRAWLED.field("date").type,
 }
+
+
+def annotation_name(path: str) -> str:
+    """What an annotation is called that an input has at a path, as "meta.score".
+
+    >>> annotation_name("meta.score")
+    'meta_score'
+    """
+    return path.replace(".", "_")
 
 
 def column_type(kind: pa.DataType) -> str | None:

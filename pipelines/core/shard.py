@@ -11,9 +11,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import (
+    Field,
     field_validator,
     model_validator,
 )
@@ -25,6 +26,9 @@ from tokenmill.pipelines.core.plugins import Registry
 # The readers of formats, by name: each a `read.readers.Reader`, our own and those of plug-ins.
 FORMATS: Registry[Any] = Registry("format", own=("tokenmill.pipelines.read.readers",))
 DATASET = "dataset"  # no format of files, but how `datasets` lays out a folder of them
+RUN = "run"  # nor this, but the text that a run of prepare kept
+ColumnType = Literal["string", "int64", "float64", "bool", "timestamp"]  # see schema.COLUMN_TYPES
+ColumnPath = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.]{0,127}$")]
 Captions = Literal["join", "first", "longest"]
 LEAST_WEIGHT, MOST_WEIGHT = 1e-6, 1000.0  # a draw tells 2e-10 apart
 
@@ -39,9 +43,15 @@ class Input(Config):
         document, whatever its name. "webdataset" are tars of samples, "markdown" documents with
         references to images: both for recipes with `images`. "warc" are web archives (WARC, WET,
         ARC), for recipes with `html`.
+        "run", which may be written as `from: run`, takes the text that a finished run kept, with
+        all its annotations, and its sources as column `source`.
     split: of a saved dataset with several; all of them, in order, if not given.
     text, id, url: names of the columns, of tars of the fields in .json; common names are looked
-        for if not given.
+        for if not given. A dot leads into a struct or a JSON object, as meta.text.
+    join: what is put between the texts of a list, where the column of text has lists of them.
+    columns: others that stay with the document as annotations, with their kinds, as
+        {topic: string, meta.score: float64}: string, int64, float64, bool, timestamp. A dot in the
+        name becomes "_". What is not of its kind is null there, and counted.
     images: name of the column with images: their bytes, structs of bytes and path as `datasets`
         has them, or URLs; or lists of those. None reads text alone.
     captions: what becomes of several captions of one image: joined as lines, or one of them.
@@ -56,6 +66,10 @@ class Input(Config):
     text: str | None = None
     id: str | None = None
     url: str | None = None
+    join: str | None = Field(None, exclude_if=lambda join: join is None)
+    columns: Mapping[ColumnPath, ColumnType] = Field(
+        default_factory=dict, exclude_if=lambda columns: not columns
+    )
     images: str | None = None
     captions: Captions = "join"
     weight: float = 1.0
@@ -65,6 +79,10 @@ class Input(Config):
     def _name_the_source(cls, data: Any) -> Any:
         """Name it by the path as it was written: the dataset must not know where it was made."""
         data = {"path": data} if isinstance(data, str) else data
+        if isinstance(data, dict) and "from" in data:
+            if data["from"] != RUN or data.get("format", RUN) != RUN:
+                raise ValueError("from: run is all that can be said; a format has its own key")
+            data = {**{k: v for k, v in data.items() if k != "from"}, "format": RUN}
         if isinstance(data, dict) and isinstance(data.get("path"), str):
             return {**data, "source": data.get("source") or named_by(data["path"])}
         return data
@@ -72,13 +90,13 @@ class Input(Config):
     @field_validator("format")
     @classmethod
     def _is_known(cls, format: str | None) -> str | None:
-        if format is None or format == DATASET or format in FORMATS:
+        if format in (None, DATASET, RUN) or format in FORMATS:
             return format
         *names, last = map(repr, FORMATS)
         raise PydanticCustomError(
             "unknown_format",
-            "Input should be {names} or {last}, or {dataset}",
-            {"names": ", ".join(names), "last": last, "dataset": repr(DATASET)},
+            "Input should be {names} or {last}, or {dataset}, or {run}",
+            {"names": ", ".join(names), "last": last, "dataset": repr(DATASET), "run": repr(RUN)},
         )
 
     @field_validator("weight")
@@ -139,6 +157,7 @@ class SourceShard:
         by byte of the file, or records of a file that is not packed; for others as they cut it.
     first_row: number in the file of the shard's first row ("parquet", "arrow").
     text, id, url: names of the columns; unused for "text".
+    join, columns: as in `Input`.
     images, captions: as in `Input`; None where there is no such column.
     prefix: what ids begin with, where other tars of the input may have the same keys.
     sidecar: path of the table that img2dataset leaves beside a tar, of what it did not get too.
@@ -164,6 +183,14 @@ class SourceShard:
     captions: Captions | None = None
     prefix: str | None = None
     sidecar: str | None = None
+    join: str | None = None
+    columns: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def asked(self) -> list[str]:
+        """The columns to read, by their paths, each once."""
+        named = [self.text, self.id, self.url, *(path for path, _ in self.columns)]
+        return list(dict.fromkeys(path for path in named if path is not None))
 
     @property
     def chain(self) -> str:
@@ -172,11 +199,17 @@ class SourceShard:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object; `from_json` undoes it."""
-        return asdict(self) | {"paths": list(self.paths), "names": list(self.names)}
+        of = asdict(self) | {"paths": list(self.paths), "names": list(self.names)}
+        for name in ("join", "columns"):  # of most shards nothing, and of runs of old
+            if not of[name] and of[name] != "":
+                del of[name]
+        return of
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "SourceShard":
-        return SourceShard(**{**data, "paths": tuple(data["paths"]), "names": tuple(data["names"])})
+        several = {name: tuple(data[name]) for name in ("paths", "names")}
+        columns = tuple((path, kind) for path, kind in data.get("columns", ()))
+        return SourceShard(**{**data, **several, "columns": columns})
 
 
 def numbered(shards: Sequence[SourceShard], *, first: int) -> tuple[SourceShard, ...]:

@@ -276,14 +276,18 @@ class NearDedup(KeyedStep, VerdictStep):
         )
 
     def probe(self, probing: Probing) -> Any:
-        if self.exact or self.cluster == "stars":
-            return None  # who leaves is decided in order, which clusters do not tell
         columns = [column.keys for column in self.shuffled]
+        if self.cluster == "stars":
+            return probing.stars(
+                columns, minhash=self.minhash(), exact=self.exact, verify=self.verify
+            )
+        if self.exact:
+            return None  # of components only signatures are followed
         return probing.near(columns, num_perm=self.num_perm, verify=self.verify)
 
     @property
     def what_tells_instead(self) -> str:
-        return "with similarity: estimate and cluster: components it is, and keeps less"
+        return "with similarity: estimate, or cluster: stars, it is"
 
 
 def _lists(values: U32, offsets: I64) -> pa.Array:

@@ -1,18 +1,23 @@
-"""The step that takes out images that look like one before them, by perceptual hashes.
+"""The step that takes out images that look like an earlier one, whatever they are encoded as.
 
-bytes of images ── hashes, a sidecar ── all in memory: one work ── what leaves, by shard
+bytes of images ── hashes, looks: a sidecar ── one work, images in order ── what leaves, by shard
+
+As of near texts (`corpus.stars`), what leaves names one that stays. Of all images hashes are in
+memory; looks lie in a file that is mapped, and are read of candidates.
 """
 
-from collections.abc import Sequence
-from importlib.util import find_spec
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from tokenmill.dedup.arrays import I64, U64, Bools
-from tokenmill.dedup.same.images import MOST_DISTANCE, first_near
+from tokenmill.dedup.arrays import I64, U8, U64, Bools
+from tokenmill.dedup.same.images import LOOK_BYTES, MOST_DISTANCE, stars
+from tokenmill.pipelines.corpus.keys import fixed_size_list
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.step import Chain, Pass, Size, Told, facts_of
 from tokenmill.pipelines.corpus.units import (
@@ -20,12 +25,21 @@ from tokenmill.pipelines.corpus.units import (
     RUN,
     UNITS,
     ImageStep,
+    UnitsOf,
     leaving_between,
     run_of,
+    unit_names,
     units_left,
     write_found,
 )
-from tokenmill.pipelines.filters.images.keys import Keys, has_key
+from tokenmill.pipelines.filters.images.looks import (
+    NO_BYTES,
+    ON_GREY,
+    ON_WHITE,
+    PLAIN,
+    Views,
+    looks_of,
+)
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.runs.folder import RunFolder
@@ -33,97 +47,106 @@ from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Phases
 from tokenmill.pipelines.storage.files import Rows, arrow_file, counted_rows
 
-ROW_BYTES = 96 + 40  # `first_near`, the hash twice, its row, that of the first near one
-AT_ONCE = 1 << 16  # images that leave in a batch of the file; it takes no more than hashes did
-HASHED = 1  # the second word of a key: a hash of 64 zeros is one too
+ROW_BYTES = 96  # its row, kind, what it leaves for, bits, the batch that is written
+VIEW_BYTES = 16  # its hash twice; and of each band a link and, at most, two places, 4 each
+BAND_BYTES = 12
+AT_ONCE = 1 << 16  # images that leave in a batch of the file
 
 
 class NearImages(ImageStep):
-    """Take out images that look like one before them in the corpus: whose pHash is within 4 bits
-    of its, unless told (`pip install tokenmill[images]`).
+    """Take out images that look like an earlier one that stays: re-encoded, resized, made grey,
+    brighter or cropped by a little; mirrored, turned and cropped by up to 6 % if told.
 
-    An image leaves if the hash of an earlier one, which may leave too, differs in few enough bits;
-    of those that stay no two are as near. Images without bytes, and those that do not decode, have
-    no hash: they stay, and are counted. Plain ones look alike whatever their colour.
+    An image leaves if, and only if, of an earlier one that stays its hash differs in few enough
+    bits, and brightness, colours and outline show the same. It names the nearest of these. Those
+    that do not decode stay; so do plain ones, whose hash would be noise; both are counted.
 
-    hash: `imagehash.phash` of ImageHash (`pip install tokenmill[images]`), 64 bits. It decodes
-        every image wholly.
-    distance: most bits that differ. Work grows with the square of the images that share one of
-        `distance` + 1 parts of their bits: 10 million random hashes take half a minute at 4.
+    distance: most bits of 64 that differ. Work grows with the images that stay and share one of
+        `distance` + 1 parts of their bits.
+    flips: mirrored images look like their originals too.
+    rotations: so do those turned by 90, 180 or 270 degrees.
+    crops: so do those from which up to 6 % of a side was cut.
     no_images_left: remove documents that lose their last image here.
     """
 
     name: ClassVar[str] = "near_images"
     looks_at_images: ClassVar[bool] = True
 
-    hash: Literal["phash"] = "phash"
     distance: Annotated[int, Field(ge=0, le=MOST_DISTANCE)] = 4
+    flips: bool = False
+    rotations: bool = False
+    crops: bool = False
     no_images_left: bool = True
 
-    @model_validator(mode="after")
-    def _library_is_there(self) -> "NearImages":
-        if find_spec("imagehash") is None:
-            raise ValueError("needs the ImageHash library; pip install 'tokenmill[images]'")
-        return self
+    @property
+    def views(self) -> Views:
+        return Views(self.flips, self.rotations, self.crops)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return (self.hash,)
+        return ()
+
+    @property
+    def unit_fields(self) -> list[pa.Field]:
+        n = self.views.n
+        return [
+            pa.field("kind", pa.uint8()),
+            pa.field("hashes", pa.list_(pa.uint64(), n)),
+            pa.field("looks", pa.list_(pa.uint8(), n * LOOK_BYTES)),
+        ]
 
     @property
     def reasons(self) -> tuple[str, ...]:
         return ("near_image",)
 
     def parameters(self) -> dict[str, Any]:
-        return {"hash": self.hash}
+        return self.views._asdict()
 
-    def keys_of(
-        self, documents: pa.RecordBatch, blobs: Blobs | None, images: Images | None
-    ) -> list[Keys]:
-        return [image_hashes(documents, blobs, max_pixels=images.max_pixels if images else 0)]
+    def units_of(self, schema: pa.Schema, images: Images | None) -> UnitsOf:
+        max_pixels = images.max_pixels if images else 0
+
+        def made(documents: pa.RecordBatch, blobs: Blobs | None) -> pa.RecordBatch:
+            columns = seen(documents, blobs, self.views, max_pixels=max_pixels)
+            return pa.record_batch([*unit_names(documents), *columns], schema=schema)
+
+        return made
+
+    def row_bytes(self) -> int:
+        """Of memory that an image takes."""
+        return ROW_BYTES + self.views.n * (VIEW_BYTES + (self.distance + 1) * BAND_BYTES)
 
     def phases(self, chain: Chain, size: Size) -> Phases[None]:
         yield from chain.phase(self.name, self.name, find_near_images, {"all": ()})
 
     def limit(self, memory_budget: int) -> str:
-        return f"near_images: {memory_budget // ROW_BYTES:,} images"
+        return f"near_images: {memory_budget // self.row_bytes():,} images"
+
+    def scratch_bytes(self, text_bytes: float, docs: float) -> float:
+        return 2 * docs * self.views.n * (LOOK_BYTES + 8)  # the sidecar, and what is mapped
 
     def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> Told:
         facts = facts_of(receipts, self.name)
         return {"repeated": {self.name: dict(facts[-1])}} if facts else {}
 
 
-def image_hashes(documents: pa.RecordBatch, blobs: Blobs | None, *, max_pixels: int) -> Keys:
-    """(n_images, 2) of all images: the hash and HASHED; zeros where there is none.
+def seen(
+    documents: pa.RecordBatch, blobs: Blobs | None, views: Views, *, max_pixels: int
+) -> list[pa.Array]:
+    """What all images look like: `unit_fields` of the step.
 
     blobs: the bytes of the images, by their offsets; None where there are none.
     """
     items = documents["images"].flatten()
-    keys = np.zeros((len(items), 2), np.uint64)
+    kinds = np.full(len(items), NO_BYTES, np.uint8)
+    hashes = np.zeros((len(items), views.n), np.uint64)
+    looks = np.zeros((len(items), views.n, LOOK_BYTES), np.uint8)
     offsets, sizes = (items.field(name).to_pylist() for name in ("offset", "bytes"))
     for place, (offset, size) in enumerate(zip(offsets, sizes, strict=True)):
-        if offset is None or blobs is None:
-            continue
-        found = phash(blobs.take(offset, size), max_pixels)
-        if found is not None:
-            keys[place] = found, HASHED
-    return keys
-
-
-def phash(data: bytes | memoryview, max_pixels: int) -> int | None:
-    """ImageHash's perceptual hash, the first bit highest; None if the image does not decode."""
-    import imagehash  # an extra, and only for this step; takes 0.2 s
-
-    from tokenmill.pipelines.read.batch import Lost
-    from tokenmill.pipelines.read.images.facts import BAD, loaded
-
-    image = loaded(data, max_pixels)
-    if isinstance(image, Lost):
-        return None
-    try:
-        return int(str(imagehash.phash(image)), 16)
-    except BAD:  # a mode that does not convert
-        return None
+        if offset is not None and blobs is not None:
+            found = looks_of(blobs.take(offset, size), max_pixels, views)
+            kinds[place], hashes[place], looks[place] = found
+    flat = looks.reshape(len(items), views.n * LOOK_BYTES)
+    return [pa.array(kinds), fixed_size_list(hashes), fixed_size_list(flat)]
 
 
 def find_near_images(run: RunFolder, part: Pass) -> Done:
@@ -131,36 +154,62 @@ def find_near_images(run: RunFolder, part: Pass) -> Done:
     corpus, step = Corpus(run, part), part.step(NearImages.name, NearImages)
     keys = corpus.shard_keys()
     rows = counted_rows([corpus.path(UNITS, key=key) for key in keys], step.unit_parameters())
-    corpus.memory_left(step.name, rows.n, ROW_BYTES, of=step.units)
+    corpus.memory_left(step.name, rows.n, step.row_bytes(), of=step.units)
     of_shards = [units_left(corpus, step.name, rows, n, key) for n, key in enumerate(keys)]
     alive = np.concatenate([np.empty(0, np.bool_), *of_shards])
-    there, hashes = _hashes(rows, step.hash, alive)
-    first = first_near(hashes, step.distance)
-    leaving = np.flatnonzero(first != np.arange(len(first)))
+    kinds = np.concatenate([np.empty(0, np.uint8), *(b.values("kind") for b in rows.walk())])
+    there = np.flatnonzero(alive & ((kinds == ON_WHITE) | (kinds == ON_GREY)))
     path = corpus.path(REPEATED, key="all")
+    with _all_looks(corpus.path(REPEATED, key="looks"), rows, there, step.views.n) as (
+        hashes,
+        looks,
+    ):
+        found = stars(hashes, looks, kinds[there], step.distance)
+    leaving = np.flatnonzero(found.of != np.arange(len(there)))
     with arrow_file(path, RUN) as writer:
         for start in range(0, len(leaving), AT_ONCE):
             at = leaving[start : start + AT_ONCE]
-            bits = np.bitwise_count(hashes[at] ^ hashes[first[at]])
-            writer.write_batch(run_of(rows, there[at], there[first[at]], bits))
+            of, bits = there[found.of[at]], found.bits[at]
+            writer.write_batch(run_of(rows, there[at], of, bits))
     files = []
     for shard, key in enumerate(keys):
         begin, end = rows.starts[shard : shard + 2].tolist()
-        found = leaving_between([path], begin, end)
+        going = leaving_between([path], begin, end)
         files.append(corpus.path(REPEATED, key=key))
-        write_found(files[-1], rows.shard(shard), found._replace(rows=found.rows - begin))
+        write_found(files[-1], rows.shard(shard), going._replace(rows=going.rows - begin))
     path.unlink()
-    n = int(alive.sum())
-    facts = {"images": n, "without_hash": n - len(hashes), "near": len(leaving)}
+    facts = {
+        "images": int(alive.sum()),
+        "without_hash": int((kinds[alive] == NO_BYTES).sum()),
+        "plain": int((kinds[alive] == PLAIN).sum()),
+        "near": len(leaving),
+        "given_up": found.given_up,
+    }
     return Done(files=files, facts=facts)
 
 
-def _hashes(rows: Rows, column: str, alive: Bools) -> tuple[I64, U64]:
-    """(n,) rows of images that have a hash, and their hashes."""
-    there, hashes = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
+@contextmanager
+def _all_looks(path: Path, rows: Rows, there: I64, n_views: int) -> Iterator[tuple[U64, U8]]:
+    """(n, n_views) hashes of rows, in memory, and (n, n_views, LOOK_BYTES) looks, in a file."""
+    hashes = rows.take("hashes", there).astype(np.uint64).reshape(len(there), n_views)
+    if not len(there):
+        yield hashes, np.empty((0, n_views, LOOK_BYTES), np.uint8)
+        return
+    shape = len(there), n_views * LOOK_BYTES
+    path.parent.mkdir(parents=True, exist_ok=True)
+    looks = np.memmap(path, np.uint8, "w+", shape=shape)
+    is_there = _mask(there, rows.n)
+    at = 0
     for batch in rows.walk():
-        keys = batch.values(column)
-        here = has_key(keys) & alive[batch.start : batch.start + len(keys)]
-        there.append(np.flatnonzero(here) + batch.start)
-        hashes.append(keys[here, 0])
-    return np.concatenate(there), np.concatenate(hashes)
+        values = batch.values("looks")
+        here = values[is_there[batch.start : batch.start + len(values)]]
+        looks[at : at + len(here)] = here
+        at += len(here)
+    yield hashes, looks.reshape(len(there), n_views, LOOK_BYTES)
+    path.unlink()
+
+
+def _mask(rows: I64, n: int) -> Bools:
+    mask = np.zeros(n, np.bool_)
+    mask[rows] = True
+    return mask

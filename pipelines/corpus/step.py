@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, Type
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import I64, Bools
+from tokenmill.dedup.same.minhash import MinHash
 from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.shard import Input, InputFile
 from tokenmill.pipelines.core.step import StageResult, Step
@@ -228,6 +229,9 @@ class Probing(Protocol):
 
     def near(self, bands: Sequence[str], *, num_perm: int, verify: float) -> Any:
         """Those that any band brings together and whose signatures agree in such a share."""
+
+    def stars(self, bands: Sequence[str], *, minhash: MinHash, exact: bool, verify: float) -> Any:
+        """Those that leave, as `corpus.stars` has it."""
 
     def unchanged(self) -> Any:
         """Documents are the same as before: what leaves are images, by the step's `image_rule`."""

@@ -135,11 +135,8 @@ class ImageStep(UnitStep):
 
     def units_of(self, schema: pa.Schema, images: Images | None) -> UnitsOf:
         def made(documents: pa.RecordBatch, blobs: Blobs | None) -> pa.RecordBatch:
-            keys = self.keys_of(documents, blobs, images)
-            doc_ids = np.repeat(np.asarray(documents["doc_id"]), counts_of(documents))
-            numbers = documents["images"].flatten().field("number")
-            columns = [pa.array(doc_ids), numbers, *map(fixed_size_list, keys)]
-            return pa.record_batch(columns, schema=schema)
+            keys = map(fixed_size_list, self.keys_of(documents, blobs, images))
+            return pa.record_batch([*unit_names(documents), *keys], schema=schema)
 
         return made
 
@@ -165,6 +162,12 @@ class ImageStep(UnitStep):
         lost = self.no_images_left & (counts_of(edited) == 0) & (taken > 0)
         rule = Rule(NO_IMAGES, taken.astype(np.float64), lost)
         return Applied(edited_where(self.name, documents, edited, [rule], removed))
+
+
+def unit_names(documents: pa.RecordBatch) -> list[pa.Array]:
+    """(n_images,) the document and the number of all images."""
+    doc_ids = np.repeat(np.asarray(documents["doc_id"]), counts_of(documents))
+    return [pa.array(doc_ids), documents["images"].flatten().field("number")]
 
 
 def rows_of(documents: pa.RecordBatch, found: pa.RecordBatch) -> I64:

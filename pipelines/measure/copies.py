@@ -20,11 +20,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import F64, I64, U64, Bools
+from tokenmill.dedup.same.lsh import NO_KEY
+from tokenmill.dedup.same.minhash import MinHash
 from tokenmill.pipelines.core.schema import ROW_BITS
+from tokenmill.pipelines.corpus.edges import Comparing
 from tokenmill.pipelines.corpus.keys import key_parameters
 from tokenmill.pipelines.corpus.step import CorpusStep
 from tokenmill.pipelines.filters.images.keys import has_key
 from tokenmill.pipelines.measure.clusters import Closure, Clusters, equal_keys, sample_keys
+from tokenmill.pipelines.measure.earlier import COMPARED_BYTES, Earlier
 from tokenmill.pipelines.measure.images import count_images, narrowed
 from tokenmill.pipelines.measure.job import (
     CLUSTERS_FILE,
@@ -45,18 +49,19 @@ STEP = "step."  # before its name, of the column of a step
 class Copies(NamedTuple):
     """What a step finds of each probe.
 
-    copies: (n,) int64, documents that it takes for the same, itself among them.
+    copies: (n,) as so many of which one is left: documents that it takes for the same, itself
+        among them; infinite of one that leaves, where who leaves is known.
     first: what becomes of the first of them, which is kept: (n,) int64 each, by column of ENDS.
-    alike: (n,) int64, those of them that are like the probe itself, not by way of others.
-    whole: (n,) bool, all of them were found.  most: (n,) int64, as many as there may be.
+    alike: (n,) at least as many: those that are like the probe itself, not by way of others.
+    whole: (n,) bool, all of them were found.  most: (n,) as many as there may be.
     units: (n,) int64, how many units of what was read hold one of them.
     """
 
-    copies: I64
+    copies: F64
     first: dict[str, I64]
-    alike: I64
+    alike: F64
     whole: Bools
-    most: I64
+    most: F64
     units: I64
 
 
@@ -136,7 +141,7 @@ def count_copies(
     steps = job.predicted
     if not is_whole:  # that which takes images out before the others
         steps = tuple(sorted(steps, key=lambda step: step.image_rule is None))
-    probing = Probing(rows, drawn, of_part)
+    probing = Probing(rows, drawn, of_part, is_whole=is_whole)
     found_by = probing.all_copies(steps)
     share = None
     last = list(found_by.values())[-1]["first"] if found_by else drawn
@@ -149,7 +154,7 @@ def count_copies(
     for step, copies in found_by.items():
         behind = step == image_step or (behind and is_whole)
         first = taken(ends, copies["first"])
-        copies |= {"most": np.where(copies["whole"], copies["copies"], rows.n)}
+        copies |= {"most": np.where(copies["whole"], copies["copies"], np.inf)}
         if fate is not None and behind:
             first, copies = narrowed(first, copies, fate, rows.n)
         columns[f"{STEP}{step}"] = {**copies, "first": first}
@@ -235,14 +240,15 @@ class Probing:
     See `corpus.step.Probing`; `first` is a row.
     """
 
-    def __init__(self, rows: Rows, drawn: I64, units: I64) -> None:
-        """units: (n_shards,) what each shard of the rows is of."""
-        self._rows, self._drawn, self._units = rows, drawn, units
+    def __init__(self, rows: Rows, drawn: I64, units: I64, *, is_whole: bool) -> None:
+        """units: (n_shards,) what each shard of the rows is of.  is_whole: all inputs were read."""
+        self._rows, self._drawn, self._units, self._is_whole = rows, drawn, units, is_whole
         ones = np.ones(len(drawn), np.int64)
         self._last: dict[str, npt.NDArray[Any]]
-        self._last = {name: ones for name in ("copies", "alike", "units")}
+        self._last = {"copies": ones * 1.0, "alike": ones * 1.0, "units": ones}
         self._last |= {"first": drawn, "whole": ones.astype(np.bool_)}
         self._asked: list[str | None] = []
+        self._decided = np.zeros(len(drawn), np.bool_)  # by who stays, copies among them
 
     @property
     def whole_column(self) -> str | None:
@@ -258,6 +264,7 @@ class Probing:
             probed, last = step.probe(self), self._last
             # a step adds to what is the same already: documents without shingles have no neighbours
             wider = np.greater(probed["copies"], last["copies"])
+            wider |= np.greater(probed["units"], last["units"])
             whole = last["whole"] & probed["whole"]
             self._last = {name: np.where(wider, probed[name], last[name]) for name in last}
             self._last["whole"] = whole
@@ -277,14 +284,38 @@ class Probing:
         )
         return closure.found()
 
+    def stars(
+        self, bands: Sequence[str], *, minhash: MinHash, exact: bool, verify: float
+    ) -> dict[str, npt.NDArray[Any]]:
+        self._asked.append(None)
+        first, place = np.unique(self._last["first"], return_inverse=True)
+        keys = self._rows.take_all(bands, first)
+        keyed = np.all([column != NO_KEY for column in keys.values()], axis=0)
+        comparing = Comparing(self._rows, minhash, exact=exact, verify=verify, room=COMPARED_BYTES)
+        earlier = Earlier(
+            self._rows, first[keyed], self._units, bands=list(bands), comparing=comparing
+        )
+        found = earlier.found(both_ways=not self._is_whole)
+        stays, known = np.ones((2, len(first)), np.bool_)
+        units = np.ones(len(first), np.int64)
+        stays[keyed], known[keyed], units[keyed] = found.stays, found.known, found.units
+        self._decided |= keyed[place]
+        last, here = self._last["copies"], stays[place]
+        return self._last | {
+            "copies": np.where(here, last, np.inf),
+            "alike": np.where(here | ~known[place], last, np.inf),
+            "whole": known[place],
+            "units": np.maximum(units[place], self._last["units"]),
+        }
+
     def equal(
         self, column: str, *, keep: str = "first", zeros_are_a_key: bool = False
     ) -> dict[str, npt.NDArray[Any]]:
         self._asked.append(column if zeros_are_a_key and keep == "first" else None)
         drawn = self._drawn
-        known = np.ones(len(drawn), np.bool_)
+        known = ~self._decided  # of what is as alike as equal one stays already
         if not zeros_are_a_key and len(drawn):
-            known = has_key(self._rows.take(column, drawn))
+            known &= has_key(self._rows.take(column, drawn))
         columns = {name: np.ones(len(drawn), np.int64) for name in ("copies", "units")}
         columns["first"] = drawn.copy()
         equals = equal_keys(self._rows, drawn[known], self._units, column=column, keep=keep)
@@ -295,7 +326,9 @@ class Probing:
 
 def taken(ends: Rows, wanted: I64) -> dict[str, I64]:
     """All columns of ENDS at rows in any order."""
-    return {name: _taken(ends, name, wanted).astype(np.int64) for name in ENDS.names}
+    each, place = np.unique(wanted, return_inverse=True)
+    columns = ends.take_all(ENDS.names, each)
+    return {name: column[place].astype(np.int64) for name, column in columns.items()}
 
 
 def _taken(rows: Rows, name: str, wanted: I64) -> npt.NDArray[Any]:

@@ -292,7 +292,7 @@ def narrowed(
     left_at = np.where(fate.lost, -1, first["left_at"])
     ends = np.maximum(first["end_bytes"] - fate.cut_bytes, 0)
     stay = 1 - fate.lost.mean() if len(fate.lost) else 1.0
-    fewer = np.maximum((1 + (like["alike"] - 1) * stay).astype(np.int64), 1)
+    fewer = np.maximum(np.floor(1 + (like["alike"] - 1) * stay), 1)
     whole = like["whole"] & ~fate.perhaps & (fewer == like["alike"])
     most = np.where(fate.perhaps, n_docs, like["most"])
     narrower = {**like, "alike": fewer, "whole": whole, "most": most}

@@ -3,7 +3,7 @@
 OUT.scratch/manifest.json     what this prediction is
 OUT.scratch/11-keys/…         keys of all documents, as the run itself would write them
 OUT.scratch/ends/…            what becomes of the same documents, row by row
-OUT.scratch/local/…           tokens of the documents of sampled parts
+OUT.scratch/local/…           tokens of documents that were chosen
 OUT.scratch/images/…          images of all documents, where the recipe has any
 OUT.scratch/probed-images.arrow  of the documents drawn, and how often the corpus has each
 OUT.scratch/probes.arrow      the documents drawn, and how many are like each
@@ -13,10 +13,11 @@ OUT.scratch/clusters.arrow    clusters of equal documents, a sample of all
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from tokenmill.dedup.same.minhash import MinHash
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Plan
@@ -30,7 +31,7 @@ from tokenmill.pipelines.runs.folder import Folder
 from tokenmill.pipelines.runs.manifest import open_run
 
 # raise it when the same settings and inputs make another estimate, or another scratch
-MEASURE_VERSION = "4"
+MEASURE_VERSION = "5"
 DEFAULT_PROBES = 10_000
 ENDS_FOLDER, LOCAL_FOLDER, IMAGES_FOLDER = (
     Folder(name, "part-{key}.arrow", of_pass=False) for name in ("ends", "local", "images")
@@ -65,6 +66,8 @@ class Measuring(Config):
 @dataclass(frozen=True, kw_only=True)
 class MeasureJob(PrepareJob):
     """The job of a prediction."""
+
+    durable: ClassVar[bool] = False
 
     measuring: Measuring
 
@@ -114,6 +117,9 @@ class Asked:
         return True
 
     def near(self, bands: Sequence[str], *, num_perm: int, verify: float) -> bool:
+        return True
+
+    def stars(self, bands: Sequence[str], *, minhash: MinHash, exact: bool, verify: float) -> bool:
         return True
 
     def unchanged(self) -> bool:

@@ -102,13 +102,13 @@ class Left:
             return closure
         return bracket(self._share_left(copies, copies.alike, what, passed), closure)
 
-    def _share_left(self, copies: Copies, counts: I64, what: What, passed: int) -> Drawn:
+    def _share_left(self, copies: Copies, counts: F64, what: What, passed: int) -> Drawn:
         weights, left = self._weighed(copies, counts, what, passed)
         whole = float(getattr(self._scanned.before, f"{_counted(what)}_out"))
         seed = self._job.measuring.seed
         return share_of(self._probed, weights, left, whole=whole, seed=seed)
 
-    def _weighed(self, copies: Copies, counts: I64, what: What, passed: int) -> tuple[F64, F64]:
+    def _weighed(self, copies: Copies, counts: F64, what: What, passed: int) -> tuple[F64, F64]:
         """(n,) what each probe weighs, and what is left of it."""
         weights = np.ones(len(counts))
         if what in ("text", "end"):

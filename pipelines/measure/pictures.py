@@ -203,7 +203,7 @@ class Pictures:
         seen = self._of_docs((times > 0).astype(np.float64), (times > more_than).astype(np.float64))
         return seen if self._scanned.is_whole else bracket(exact(1.0), seen)
 
-    def _of_docs(self, whole: F64, left: F64, copies: I64 | None = None) -> Drawn:
+    def _of_docs(self, whole: F64, left: F64, copies: F64 | None = None) -> Drawn:
         """A share of images, from documents drawn.
 
         whole, left: (n_images,).  copies: (n_probes,) of each document, of which one is left; all

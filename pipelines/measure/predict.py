@@ -162,7 +162,7 @@ class Findings:
         width = self._job.recipe.tokenizing().engine().dtype.itemsize
         counted = [self._counted_step(name, stats) for name, stats in self._scanned.first.items()]
         steps = [*counted, *self._corpus_wide(), *self._behind()]
-        encoding = self._seconds.sampled(self._scanned.encoded())
+        encoding = self._seconds.of(TOKENIZE, self._scanned.encoded_bytes)
         steps.append(Step(name=TOKENIZE, kept_text_frac=self._written(), cpu_s=encoding))
         prediction = predict(
             steps,

@@ -63,7 +63,7 @@ def phases(job: MeasureJob, sample: Sample) -> Phases[Measured]:
             inputs=digest_of([job.identity, repr(part.to_json())]),
             facts=PartFacts,
             call=scan_part,
-            args=(part, bool(drawn)),
+            args=(part, bool(drawn), sample.share),
             chain=part.chain,
         )
         for part, drawn, read in zip(sample.plan.shards, sample.drawn, sample.read, strict=True)
@@ -256,7 +256,8 @@ def growth_of(growth: Growth, grown: tuple[float, Drawn] | None) -> UniqueGrowth
 
 def sample_in_words(job: MeasureJob, sample: Sample, finished: Measured) -> str:
     """What was read."""
-    read, drawn = (format_quantity(s, "fraction") for s in (sample.read_frac, sample.drawn_frac))
+    drawn_frac = sample.share * sample.read_frac
+    read, drawn = (format_quantity(s, "fraction") for s in (sample.read_frac, drawn_frac))
     tokenized = f"{drawn} of the bytes tokenized"
     if not sample.read.all():
         tokenized = f"{read} of the bytes read, {drawn} tokenized"

@@ -1,6 +1,6 @@
-"""Which parts of the inputs are read, and which of those tokenized: drawn by a seed, in strata.
+"""Which parts of the inputs are read, and which of those taken whole: drawn by a seed, in strata.
 
-    inputs ── cut into some 200 parts ── strata ── read: within the budget ── tokenized: a sample
+    inputs ── cut into some 100 parts ── strata ── read: within the budget ── a sample of these
 
 A part is a shard like any other, only smaller: a byte range of JSON Lines, row groups of Parquet,
 record batches of Arrow, a few text files. Strata are sources and files. A compressed file can only
@@ -14,15 +14,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tokenmill.dedup.arrays import F64, I64, Bools
+from tokenmill.dedup.arrays import F64, I64, U64, Bools
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Plan, SourceShard
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.read.readers import reader_named
 
-PARTS = 200  # a fifth of them are enough clusters for an interval
-LEAST_PART_BYTES = 1 << 17  # of smaller ones, opening the file is most of the work
+PARTS = 100  # a fifth of them tell how text compresses
+LEAST_PART_BYTES = 1 << 18  # of smaller ones, opening the file is most of the work
 LEAST_OF_FILE = 5  # parts of a file that is a stratum of its own
+LEAST_DOCS = 16  # of a batch that are tokenized
+ODD = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))  # of splitmix64
 LEAST_READ = 2  # units: one says nothing of how they differ
 DEFAULT_SAMPLE = 0.2
 EVERYTHING = 1.0
@@ -31,9 +33,11 @@ EVERYTHING = 1.0
 class Sample(NamedTuple):
     """The parts of the inputs, which of them are read, and which of those are tokenized.
 
-    strata: (n_parts,) int, which stratum each is of.  drawn: (n_parts,) bool, tokenized.
+    strata: (n_parts,) int, which stratum each is of.  drawn: (n_parts,) bool, of which is seen
+        how documents lie side by side.
     read: (n_parts,) bool.  units: (n_parts,) int, ascending; parts of one unit, as a compressed
         file, are read together or not at all.
+    share: of the text that is read, about what is tokenized: documents of every part (`chosen`).
     """
 
     plan: Plan
@@ -41,15 +45,11 @@ class Sample(NamedTuple):
     drawn: Bools
     read: Bools
     units: I64
+    share: float
 
     @property
     def part_bytes(self) -> F64:
         return np.array([part.bytes for part in self.plan.shards], np.float64)
-
-    @property
-    def drawn_frac(self) -> float:
-        """Share of the bytes of all inputs that is tokenized."""
-        return self._share(self.drawn)
 
     @property
     def read_frac(self) -> float:
@@ -90,7 +90,29 @@ def draw_sample(
         budget_bytes=wanted,
         seed=seed,
     )
-    return Sample(parts, strata, drawn, read, units)
+    share = min(wanted / max(float(sizes[read].sum()), 1.0), 1.0)
+    return Sample(parts, strata, drawn, read, units, share)
+
+
+def chance(text_bytes: I64, share: float) -> F64:
+    """(n,) chance of each document of a batch to be tokenized: as the root of its bytes.
+
+    What documents tell of tokens goes with their bytes, and so does what they cost. Those chosen
+    have about the share of the bytes; of few documents more of them are taken.
+    """
+    roots = np.sqrt(np.maximum(text_bytes, 1))
+    level = float(text_bytes.sum()) / max(float(roots @ text_bytes), 1.0)
+    least = min(LEAST_DOCS / max(len(text_bytes), 1), 1.0)
+    return np.clip(share * level * roots, least, 1.0) if share < 1 else np.ones(len(roots))
+
+
+def chosen(doc_ids: U64, chances: F64, seed: int) -> Bools:
+    """(n,) which of some documents are tokenized; by their ids, so that all processes agree."""
+    with np.errstate(over="ignore"):
+        mixed = (doc_ids + np.uint64(seed + 1)) * ODD[0]
+        mixed = (mixed ^ (mixed >> np.uint64(31))) * ODD[1]
+    bits = (mixed ^ (mixed >> np.uint64(29))) >> np.uint64(11)
+    return np.asarray(bits.astype(np.float64) * 2.0**-53 < chances, np.bool_)
 
 
 def bytes_of(option: str, amount: float, total: float) -> float:

@@ -1,8 +1,8 @@
 """One part of the inputs, read once: counts of each stage, keys of documents; tokens if sampled.
 
-every part       read ── stages ──┬── keys
-                                  └── stages behind duplicates ──┬── ends
-a sampled one                                                    └── tokens
+read ── stages ──┬── keys
+                 └── stages behind duplicates ──┬── ends
+                                                └── tokens, of documents that are chosen
 
 Stages behind duplicates see all documents here, so that what they make of the one document that
 is left of a cluster is known whichever it is.
@@ -39,7 +39,7 @@ from tokenmill.pipelines.corpus.keys import document_keys, key_schema
 from tokenmill.pipelines.filters.images.edit import image_stats
 from tokenmill.pipelines.measure.images import IMAGES, image_row_bytes, image_rows, image_sums
 from tokenmill.pipelines.measure.job import ENDS_FOLDER, IMAGES_FOLDER, LOCAL_FOLDER, MeasureJob
-from tokenmill.pipelines.measure.sample import PARTS
+from tokenmill.pipelines.measure.sample import PARTS, chance, chosen
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.read.batch import read_stats
@@ -129,18 +129,19 @@ def _written(path: Path, batches: int) -> float:
 ENDS = pa.schema(
     [pa.field(name, pa.int64()) for name in ("text_bytes", "left_at", "end_bytes", "row_bytes")]
 )
-# Of each document of a sampled part that came to the end.
+# Of each document that came to the end and was chosen; chance: that it would be.
 LOCAL = pa.schema(
     [
         pa.field("doc_id", pa.uint64()),
         pa.field("end_bytes", pa.int64()),
         pa.field("tokens", pa.int64()),
+        pa.field("chance", pa.float64()),
     ]
 )
 KEYS, DOCUMENTS, TOKENIZE, READ = "keys", "documents", "tokenize", "read"  # what is timed
 START = "start"  # what is loaded or compiled once a process
-TOKENS = "tokens"
 COPIES_BYTES = 4  # of a column of how many left for a document
+ENCODED = "encoded_bytes"  # of the text that was tokenized
 ROW_BYTES = 4 + 8 + 4 + 4  # of a dataset's row: offsets of ids, id and source, doc_id
 T = TypeVar("T")
 
@@ -207,8 +208,8 @@ class PartFacts(WorkFacts):
     """Of a part of the inputs that was scanned.
 
     seconds: of one core, by what took them.  write_s_per_byte: seconds of writing a byte.
-    sums: of the documents at the end (end_docs, end_bytes, row_bytes) and, of a sampled part,
-        tokens and bytes as compressed (documents).
+    sums: of the documents at the end (end_docs, end_bytes, row_bytes), of those tokenized
+        (encoded_bytes) and, of a sampled part, bytes as compressed (documents).
     damage: what was wrong with its file, where that could not be read to its end.
     """
 
@@ -218,16 +219,16 @@ class PartFacts(WorkFacts):
     damage: Sequence[str]
 
 
-def scan_part(job: MeasureJob, part: SourceShard, sampled: bool) -> Done[PartFacts]:
+def scan_part(job: MeasureJob, part: SourceShard, sampled: bool, share: float) -> Done[PartFacts]:
     """Read a part of the inputs, to the end of the recipe but for duplicates.
 
-    sampled: its documents are tokenized too.
+    sampled: what its documents take between passes is seen too.  share: of text, is tokenized.
     """
     with contextlib.ExitStack() as files:
         tally = _Tally(job, part, files)
         keys = _keys(tally) if job.is_probed else None
         images = _images(tally)
-        tokens = _tokens(tally) if sampled else None
+        tokens = _tokens(tally, share)
         for batch in _read(tally):
             left = _through(job.first_pass.stages, batch, tally)[-1]
             if left.num_rows == 0:
@@ -239,8 +240,11 @@ def scan_part(job: MeasureJob, part: SourceShard, sampled: bool) -> Done[PartFac
             tally.sums["end_docs"] += later[-1].num_rows
             if keys:
                 keys(left, ends)
-            if tokens:
-                tokens(left, later[-1])
+            if sampled and later[-1].num_rows:
+                tally.sums.update(dict(zip(ROWS, rows_measured(left), strict=True)))
+            if sampled and job.first_pass.after:  # the run sets them down between two passes
+                _between_passes(tally, left)
+            tokens(later[-1])
     facts = PartFacts(
         seconds=dict(tally.seconds),
         write_s_per_byte=write_s_per_byte(job.out, PARTS * part.bytes),
@@ -347,27 +351,32 @@ def _images(tally: _Tally) -> Callable[[list[pa.RecordBatch]], None]:
     return write
 
 
-def _tokens(tally: _Tally) -> Callable[[pa.RecordBatch, pa.RecordBatch], None]:
-    """What tokenizes, and sees what documents take between passes."""
+def _between_passes(tally: _Tally, batch: pa.RecordBatch) -> None:
+    """See what documents take between passes."""
+    is_piece = 2 * tally.part.bytes < min(tally.job.recipe.shard_bytes, BLOCK_BYTES)
+    plain = tally.timed(DOCUMENTS, set_down, batch)
+    tally.sums[DOCUMENTS] += within_more(batch) if is_piece else plain
+
+
+def _tokens(tally: _Tally, share: float) -> Callable[[pa.RecordBatch], None]:
+    """What tokenizes documents that are chosen of those at the end."""
     job, part = tally.job, tally.part
     local = tally.open(job.path(LOCAL_FOLDER, key=part.key), LOCAL)
-    is_piece = 2 * part.bytes < min(job.recipe.shard_bytes, BLOCK_BYTES)
 
     def encode(batch: pa.RecordBatch) -> I64:
         return text_tokens(job, batch)
 
-    def write(batch: pa.RecordBatch, end: pa.RecordBatch) -> None:
-        if job.first_pass.after:  # then the run sets documents down between two passes
-            plain = tally.timed(DOCUMENTS, set_down, batch)
-            tally.sums[DOCUMENTS] += within_more(batch) if is_piece else plain
-        if end.num_rows:
-            tally.sums.update(dict(zip(ROWS, rows_measured(batch), strict=True)))
-            counts = tally.timed(TOKENIZE, encode, end)
-            tally.sums[TOKENS] += int(counts.sum())
-            text = written_text(end["text"], job.recipe.images)
-            lengths = pa.array(text_buffers(text).lengths, pa.int64())
-            columns = [end["doc_id"], lengths, pa.array(counts)]
-            local.write_batch(pa.record_batch(columns, schema=LOCAL))
+    def write(end: pa.RecordBatch) -> None:
+        sizes = text_buffers(written_text(end["text"], job.recipe.images)).lengths.astype(np.int64)
+        chances = chance(sizes, share)
+        taken = chosen(np.asarray(end["doc_id"]), chances, job.measuring.seed)
+        if not taken.any():
+            return
+        some = end.filter(pa.array(taken))
+        counts = tally.timed(TOKENIZE, encode, some)
+        tally.sums[ENCODED] += int(sizes[taken].sum())
+        columns = [some["doc_id"], pa.array(sizes[taken]), pa.array(counts)]
+        local.write_batch(pa.record_batch([*columns, pa.array(chances[taken])], schema=LOCAL))
 
     return write
 

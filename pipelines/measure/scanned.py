@@ -5,18 +5,20 @@ The account of each stage: counted, or told by the parts that were read.
 every part read ── counts, exact
 some of them ── sums by unit ── ratio estimates, stratified; units are the clusters
 
-Tokens, bytes as compressed, and the time these take, by the sampled parts.
+Bytes as compressed, and the time that takes, by the sampled parts; tokens by documents.
 
-drawn parts (clusters) ── documents of them that were probed ── weight 1 / copies ── sums
+documents tokenized ── those of them that were probed ── weight 1 / (chance * copies) ── sums
 
 A document with copies counts for one of them, so what is told of tokens is told of the documents
 that are left. Where the recipe looks for no duplicates, each document counts as one.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from tokenmill.dedup.arrays import F64, I64, Bools
 from tokenmill.pipelines.core.errors import ConfigError
@@ -27,10 +29,10 @@ from tokenmill.pipelines.measure.job import LOCAL_FOLDER, MeasureJob
 from tokenmill.pipelines.measure.sample import Sample
 from tokenmill.pipelines.measure.scan import (
     DOCUMENTS,
+    ENCODED,
+    LOCAL,
     READ,
     ROWS,
-    TOKENIZE,
-    TOKENS,
     PartFacts,
 )
 from tokenmill.pipelines.measure.unseen import Unseen
@@ -40,6 +42,8 @@ from tokenmill.pipelines.storage.files import open_arrow
 
 Counted: TypeAlias = Literal["docs", "bytes", "images", "image_bytes"]
 End: TypeAlias = Literal["in", "out"]
+NEXT_TO_NOTHING = 1e-9  # bytes: of text there is none
+MOST_LOCAL = 200_000  # documents: 8 MB
 ENDS: tuple[End, ...] = ("in", "out")
 
 
@@ -168,12 +172,12 @@ class Scanned:
             "seconds": self._seconds(DOCUMENTS),
             "text_bytes": self._count(len(self.first) - 1, "bytes", "out"),
         }
-        return self._sampled(sums)
+        return self._sampled(sums, self._sample.drawn)
 
-    def encoded(self) -> LocalSample:
-        """All documents at the end, copies too: text_bytes, seconds."""
-        sums = {"seconds": self._seconds(TOKENIZE), "text_bytes": self._sum("end_bytes")}
-        return self._sampled(sums)
+    @property
+    def encoded_bytes(self) -> float:
+        """Text that was tokenized."""
+        return float(self._sum(ENCODED).sum())
 
     def removed_row_bytes(self) -> float | None:
         """Of a row of a document that leaves; None where no two could be measured."""
@@ -181,36 +185,49 @@ class Scanned:
         return size / rows if rows else None
 
     def tokens(self, probed: Probed | None) -> LocalSample:
-        """What is left of documents at the end: text_bytes, tokens."""
-        if probed is None:
-            return self._sampled(
-                {"text_bytes": self._sum("end_bytes"), "tokens": self._sum(TOKENS)}
-            )
-        n = len(self._receipts)
-        share = probed.scale * self._stands_for(probed)
-        part = probed.parts
-        text_bytes = _summed(part, share * probed.ends["end_bytes"], n)
-        probed_tokens = share * self._tokens_of(probed, part)
-        tokens = _summed(part, probed_tokens, n)
-        probed_frac = len(part) / max(probed.corpus_docs, 1)
-        if (text_bytes > 0).sum() == 1 and probed_frac < 1:
-            return self._of_documents(share * probed.ends["end_bytes"], probed_tokens, probed_frac)
-        return self._sampled({"text_bytes": text_bytes, "tokens": tokens}, probed_frac)
+        """What is left of documents at the end: text_bytes, tokens.
 
-    def _of_documents(self, text_bytes: F64, tokens: F64, probed_frac: float) -> LocalSample:
-        """As `_sampled`, where one part is all there is: its documents are the clusters.
-
-        text_bytes, tokens: (n,) of the probes, scaled.
+        Raises:
+            ConfigError: no document that was tokenized is left.
         """
-        used = (text_bytes > 0) & (tokens > 0)
-        sizes = text_bytes[used]
+        local = self._local(probed)
+        weight = 1 / local["chance"]
+        if probed is not None:
+            weight = weight * (probed.scale * self._stands_for(probed))[local["at"]]
+        left = (weight > 0) & (local["tokens"] > 0)
+        if not left.any():
+            raise ConfigError(
+                "no text is left of the documents that were tokenized; sample more (--sample, now"
+                f" {self._sample.share:.2g} of the bytes) or loosen the filters"
+            )
+        part, size, tokens = (local[name][left] for name in ("part", "end_bytes", "tokens"))
+        size = np.maximum(size, NEXT_TO_NOTHING)
+        sums = {"text_bytes": weight[left] * size, "tokens": weight[left] * tokens}
+        looked_at = local["chance"][left]
+        if probed is not None:
+            looked_at = looked_at / probed.scale[local["at"]][left]
+        if not self.is_whole and len(np.unique(part)) > 1:  # parts differ, and not all were read
+            n, frac = len(self._receipts), float(sums["text_bytes"] @ looked_at)
+            sums = {name: _summed(part, values, n) for name, values in sums.items()}
+            return self._sampled(sums, self.read, frac / float(sums["text_bytes"].sum()))
+        return self._of_documents(sums, looked_at)
+
+    def _of_documents(self, sums: dict[str, F64], looked_at: F64) -> LocalSample:
+        """The statistics of documents, those that were looked at for certain apart.
+
+        looked_at: (n,) chance of each.
+        """
+        size = sums["text_bytes"]
+        group = np.unique(looked_at >= 1, return_inverse=True)[1]
+        whole = np.bincount(group, size)
+        seen = np.bincount(group, size * looked_at) / whole
         return LocalSample(
-            strata=np.zeros(len(sizes), np.int64),
-            strata_bytes=np.array([sizes.sum() / probed_frac]),
-            cluster_bytes=sizes,
-            read_bytes=sizes,
-            docs=np.ones(len(sizes), np.int64),
-            sums={"text_bytes": sizes, "tokens": tokens[used]},
+            strata=group.astype(np.int64),
+            strata_bytes=whole / seen,
+            cluster_bytes=size,
+            read_bytes=size,
+            docs=np.ones(len(size), np.int64),
+            sums=sums,
             seed=self._job.measuring.seed,
         )
 
@@ -227,23 +244,36 @@ class Scanned:
                 return np.asarray(itself, np.float64)
         return np.asarray(left / probed.last.copies, np.float64)
 
-    def _tokens_of(self, probed: Probed, part: I64) -> F64:
-        """(n,) tokens of the probes that lie in drawn parts; 0 of the others."""
-        tokens = np.zeros(len(part))
-        for ordinal in np.flatnonzero(self._sample.drawn).tolist():
-            low, high = np.searchsorted(part, [ordinal, ordinal + 1])
-            if low == high:
+    def _local(self, probed: Probed | None) -> dict[str, npt.NDArray[Any]]:
+        """Columns of LOCAL, of the documents tokenized, and `part`; of probes alone if there are
+        any, and `at`, which of them; else of so many as there is room for.
+        """
+        found: dict[str, list[npt.NDArray[Any]]] = defaultdict(list)
+        n_all = sum(1 for r in self._receipts if r is not None)
+        most = max(MOST_LOCAL // max(n_all, 1), 2)
+        for number, receipt in enumerate(self._receipts):
+            if receipt is None:
                 continue
-            key = self._sample.plan.shards[ordinal].key
-            for batch in open_arrow(self._job.path(LOCAL_FOLDER, key=key))[0]:
-                ids, wanted = np.asarray(batch["doc_id"]), probed.doc_id[low:high]
-                at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
-                here = np.flatnonzero(ids[at] == wanted)
-                tokens[low + here] = np.asarray(batch["tokens"])[at[here]]
-        return tokens
+            path = self._job.path(LOCAL_FOLDER, key=self._sample.plan.shards[number].key)
+            for batch in open_arrow(path)[0]:
+                columns = {name: np.asarray(batch[name]) for name in LOCAL.names}
+                here, columns["at"] = np.arange(batch.num_rows), np.zeros(batch.num_rows, np.int64)
+                if probed is not None:
+                    columns["at"] = np.searchsorted(probed.doc_id, columns["doc_id"])
+                    at = np.minimum(columns["at"], len(probed.doc_id) - 1)
+                    here = np.flatnonzero(probed.doc_id[at] == columns["doc_id"])
+                elif len(here) > most:
+                    here = here[:: len(here) // most]
+                columns["part"] = np.full(batch.num_rows, number)
+                for name, values in columns.items():
+                    found[name].append(values[here])
+        none = {name: np.zeros(0, np.int64) for name in (*LOCAL.names, "at", "part")}
+        return none | {name: np.concatenate(values) for name, values in found.items()}
 
-    def _sampled(self, sums: Mapping[str, F64], looked_at_frac: float = 1.0) -> LocalSample:
-        """The statistics of sums over the drawn parts.
+    def _sampled(
+        self, sums: Mapping[str, F64], parts: Bools, looked_at_frac: float = 1.0
+    ) -> LocalSample:
+        """The statistics of sums over some parts.
 
         sums: (n_parts,) each; of text_bytes of those too that were not drawn.
         looked_at_frac: of the text bytes.
@@ -253,11 +283,11 @@ class Scanned:
         """
         sizes = sums["text_bytes"]
         looked_at = sizes * looked_at_frac
-        used = self._sample.drawn & (looked_at > 0)
+        used = parts & (looked_at > 0)
         if not used.any():
             raise ConfigError(
                 "no text is left of the parts that were sampled; sample more (--sample, now"
-                f" {self._sample.drawn_frac:.2g} of the bytes) or loosen the filters"
+                f" {self._sample.share:.2g} of the bytes) or loosen the filters"
             )
         strata, sizes = self._collapsed(used), self._filled(sizes)
         units, first, unit = np.unique(

@@ -25,10 +25,12 @@ def mixture_lines(recipe: Recipe) -> Iterator[str]:
     """Lines for people, of a recipe that shuffles."""
     yield f"shuffled by seed {recipe.output.seed}, {count(recipe.output.epochs, 'epoch')}"
     if recipe.mix is not None:
-        total = sum(recipe.mix.shares.values())
-        for source, share in recipe.mix.shares.items():
+        total = sum(recipe.mix.named.values())
+        for source, share in recipe.mix.named.items():
             yield f"{source}: {100 * share / total:.4g} % of the tokens"
-        if recipe.mix.tokens is None:
+        if recipe.mix.weights is not None:
+            yield f"each document as often as its {recipe.mix.weights} says"
+        elif recipe.mix.tokens is None:
             yield "as many tokens as there are without repeating any source in an epoch"
         else:
             yield f"{format_count(recipe.mix.tokens)} tokens in an epoch"

@@ -12,6 +12,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -32,9 +33,18 @@ from tokenmill.pipelines.core.config import Bytes, Config, FilePath, digest_of, 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.measured import TOTAL
 from tokenmill.pipelines.core.options import RunOptions
-from tokenmill.pipelines.core.schema import CRAWLED, DOCUMENT, ILLUSTRATED, OWN_COLUMNS
-from tokenmill.pipelines.core.shard import EarlierRun, Input, InputFile, Plan, SourceShard
+from tokenmill.pipelines.core.schema import (
+    COLUMN_TYPES,
+    CRAWLED,
+    DOCUMENT,
+    ILLUSTRATED,
+    OF_RUNS,
+    OWN_COLUMNS,
+    annotation_name,
+)
+from tokenmill.pipelines.core.shard import RUN, EarlierRun, Input, InputFile, Plan, SourceShard
 from tokenmill.pipelines.core.step import STEPS, Step
+from tokenmill.pipelines.read.kept import kept_columns
 from tokenmill.pipelines.read.options import Html, Images, Limits
 from tokenmill.pipelines.tokens.options import Mix, Output, Tokenizer
 from tokenmill.sizing.errors import PlanError
@@ -174,6 +184,16 @@ class Recipe(Config):
 
     @field_validator("inputs")
     @classmethod
+    def _runs_bring_their_annotations(cls, inputs: tuple[Input, ...]) -> tuple[Input, ...]:
+        return tuple(
+            one.model_copy(update={"columns": kept_columns(one.path)})
+            if one.format == RUN and not one.columns
+            else one
+            for one in inputs
+        )
+
+    @field_validator("inputs")
+    @classmethod
     def _no_source_is_called_total(cls, inputs: tuple[Input, ...]) -> tuple[Input, ...]:
         if any(i.source_name == TOTAL for i in inputs):
             raise ValueError(f"a source cannot be called {TOTAL!r}: reports use it for all of them")
@@ -193,7 +213,9 @@ class Recipe(Config):
     def _what_is_mixed_is_shuffled(self) -> "Recipe":
         weighed = [i for i, one in enumerate(self.inputs) if one.weight != 1.0]
         if self.mix is not None:
-            self.mix.check(one.source_name for one in self.inputs)
+            self.mix.check_columns(self.annotations)
+            if not any(one.format == RUN for one in self.inputs):
+                self.mix.check(one.source_name for one in self.inputs)
             if weighed:
                 raise ValueError(
                     f"inputs.{weighed[0]}.weight and mix.shares both say how much of it; leave one"
@@ -267,16 +289,54 @@ class Recipe(Config):
         return self
 
     @property
-    def documents(self) -> pa.Schema:
-        """What documents are as readers make them."""
+    def _base(self) -> pa.Schema:
         if self.html is not None:
             return CRAWLED
         return DOCUMENT if self.images is None else ILLUSTRATED
 
+    @cached_property
+    def documents(self) -> pa.Schema:
+        """What documents are as readers make them, annotations that inputs bring among it."""
+        base, kinds = self._base, self._brought
+        fields = [pa.field(n, COLUMN_TYPES[k]) for n, k in kinds.items() if n not in base.names]
+        return pa.schema([*base, *fields], metadata=base.metadata)
+
+    @property
+    def _brought(self) -> dict[str, str]:
+        """The annotations that inputs bring, and their kinds; what steps count is counted anew."""
+        counted = {step.copies for step in self.steps}
+        return {
+            name: kind
+            for one in self.inputs
+            for path, kind in one.columns.items()
+            if (name := annotation_name(path)) not in counted
+        }
+
     @property
     def annotations(self) -> tuple[pa.Field, ...]:
-        """The columns that steps add to documents, in order."""
-        return tuple(field for step in self.steps for field in step.annotations())
+        """The columns that documents have at the end besides their own, in order."""
+        brought = [self.documents.field(n) for n in self._brought if n not in self._base.names]
+        return (*brought, *(field for step in self.steps for field in step.annotations()))
+
+    @model_validator(mode="after")
+    def _inputs_agree(self) -> "Recipe":
+        kinds: dict[str, str] = {}
+        for number, one in enumerate(self.inputs):
+            for path, kind in one.columns.items():
+                name, allowed = annotation_name(path), OF_RUNS if one.format == RUN else ()
+                if name in OWN_COLUMNS and name not in allowed:
+                    raise ValueError(
+                        f"inputs.{number}.columns: every document has a {name!r} of its own;"
+                        " leave it out, or rename it in the input"
+                    )
+                if kinds.setdefault(name, kind) != kind:
+                    raise ValueError(
+                        f"inputs.{number}.columns: {name!r} is {kind} here, and {kinds[name]}"
+                        " in another input; give it one kind"
+                    )
+        if kinds and self.images is not None:
+            raise ValueError("columns of inputs with images are not kept yet; leave them out")
+        return self
 
     def tokenizing(self) -> "Tokenizing":
         """What decides how documents become a dataset."""
@@ -318,10 +378,12 @@ class Recipe(Config):
 
     def read(self, shard: SourceShard, run: str = "") -> Iterator["ReadBatch"]:
         """The documents of a shard of its inputs: see `read.readers.read_shard`."""
+        from tokenmill.pipelines.read.batch import fitted
         from tokenmill.pipelines.read.readers import read_shard
 
         limits, images, html = self.limits, self.images, self.html
-        return read_shard(shard, limits=limits, run=run, images=images, html=html)
+        batches = read_shard(shard, limits=limits, run=run, images=images, html=html)
+        return (fitted(batch, self.documents) for batch in batches)
 
     def identity(self) -> dict[str, Any]:
         """What decides the output, as JSON: all settings, also those at their defaults, but `run`.

@@ -36,7 +36,10 @@ BATCH_SPAN = 2 * BATCH_IMAGE_BYTES
 # Causes that mean the file itself is damaged: what came after in its shard is lost too.
 FILE_CAUSES = frozenset(
     [
-        *(f"damaged_{of}" for of in ("gzip", "zstd", "lz4", "arrow", "parquet", "tar", "warc")),
+        *(
+            f"damaged_{of}"
+            for of in ("gzip", "zstd", "lz4", "arrow", "parquet", "csv", "tar", "warc")
+        ),
         *(f"truncated_{of}" for of in ("gzip", "zstd", "lz4", "arrow", "tar", "warc")),
         *("unended_tar", "window_too_large", "expands_too_far", "not_found", "permission_denied"),
     ]
@@ -232,13 +235,23 @@ def without_images(batch: ReadBatch) -> ReadBatch:
     return batch._replace(documents=pa.record_batch(columns, schema=ILLUSTRATED))
 
 
-def without_crawl(batch: ReadBatch) -> ReadBatch:
-    """Documents in a recipe that reads web archives, as they are if their input is one."""
-    if batch.documents.schema.equals(CRAWLED):
+def fitted(batch: ReadBatch, schema: pa.Schema) -> ReadBatch:
+    """Documents with the columns of a schema alone, null where the input has none."""
+    documents, names = batch.documents, set(batch.documents.schema.names)
+    if documents.schema.equals(schema):
         return batch
-    columns = [*batch.documents.columns]
-    columns += [pa.nulls(len(columns[0]), CRAWLED.field(n).type) for n in ("date", "content_type")]
-    return batch._replace(documents=pa.record_batch(columns, schema=CRAWLED))
+    columns = [
+        documents[f.name] if f.name in names else pa.nulls(documents.num_rows, f.type)
+        for f in schema
+    ]
+    return batch._replace(documents=pa.record_batch(columns, schema=schema))
+
+
+def as_crawled(batch: ReadBatch) -> ReadBatch:
+    """Documents in a recipe that reads web archives, as they are if their input is one."""
+    own = batch.documents.schema
+    beside = (field for field in own if field.name not in CRAWLED.names)
+    return fitted(batch, pa.schema([*CRAWLED, *beside], metadata=CRAWLED.metadata))
 
 
 def text_array(texts: Sequence[str]) -> pa.Array:

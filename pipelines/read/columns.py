@@ -16,6 +16,7 @@ ID = ("id", "doc_id", "document_id", "docid", "uuid", "_id", "warc_record_id")
 URL = ("url", "uri", "link", "source_url", "warc_target_uri", "webpage_url")
 TOKENS = "input_ids"  # of what has been tokenized
 SHOWN = 20
+MOST_DEPTH = 8  # of structs in one another, that are looked into
 
 
 class Columns(NamedTuple):
@@ -51,6 +52,8 @@ def find_columns(names: Collection[str], wanted: Input, path: str) -> Columns:
         InputError: no column can be the text, or one named in the recipe is not there
             (cause "missing_column"); or what is there has been tokenized ("only_tokens").
     """
+    for beside in wanted.columns:
+        _find(names, "columns", beside, (), path)
     images = _find(names, "images", wanted.images, (), path)
     common = TEXT if images is None else TEXT + CAPTION
     text = _find(names, "text", wanted.text, common, path)
@@ -69,6 +72,34 @@ def find_columns(names: Collection[str], wanted: Input, path: str) -> Columns:
     )
 
 
+def type_at(schema: pa.Schema, path: str) -> pa.DataType | None:
+    """The type of a column, or of what a path leads to in structs; None where nothing is."""
+    if path in schema.names:
+        return schema.field(path).type
+    head, *rest = path.split(".")
+    kind = schema.field(head).type if head in schema.names else None
+    for name in rest:
+        if kind is None or not pa.types.is_struct(kind):
+            return None
+        at = kind.get_field_index(name)
+        kind = kind.field(at).type if at >= 0 else None
+    return kind
+
+
+def paths_in(schema: pa.Schema) -> list[str]:
+    """The columns of a table, then what its structs hold, by paths."""
+    made, inner = list(schema.names), [(f.name, f.type) for f in schema]
+    for _ in range(MOST_DEPTH):
+        inner = [
+            (f"{path}.{kind.field(i).name}", kind.field(i).type)
+            for path, kind in inner
+            if pa.types.is_struct(kind)
+            for i in range(kind.num_fields)
+        ]
+        made += [path for path, _ in inner]
+    return made
+
+
 def _find(
     names: Collection[str], role: str, wanted: str | None, common: tuple[str, ...], path: str
 ) -> str | None:
@@ -85,9 +116,11 @@ def _find(
 def _missing(names: Collection[str], role: str, wanted: str | None, path: str) -> InputError:
     found = ", ".join(list(names)[:SHOWN]) + (", …" if len(names) > SHOWN else "")
     what = f"no column {wanted!r}" if wanted is not None else f"no {role} column"
+    way = f"name the {role} column in the recipe, as {{path: …, {role}: NAME}}"
+    if role == "columns":
+        way = "name one that is there, or leave it out"
     return InputError(
-        f"{path}: {what} among: {found or 'none'};"
-        f" name the {role} column in the recipe, as {{path: …, {role}: NAME}}",
+        f"{path}: {what} among: {found or 'none'}; {way}",
         cause="missing_column",
     )
 
@@ -120,13 +153,16 @@ def table_columns(schema: pa.Schema, wanted: Input, path: str) -> Columns:
 
 
 def _columns(schema: pa.Schema, wanted: Input, path: str) -> Columns:
-    columns = find_columns(schema.names, wanted, path)
-    kind = schema.field(columns.text).type
-    captions = columns.images is not None and _values(kind) in TEXT_TYPES
-    if _plain(kind) not in TEXT_TYPES and not captions:
+    columns = find_columns(paths_in(schema), wanted, path)
+    kind = type_at(schema, columns.text)
+    assert kind is not None
+    listed = columns.images is not None or wanted.join is not None
+    if _plain(kind) not in TEXT_TYPES and not (listed and _values(kind) in TEXT_TYPES):
+        way = "name another in the recipe, as {path: …, text: NAME}"
+        if _values(kind) in TEXT_TYPES:
+            way = r'say what stands between them, as {path: …, join: "\n\n"}'
         raise InputError(
-            f"{path}: column {columns.text!r} is {kind}, not text;"
-            " name another in the recipe, as {path: …, text: NAME}",
+            f"{path}: column {columns.text!r} is {kind}, not text; {way}",
             cause="text_not_string",
         )
     if columns.images is not None:

@@ -15,8 +15,10 @@ import contextlib
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import accumulate, islice, pairwise
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +37,15 @@ from tokenmill.pipelines.read.batch import (
     make_batch,
     text_array,
 )
-from tokenmill.pipelines.read.columns import BYTES, PATH, Columns, Piece, find_columns
+from tokenmill.pipelines.read.beside import value_at, with_beside
+from tokenmill.pipelines.read.columns import (
+    BYTES,
+    MOST_DEPTH,
+    PATH,
+    Columns,
+    Piece,
+    find_columns,
+)
 from tokenmill.pipelines.read.images.documents import (
     GENERAL,
     METADATA,
@@ -284,14 +294,15 @@ def _batch(shard: SourceShard, group: LineGroup, first_row: int) -> ReadBatch:
     rows: Sequence[int] = range(len(plain.lines))  # among those that are not blank
     good: Sequence[int] = rows  # lines that are documents
     failures: list[Failure] = []
+    text = _text_of(shard)
     try:
         objects = [orjson.loads(line) for line in plain.lines]
-        texts = text_array([o[shard.text] for o in objects])
+        texts = text_array(list(map(text, objects)))
     except (ValueError, KeyError, TypeError, AttributeError, IndexError):
         objects, good, rows, offsets = [], [], [], group.offsets
         there = (i for i, line in enumerate(plain.lines) if line.strip())
         for row, i in enumerate(there):
-            value, reason, message = _parse_one(plain.lines[i], shard.text)
+            value, reason, message = _parse_one(plain.lines[i], shard)
             if reason:
                 detail = f"{shard.paths[0]} byte {offsets[i]}: {message}"
                 name = f"{shard.names[0]}#{offsets[i]}"
@@ -300,12 +311,12 @@ def _batch(shard: SourceShard, group: LineGroup, first_row: int) -> ReadBatch:
                 objects.append(value)
                 good.append(i)
                 rows.append(row)
-        texts = text_array([o[shard.text] for o in objects])
+        texts = text_array(list(map(text, objects)))
     urls = None
     if shard.url:
-        values = (o.get(shard.url) for o in objects)
+        values = _all_at(objects, shard.url)
         urls = pa.array([v if isinstance(v, str) else None for v in values], pa.string())
-    return make_batch(
+    batch = make_batch(
         shard.ordinal,
         first_row + np.array(rows, np.int64),
         ids=pa.array(_ids(shard, objects, plain, good), pa.string()),
@@ -313,6 +324,20 @@ def _batch(shard: SourceShard, group: LineGroup, first_row: int) -> ReadBatch:
         texts=texts,
         failures=failures,
     )
+    return with_beside(batch, shard, partial(_all_at, objects))
+
+
+def _text_of(shard: SourceShard) -> Callable[[Any], Any]:
+    """What gives the text of a line's object; the plainest that does."""
+    if "." not in shard.text and shard.join is None:
+        return itemgetter(shard.text)
+    return partial(value_at, path=shard.text, join=shard.join)
+
+
+def _all_at(objects: Sequence[dict[str, Any]], path: str) -> list[Any]:
+    if "." not in path:
+        return [o.get(path) for o in objects]
+    return [value_at(o, path) for o in objects]
 
 
 def _without_bom(group: LineGroup) -> LineGroup:
@@ -326,7 +351,7 @@ def _ids(
     shard: SourceShard, objects: Sequence[dict[str, Any]], group: LineGroup, good: Sequence[int]
 ) -> list[str]:
     """The documents' own ids, else "name#byte of the file"."""
-    ids: list[Any] = [o.get(shard.id) for o in objects] if shard.id else [None] * len(objects)
+    ids: list[Any] = _all_at(objects, shard.id) if shard.id else [None] * len(objects)
     if None in ids:
         offsets, name = group.offsets, shard.names[0]
         ids = [f"{name}#{offsets[i]}" if v is None else v for i, v in zip(good, ids, strict=True)]
@@ -335,15 +360,17 @@ def _ids(
     return ids
 
 
-def _parse_one(line: bytes, text: str) -> tuple[dict[str, Any], str, str]:
+def _parse_one(line: bytes, shard: SourceShard) -> tuple[dict[str, Any], str, str]:
     """The object of a line, or why it is no document: (object, reason, message)."""
     value, reason, message = _object(line)
     if reason:
         return {}, reason, message
-    if value.get(text) is None:
-        return {}, "missing_text", f"{text!r} is {'null' if text in value else 'not there'}"
-    if not isinstance(value[text], str):
-        return {}, "text_not_string", f"{text!r} is {_json_type(value[text])}"
+    found, name = value_at(value, shard.text, shard.join), shard.text
+    if found is None:
+        return {}, "missing_text", f"{name!r} is {'null' if name in value else 'not there'}"
+    if not isinstance(found, str):
+        way = "; say what stands between, as join" if isinstance(found, list) else ""
+        return {}, "text_not_string", f"{name!r} is {_json_type(found)}{way}"
     return value, "", ""
 
 
@@ -386,7 +413,7 @@ def _as_string(value: Any, line: bytes, column: str | None) -> str:
         return value
     try:
         if isinstance(value, float) and column is not None:
-            value = json.loads(line, parse_float=str)[column]
+            value = value_at(json.loads(line, parse_float=str), column)
         return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     except RecursionError:  # orjson goes a little deeper than json
         return str(value) if isinstance(value, float) else "[… nested too deep]"
@@ -423,14 +450,28 @@ def _sniff(path: str, wanted: Input, compression: str | None, limits: Limits) ->
             continue
         if isinstance(value, dict):
             objects += 1
-            keys.update(dict.fromkeys(value))
+            keys.update(dict.fromkeys(_paths_in(value)))
         else:
             problems.append(("invalid_json", f"a line is {_json_type(value)}"))
     if objects:
-        return find_columns(keys, wanted, path)
+        # a column beside the text may be of later lines alone
+        return find_columns(keys, wanted.model_copy(update={"columns": {}}), path)
     if problems:
         raise _not_jsonl(path, problems[0])
     return Columns(wanted.text or "text", wanted.id, wanted.url)
+
+
+def _paths_in(value: dict[str, Any]) -> Iterator[str]:
+    """The keys of an object, and those of the objects in it, by paths."""
+    level: list[tuple[str, dict[str, Any]]] = [("", value)]
+    for _ in range(MOST_DEPTH):
+        yield from (first + key for first, of in level for key in of)
+        level = [
+            (f"{first}{key}.", inner)
+            for first, of in level
+            for key, inner in of.items()
+            if isinstance(inner, dict)
+        ]
 
 
 def _first_lines(path: str, compression: str | None, limits: Limits) -> Iterator[bytes | LostLine]:

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from tokenmill.pipelines.core.config import Bytes, Config
 
-LIBRARIES = ("resiliparse", "brotli", "lz4")
+LIBRARIES = ("resiliparse", "brotli", "chardet", "lz4")
 
 
 class Html(Config):
@@ -63,7 +63,7 @@ class Html(Config):
 
     def versions(self) -> dict[str, str]:
         """Of the libraries that decide what text is made of a page."""
-        names = {"resiliparse", self.extractor} | (
+        names = {"chardet", "resiliparse", self.extractor} | (
             {"lxml", "justext"} if self.extractor == "trafilatura" else set()
         )
         return {name: version(name) for name in sorted(names)}

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from tokenmill.pipelines.core.errors import InputError, ShardError
 from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
 from tokenmill.pipelines.read.batch import BATCH_IMAGE_BYTES, ReadBatch
-from tokenmill.pipelines.read.columns import Columns, Piece, table_columns
+from tokenmill.pipelines.read.columns import Piece, table_columns
 from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits, Reading
 from tokenmill.pipelines.read.pages import chunk_bound, chunk_bytes, chunk_place
 from tokenmill.pipelines.read.stream import DamagedError, one_line, outage_or
@@ -63,7 +63,7 @@ def read_parquet(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     illustrated = how.images is not None and shard.images is not None
     tables = parquet_tables(
         shard.paths[0],
-        image_columns(shard) if illustrated else Columns(shard.text, shard.id, shard.url).named,
+        image_columns(shard) if illustrated else shard.asked,
         filling=None if illustrated else shard.text,
         n_bytes=BATCH_IMAGE_BYTES // 4 if illustrated else BATCH_BYTES,
         start=shard.start,
@@ -146,18 +146,24 @@ def _tables(
     for i in range(parquet.metadata.num_row_groups)[groups]:
         group = parquet.metadata.row_group(i)
         rows, coded = _rows_at_a_time(group, filling, n_bytes), []
-        for chunk, column in _chunks(parquet, group, columns):
+        for chunk, column in _chunks(parquet, group, _with_heads(parquet, columns)):
             if not buffer_bytes:
                 file.hold(*chunk_place(chunk))
             bound = chunk_bound(file.read_at, chunk, column, rows)
             rows = min(rows, bound.rows)
             coded += [column.path] if bound.coded else []
-        reader = parquet
+        reader, wanted = parquet, _with_heads(parquet, columns)
         if coded:
             reader = _open(pa.PythonFile(file, "r"), path, buffer_bytes, coded)
         yield from reader.iter_batches(
-            batch_size=rows, row_groups=[i], columns=list(columns), use_threads=False
+            batch_size=rows, row_groups=[i], columns=wanted, use_threads=False
         )
+
+
+def _with_heads(parquet: pq.ParquetFile, columns: Sequence[str]) -> list[str]:
+    """The columns to read for some paths: of one into a struct the whole struct."""
+    names = set(parquet.schema_arrow.names)
+    return list(dict.fromkeys(c if c in names else c.split(".")[0] for c in columns))
 
 
 class _Ahead:

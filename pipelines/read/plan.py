@@ -17,6 +17,7 @@ from typing import NamedTuple
 from tokenmill.pipelines.core.errors import ConfigError, InputError
 from tokenmill.pipelines.core.shard import (
     DATASET,
+    RUN,
     EarlierRun,
     FailedInput,
     Input,
@@ -32,6 +33,7 @@ from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.readers import Reader, reader_named, reader_of
 from tokenmill.pipelines.read.stream import compression_of
 from tokenmill.pipelines.read.text import group_texts
+from tokenmill.pipelines.runs.manifest import TEXT
 from tokenmill.pipelines.storage.inputs import expand, patiently
 
 LOOKERS = 16  # files looked into at a time: on an object store each look waits for the network
@@ -121,7 +123,8 @@ def plan_inputs(
 
 def _expanded(source: _Source, *, may_lack: bool) -> list[InputFile]:
     try:
-        return expand(source.wanted.path)
+        kept = f"/{TEXT}" if source.wanted.format == RUN else ""
+        return expand(f"{source.wanted.path.rstrip('/')}{kept}" if kept else source.wanted.path)
     except (InputError, OSError) as e:
         if may_lack and isinstance(e, InputError) and e.cause == "not_found":
             return []
@@ -134,7 +137,7 @@ def _selected(
     """Tell the formats: what to cut, what is no input inside a folder, and what is not there."""
     wanted = source.wanted
     datasets = _datasets(source, files) if wanted.format in (None, DATASET) else []
-    named = None if wanted.format in (None, DATASET) else reader_named(wanted.format)
+    named = None if wanted.format in (None, DATASET, RUN) else reader_named(wanted.format)
     splits = [d for d in datasets if wanted.split in (None, d.split)]
     others = [f for f in files if not belongs_to(f, datasets)]
     tables = sidecars(others) if "images" in source.sections else {}
@@ -143,7 +146,7 @@ def _selected(
     if named is not None:
         alike = [f for f in others if named.any_name or named.tells(f.name)]
         chosen = [_File(f, named) for f in alike or others]
-    elif wanted.format is None:
+    elif wanted.format in (None, RUN):
         by_name = [(f, reader_of(f.name)) for f in others]
         chosen = [_File(f, r) for f, r in by_name if r is not None and _reads(source, r)]
     if files and not chosen and not datasets:
@@ -305,6 +308,8 @@ def _shard(
         images=images,
         captions=source.wanted.captions if images is not None or reader.samples else None,
         sidecar=sidecar,
+        join=source.wanted.join,
+        columns=tuple(source.wanted.columns.items()),
         prefix=f"{name}/" if several and reader.samples else None,
     )
 

@@ -14,8 +14,9 @@ from typing import Literal
 
 from tokenmill.pipelines.core.shard import FORMATS, Input, InputFile, SourceShard
 from tokenmill.pipelines.read.arrow import cut_arrow, read_arrow
-from tokenmill.pipelines.read.batch import ReadBatch, without_crawl, without_images
+from tokenmill.pipelines.read.batch import ReadBatch, as_crawled, without_images
 from tokenmill.pipelines.read.columns import Piece
+from tokenmill.pipelines.read.delimited import cut_csv, cut_tsv, read_delimited
 from tokenmill.pipelines.read.images.markdown import IMAGE_ENDINGS, read_markdown
 from tokenmill.pipelines.read.images.webdataset import cut_webdataset, read_webdataset
 from tokenmill.pipelines.read.jsonl import cut_jsonl, read_jsonl
@@ -139,7 +140,7 @@ def read_shard(
     """
     batches = reader_named(shard.format).read(shard, Reading(limits, run, images, html))
     if html is not None:
-        return map(without_crawl, batches)
+        return map(as_crawled, batches)
     return batches if images is None else map(without_images, batches)
 
 
@@ -174,6 +175,20 @@ for _reader in (
         endings=(".arrow", ".ipc", ".arrows", ".feather"),
         cut=cut_arrow,
         read=read_arrow,
+    ),
+    *(
+        Reader(
+            name=name,
+            endings=endings,
+            compressions=PACKED,
+            any_name=True,
+            cut=cut,
+            read=read_delimited,
+        )
+        for name, endings, cut in (
+            ("csv", (".csv",), cut_csv),
+            ("tsv", (".tsv", ".tab"), cut_tsv),
+        )
     ),
     Reader(
         name="text",

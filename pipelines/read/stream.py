@@ -187,8 +187,10 @@ def one_line(error: BaseException) -> str:
 class DamagedError(UnreadableError):
     """The file breaks off or breaks down here; what came before is good.
 
-    cause: one of `FILE_CAUSES`.
+    cause: one of `FILE_CAUSES`.  member: byte of the file where the member begins, if one did.
     """
+
+    member: int | None = None
 
 
 def read_blocks(
@@ -329,12 +331,14 @@ def unpacked(
     """
     member: Any = None
     begin: int | None = at
+    first = at
     try:
         for piece in pieces(blocks, codec.piece_bytes):
             at, data = at + len(piece), piece
             while data := data if member else data.lstrip(codec.padding):
                 if member is None:
                     member, begin = codec.begin(), at - len(data)
+                    first = begin
                 for out in codec.unpack(member, data):
                     yield begin, out
                     begin = None
@@ -342,9 +346,13 @@ def unpacked(
                     break
                 data, member = member.unused_data or b"", None
     except codec.error as e:
-        raise damage(e, at) from None
+        broken = damage(e, at)
+        broken.member = first
+        raise broken from None
     if member is not None:
-        raise damage(None, at)
+        broken = damage(None, at)
+        broken.member = first
+        raise broken
 
 
 def inflated(member: Any, data: bytes) -> Iterator[bytes]:

@@ -21,6 +21,7 @@ from tokenmill.pipelines.read.batch import (
     batch_of,
     make_batch,
 )
+from tokenmill.pipelines.read.beside import laid_flat, with_beside
 from tokenmill.pipelines.read.columns import BYTES, BYTES_OF, PATH, Columns, is_listed
 from tokenmill.pipelines.read.images.documents import (
     ERROR,
@@ -59,7 +60,7 @@ def table_batches(
     row = 0
     try:
         for table in tables:
-            for batch in _batches(shard, table, row, how.limits):
+            for batch in _batches(shard, laid_flat(table, shard), row, how.limits):
                 yield batch
                 row += batch.rows
     except TABLE_ERRORS as e:
@@ -82,7 +83,7 @@ def _batches(
     Raises:
         ArrowInvalid: the columns are damaged.
     """
-    beside = [n for n in dict.fromkeys((shard.id, shard.url)) if n is not None]
+    beside = [n for n in shard.asked if n != shard.text or n in (shard.id, shard.url)]
     for first in range(0, table.num_rows, LOOKED_AT_ROWS):
         some = table.slice(first, LOOKED_AT_ROWS)
         text = some[shard.text]
@@ -144,7 +145,10 @@ def _documents(
     if reasons:
         rows, ids = rows[good], ids.take(good)
         urls = urls.take(good) if urls is not None else None
-    return make_batch(shard.ordinal, rows, ids=ids, urls=urls, texts=texts, failures=failures)
+    batch = make_batch(shard.ordinal, rows, ids=ids, urls=urls, texts=texts, failures=failures)
+    return with_beside(
+        batch, shard, lambda path: table[path].take(good) if reasons else table[path]
+    )
 
 
 def _large_strings(text: pa.Array) -> pa.Array | None:

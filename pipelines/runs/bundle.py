@@ -40,7 +40,6 @@ LIBRARIES = (
     "spacy",
     "kenlm",
     "sentencepiece",
-    "ImageHash",
 )
 
 

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 from pydantic import Field
 
@@ -36,6 +36,7 @@ from tokenmill.pipelines.runs.receipt import (
     valid_receipt,
 )
 from tokenmill.pipelines.storage import mirror
+from tokenmill.pipelines.storage.atomic import writing
 from tokenmill.pipelines.storage.inputs import PAUSES_S, is_outage, stop_if_gone
 from tokenmill.pipelines.storage.mirror import join_run
 
@@ -48,8 +49,10 @@ class Job:
     remote: where that is, as s3://bucket/run.
     identity: digest of all that decides the output: settings, inputs, versions.
     options: how the work is done.
+    durable: what its works write survives a power cut.
     """
 
+    durable: ClassVar[bool] = True
     out: Path
     identity: str
     remote: str | None = None
@@ -147,6 +150,11 @@ def do(job: Job, work: Work[Any]) -> Outcome:
     found = valid_receipt(job.out, work)
     if found is not None:
         return Outcome(work=work, receipt=found)
+    with writing(durable=job.durable):
+        return _done(job, work)
+
+
+def _done(job: Job, work: Work[Any]) -> Outcome:
     wall, cpu = time.perf_counter(), time.thread_time()
     with mirror.named_by_address():
         done = work.call(job, *work.args)

@@ -11,6 +11,7 @@ import os
 import re
 import uuid
 from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,23 @@ from tokenmill.sizing.roots import held
 
 PARTIAL = ".partial-"
 OURS = re.compile(re.escape(PARTIAL) + "[0-9a-f]{32}$")
+
+
+_DURABLE: ContextVar[bool] = ContextVar("durable", default=True)
+
+
+@contextlib.contextmanager
+def writing(*, durable: bool) -> Iterator[None]:
+    """Write files within; durable: only a file that would survive a power cut counts as written.
+
+    Of what is made again in minutes, it is not worth the wait: a file that such a cut emptied is
+    not of the size that its receipt tells.
+    """
+    token = _DURABLE.set(durable)
+    try:
+        yield
+    finally:
+        _DURABLE.reset(token)
 
 
 @contextlib.contextmanager
@@ -31,9 +49,11 @@ def atomic_path(path: Path) -> Iterator[Path]:
         partial = Path(folder, f"{path.name}{PARTIAL}{uuid.uuid4().hex}")
         try:
             yield partial
-            _fsync(partial)
+            if _DURABLE.get():
+                _fsync(partial)
             os.replace(partial, Path(folder, path.name))
-            _fsync(Path(folder))
+            if _DURABLE.get():
+                _fsync(Path(folder))
         except BaseException:
             with contextlib.suppress(OSError):
                 partial.unlink(missing_ok=True)

@@ -60,6 +60,7 @@ def _sink(path: Path) -> Iterator[pa.OSFile]:
 
 PARAMETERS = b"tokenmill.parameters"
 MOST_OPEN = 64  # files of a corpus mapped at a time: each takes a map and a file descriptor
+MOST_COUNTED = 256  # of one work that is alone, which goes over them many times
 
 
 def with_parameters(schema: pa.Schema, parameters: Mapping[str, Any]) -> pa.Schema:
@@ -159,13 +160,15 @@ class Rows:
     was read of a file is let go of behind it, so that a walk over all takes the memory of one.
     """
 
-    def __init__(self, starts: I64, opening: Callable[[int], Opened]) -> None:
+    def __init__(
+        self, starts: I64, opening: Callable[[int], Opened], *, most_open: int = MOST_OPEN
+    ) -> None:
         """starts: (n_shards + 1,) corpus row where each shard begins.
 
-        opening: opens a shard by its number.
+        opening: opens a shard by its number.  most_open: files at a time.
         """
         self.starts = starts
-        self._opening, self._most = opening, MOST_OPEN
+        self._opening, self._most = opening, most_open
         self._open: OrderedDict[int, Opened] = OrderedDict()
 
     @property
@@ -280,11 +283,12 @@ def corpus_rows(
     parameters: Mapping[str, Any],
     *,
     first: int = 0,
+    most_open: int = MOST_OPEN,
 ) -> Rows:
     """The sidecars of all shards, in order, as one table of rows.
 
     path_of: a shard's sidecar, by its number.  counts: (n_shards,) rows of each.
-    first: the number of the first row.
+    first: the number of the first row.  most_open: files at a time.
     """
     starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64) + first
 
@@ -298,7 +302,7 @@ def corpus_rows(
             )
         return opened
 
-    return Rows(starts, opening)
+    return Rows(starts, opening, most_open=most_open)
 
 
 def counted_rows(paths: Sequence[Path], parameters: Mapping[str, Any]) -> Rows:
@@ -307,6 +311,5 @@ def counted_rows(paths: Sequence[Path], parameters: Mapping[str, Any]) -> Rows:
     Raises:
         ShardError: as `open_sidecar`.
     """
-    return corpus_rows(
-        paths.__getitem__, [open_sidecar(path, parameters).n for path in paths], parameters
-    )
+    counts = [open_sidecar(path, parameters).n for path in paths]
+    return corpus_rows(paths.__getitem__, counts, parameters, most_open=MOST_COUNTED)

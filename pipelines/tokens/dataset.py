@@ -122,7 +122,7 @@ def write_file(job: TokenRun, plan: Layout, number: int) -> Done[FileFacts]:
             paths.append(split_folder(job, plan.split) / file_name(number, plan.files))
             write = files.enter_context(arrow_stream(paths[-1], schema)).write_batch
         if output.text is not None:
-            kept = _text_schema(job)
+            kept = kept_schema(job)
             paths.append(text_path(job, plan, number, output.text))
             keep = files.enter_context(text_file(paths[-1], kept))
         for columns, documents in _rows(job, span, texts=keep is not None):
@@ -210,7 +210,7 @@ def _schema(job: TokenRun, plan: Layout) -> pa.Schema:
     )
 
 
-def _text_schema(job: TokenRun) -> pa.Schema:
+def kept_schema(job: TokenRun) -> pa.Schema:
     settings = job.tokenizing
     return text_schema(
         [*copies_fields(settings.copies), *settings.annotations],

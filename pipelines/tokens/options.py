@@ -1,13 +1,15 @@
 """How documents become a dataset: settings of the tokenizer, of the dataset and of a mixture."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, TypeAlias
 
+import pyarrow as pa
 from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
+    model_validator,
 )
 
 from tokenmill.pipelines.core.config import Bytes, Config
@@ -81,24 +83,137 @@ def _count(value: Any) -> Any:
 
 # a number of tokens, or text such as "300B"
 TokenCount: TypeAlias = Annotated[float, BeforeValidator(_count), Field(ge=1)]
-Share: TypeAlias = Annotated[float, Field(gt=0)]
+
+
+SOURCE = ("source",)
+BETWEEN, NULL = " / ", "null"  # of the parts of a group's name; what is not there
+
+
+def _paths(shares: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Each share, and the path to it."""
+    for name, found in shares.items():
+        inner = _paths(found) if isinstance(found, Mapping) else [((), found)]
+        yield from (((str(name), *path), share) for path, share in inner)
+
+
+class Bucket(Config):
+    """A column of numbers cut into buckets by quantiles, for mixtures.
+
+    of: the column, of an annotation.
+    cuts: shares of the documents that lie below each cut, ascending, as [0.5, 0.9].
+    names: of the buckets, the lowest first; "1", "2", … unless told.
+    """
+
+    of: str
+    cuts: Annotated[tuple[Annotated[float, Field(gt=0.0, lt=1.0)], ...], Field(min_length=1)]
+    names: tuple[str, ...] | None = None
+
+    @model_validator(mode="after")
+    def _a_name_for_each(self) -> "Bucket":
+        if list(self.cuts) != sorted(set(self.cuts)):
+            raise ValueError(f"cuts {list(self.cuts)} are to be ascending, each once")
+        if self.names is not None and len(set(self.names)) != len(self.cuts) + 1:
+            raise ValueError(f"{len(self.cuts)} cuts make {len(self.cuts) + 1} buckets; name each")
+        return self
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """The names of the buckets, the lowest first."""
+        return self.names or tuple(str(n + 1) for n in range(len(self.cuts) + 1))
 
 
 class Mix(Config):
-    """Shares of the training tokens by source, from which the weight of each source follows.
+    """Shares of the training tokens by source, or by annotations, from which weights follow.
 
-        weight = share * tokens / tokens of the source
+        weight = share * tokens / tokens of the source, or group
 
     Tokens of a source are those of its documents on the training side when all steps are done.
 
+    by: what the shares are of: "source", names of annotations or of `buckets`, several in turn.
     shares: by name of the source, each of them; relative to their sum, as those that GPT-3 was
-        trained on add up to 101 % (Brown et al. 2020, arXiv:2005.14165, table 2.2).
+        trained on add up to 101 % (Brown et al. 2020, arXiv:2005.14165, table 2.2). Where there is
+        more in `by`, shares in shares: {law: {high: 0.3, low: 0.1}, "*": 0.6}; a share stands for
+        all that is below it, "*" for all other values, "null" for none. What has no share leaves.
+    buckets: columns of numbers cut by quantiles, by the name that `by` has for them.
+    weights: an annotation that says of each document how often it stands in an epoch, on average,
+        in place of shares; a document of which it says nothing leaves.
     tokens: of an epoch, about: documents stay whole; None: as many as there are without taking a
         document twice, so that of one source all is taken.
     """
 
-    shares: Annotated[dict[str, Share], Field(min_length=1)]
+    by: Annotated[tuple[str, ...], Field(min_length=1, exclude_if=lambda by: by == SOURCE)] = SOURCE
+    shares: dict[str, Any] = Field(default_factory=dict)
+    buckets: dict[str, Bucket] = Field(default_factory=dict, exclude_if=lambda found: not found)
+    weights: str | None = Field(None, exclude_if=lambda column: column is None)
     tokens: TokenCount | None = None
+
+    @model_validator(mode="after")
+    def _shares_or_weights(self) -> "Mix":
+        if bool(self.shares) == (self.weights is not None):
+            raise ValueError("give shares, or weights: a column; one of them")
+        if self.weights is not None and self.tokens is not None:
+            raise ValueError("weights say how many tokens there will be; leave out tokens")
+        for path, share in _paths(self.shares):
+            where = f"shares.{'.'.join(path)}"
+            if len(path) > len(self.by):
+                raise ValueError(f"{where}: {len(path)} deep, and by names {len(self.by)}")
+            if isinstance(share, bool) or not isinstance(share, int | float) or share <= 0:
+                raise ValueError(f"{where}: a share is a number above 0, got {share!r}")
+        for name in self.buckets:
+            if name not in self.by:
+                raise ValueError(f"buckets.{name}: not in by; add it there, or leave it out")
+        return self
+
+    @property
+    def named(self) -> dict[str, float]:
+        """The shares by the names of their groups, as "law / high"."""
+        return {BETWEEN.join(path): share for path, share in _paths(self.shares)}
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The annotations it asks for."""
+        asked = [self.buckets[n].of if n in self.buckets else n for n in self.by]
+        asked += [] if self.weights is None else [self.weights]
+        return tuple(dict.fromkeys(name for name in asked if name != "source"))
+
+    def group(self, path: Sequence[str | None]) -> str:
+        """The group of documents with such values, in the order of `by`; "" for those of none.
+
+        >>> Mix(by=["topic", "q"], shares={"law": {"3": 1}, "*": 2}).group(["art", "1"])
+        '*'
+        """
+        if self.weights is not None:
+            return BETWEEN.join(NULL if value is None else value for value in path)
+        at: Any = self.shares
+        taken: list[str] = []
+        for value in path:
+            if not isinstance(at, dict):
+                break
+            name = NULL if value is None else value
+            taken.append(name if name in at else "*")
+            at = at.get(taken[-1])
+        return BETWEEN.join(taken) if at is not None else ""
+
+    def check_columns(self, annotations: Iterable[pa.Field]) -> None:
+        """Compare with the columns that documents have at the end.
+
+        Raises:
+            ValueError: one is not there, or is not of numbers where it should be.
+        """
+        kinds = {f.name: f.type for f in annotations}
+        numbers = {b.of for b in self.buckets.values()} | {self.weights}
+        for name in self.columns:
+            if name not in kinds:
+                there = f"there are {', '.join(kinds)}" if kinds else "no step annotates"
+                raise ValueError(f"mix: documents have no column {name!r}; {there}")
+            is_number = pa.types.is_floating(kinds[name]) or pa.types.is_integer(kinds[name])
+            if name in numbers and not is_number:
+                raise ValueError(f"mix: column {name!r} is {kinds[name]}, not numbers")
+            if name not in numbers and pa.types.is_floating(kinds[name]):
+                raise ValueError(
+                    f"mix: column {name!r} is of numbers; cut it into buckets, as"
+                    f" buckets: {{{name}_bucket: {{of: {name}, cuts: [0.5, 0.9]}}}}"
+                )
 
     def check(self, sources: Iterable[str]) -> None:
         """Compare with the names of all sources.
@@ -106,14 +221,16 @@ class Mix(Config):
         Raises:
             ValueError: a name is none of theirs, or a source has no share.
         """
+        if self.by != SOURCE or self.weights is not None:
+            return
         known = sorted(set(sources))
         for name in self.shares:
-            if name not in known:
+            if name not in known and name != "*":
                 near = get_close_matches(name, known, n=1, cutoff=0.5)
                 hint = f"did you mean {near[0]!r}?" if near else f"sources: {', '.join(known)}"
                 raise ValueError(f"mix.shares: no source is called {name!r}; {hint}")
         for name in known:
-            if name not in self.shares:
+            if name not in self.shares and "*" not in self.shares:
                 raise ValueError(
                     f"mix.shares: source {name!r} has no share; give it one, or leave its input out"
                 )

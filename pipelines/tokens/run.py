@@ -36,6 +36,21 @@ class Tokenizing:
     copies: tuple[str, ...] = ()
 
     @property
+    def grouped(self) -> bool:
+        """Whether documents of one shard may weigh differently, by what is known of each."""
+        if self.mix is None:
+            return False
+        brought = any(field.name == "source" for field in self.annotations)
+        return bool(self.mix.columns) or brought or "*" in self.mix.shares
+
+    @property
+    def kept(self) -> tuple[pa.Field, ...]:
+        """The annotations that token shards need: all where text is kept, else those of mixing."""
+        asked = () if self.mix is None else self.mix.columns
+        all_of_them = self.output.text is not None
+        return tuple(f for f in self.annotations if all_of_them or f.name in asked)
+
+    @property
     def dtype(self) -> np.dtype[np.generic] | None:
         """Of token ids; None of a run that makes none."""
         return None if self.tokenizer is None else self.engine().dtype

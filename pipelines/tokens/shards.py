@@ -82,8 +82,8 @@ def schema_of(settings: Tokenizing) -> pa.Schema:
         settings.dtype, settings.images, of_pages=settings.of_pages, copies=settings.copies
     )
     if settings.output.text is None:
-        return schema
-    return pa.schema([*schema, *carried(settings.annotations, of_pages=settings.of_pages)])
+        return pa.schema([*schema, *settings.kept])
+    return pa.schema([*schema, *carried(settings.kept, of_pages=settings.of_pages)])
 
 
 def splits(job: TokenRun) -> tuple[str, ...]:
@@ -178,11 +178,17 @@ class TokenShards:
             self._by.update(tokens.by)
             ends, ids = pa.array(tokens.offsets.astype(np.int32)), pa.array(tokens.ids)
             made[IDS] = pa.ListArray.from_arrays(ends, ids)
-        made["source"] = pa.repeat(self._shard.source, batch.num_rows)
+        made["source"] = self._sources(batch)
         made["text_bytes"] = pa.array(text_buffers(text).lengths)
         made |= self._copies(batch)
         columns = [made[n] if n in made else batch[n] for n in self._schema.names]
         return pa.record_batch(columns, schema=self._schema), text, per_image
+
+    def _sources(self, batch: pa.RecordBatch) -> pa.Array:
+        """(n_docs,) the input's name, but for documents that were of a source of an earlier run."""
+        if "source" in batch.schema.names:
+            return pc.fill_null(batch["source"], self._shard.source)
+        return pa.repeat(self._shard.source, batch.num_rows)
 
     def measured(self) -> dict[str, Any]:
         """What was counted: documents, UTF-8 bytes and tokens by split; characters; lengths;

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
 
-from tokenmill.pipelines.core.schema import CRAWLED, DOCUMENT
+from tokenmill.pipelines.core.schema import CRAWLED, DOCUMENT, OF_RUNS, column_type
 from tokenmill.pipelines.runs.manifest import TEXT
 from tokenmill.pipelines.storage.atomic import atomic_path
 from tokenmill.pipelines.storage.mirror import find, present
@@ -34,13 +34,14 @@ Write: TypeAlias = Callable[[pa.RecordBatch], None]
 def carried(annotations: Sequence[pa.Field], *, of_pages: bool) -> list[pa.Field]:
     """What token shards have for the text besides what they have anyway."""
     pages = [] if of_pages else [DOCUMENT.field("url")]
-    return [DOCUMENT.field("text"), *pages, *annotations]
+    return [DOCUMENT.field("text"), *pages, *(f for f in annotations if f.name != "source")]
 
 
 def text_schema(
     annotations: Sequence[pa.Field], *, of_pages: bool = False, copies: bool = False
 ) -> pa.Schema:
     """Columns of kept text. copies: it is of a shuffled dataset."""
+    names = {f.name for f in annotations}
     return pa.schema(
         [
             DOCUMENT.field("id"),
@@ -48,12 +49,18 @@ def text_schema(
             pa.field("source", pa.string()),
             DOCUMENT.field("url"),
             CRAWLED.field("date"),  # null where documents are no pages of web archives
-            *([CRAWLED.field("content_type")] if of_pages else []),
-            *annotations,
+            *([CRAWLED.field("content_type")] if of_pages or "content_type" in names else []),
+            *(f for f in annotations if f.name not in OF_RUNS),
             DOCUMENT.field("doc_id"),
             *([COPIES] if copies else []),
         ]
     )
+
+
+def beside(schema: pa.Schema) -> dict[str, str]:
+    """What stands beside the text, less what every document has, and of which kind each is."""
+    own = {*DOCUMENT.names, COPIES.name}
+    return {f.name: column_type(f.type) or "" for f in schema if f.name not in own}
 
 
 def as_kept(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

@@ -82,9 +82,9 @@ def read_benchmarks(folder: Path) -> tuple[list[str], ItemTexts]:
     parts = [item_texts(table) for table in tables]
     starts = np.cumsum(sizes) - sizes
     items = np.concatenate(
-        [np.asarray(rows) + s for (_, rows), s in zip(parts, starts, strict=True)]
+        [np.asarray(rows) + s for (_, rows, _), s in zip(parts, starts, strict=True)]
     )
-    texts = pa.concat_arrays([of_items for of_items, _ in parts])
+    texts = pa.concat_arrays([of_items for of_items, *_ in parts])
     return list(BENCHMARKS), prepare_texts(texts, items, sizes)
 
 

@@ -61,8 +61,8 @@ def test_tables_show_what_was_found(corpus, finished, capsys):
     assert main(corpus.command(finished)) == 0
     shown = capsys.readouterr().out
     sums, riddles = shown.partition(" N\nsums")[2].splitlines()[:2]
-    assert sums.split() == ["8", "3", "37.5", "%", "1", "4", "1", "5", "0", "0", "13"]
-    assert riddles.split()[1:] == ["9", "1", "12.5", "%", "0", "2", "0", "7", "1", "1", "8"]
+    assert sums.split() == ["8", "3", "3", "37.5", "%", "1", "4", "5", "0", "0", "13"]
+    assert riddles.split()[1:] == ["9", "1", "1", "12.5", "%", "0", "2", "7", "1", "1", "8"]
     for word in (
         "compat",
         "a copy with",
@@ -100,6 +100,23 @@ def test_a_file_that_fails_is_told_and_exits_with_3(corpus, tmp_path, capsys, se
     assert main([*command, "--fail-on-hit"]) == 1
 
 
+def test_lines_that_are_no_documents_end_the_command_with_3(corpus, tmp_path, capsys, server):
+    (tmp_path / "x.jsonl").write_text('{"text": "nothing of the sort"}\nno JSON\n')
+    words = ["contamination", str(tmp_path / "x.jsonl"), "--benchmark", corpus.specs[0]]
+    assert main([*words, "--out", str(tmp_path / "run"), "--json"]) == 3
+    assert sum(json.loads(capsys.readouterr().out)["documents"]["failed"].values()) == 1
+
+
+def test_fail_on_names_the_kinds_that_end_with_1(corpus, tmp_path, capsys, server):
+    (tmp_path / "x.jsonl").write_text(json.dumps({"text": " ".join(QUESTIONS[0].split()[:14])}))
+    words = ["contamination", str(tmp_path / "x.jsonl"), "--benchmark", corpus.specs[0], "--json"]
+    words += ["--out", str(tmp_path / "run"), "--fail-on-hit"]
+    assert [main(words), main([*words, "--fail-on", "part, edited"])] == [0, 1]
+    capsys.readouterr()
+    assert main([*words, "--fail-on", "parts"]) == 2
+    assert "--fail-on 'parts': no such kind; did you mean 'part'?" in capsys.readouterr().err
+
+
 def test_artifacts_are_a_table_a_benchmark_and_the_report(corpus, tmp_path, artifact, server):
     assert main(corpus.command(tmp_path / "run", "--json")) == 0
     table = json.loads(artifact("contamination-sums")["data"])
@@ -109,7 +126,7 @@ def test_artifacts_are_a_table_a_benchmark_and_the_report(corpus, tmp_path, arti
         ("sums:5", 0, ""),  # an edited copy
     ]
     described = artifact("contamination-riddles")["description"]
-    assert described.startswith("1 of 8 items that n-grams of 8 words can test are dirty, 1 of 1")
+    assert described.startswith("1 of 8 items that n-grams of 8 words can test are dirty, 1 of")
     assert artifact("contamination")["data"] == (tmp_path / "run/contamination.md").read_text()
 
 
@@ -189,7 +206,7 @@ def test_a_benchmark_too_short_to_test_does_not_pass_in_silence(tmp_path, server
     assert main([*words, "--out", str(tmp_path / "run")]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert shown.startswith("1 document, 19 B of text, searched for 2 items None of 0 items that")
-    assert "2 are too short to test." in shown
+    assert "2 are not testable." in shown
     assert "warning: No item of b is long enough to be tested by n-grams." in shown
 
 
@@ -232,7 +249,9 @@ def test_options_reach_the_search(corpus, tmp_path, capsys, server):
     assert report["settings"]["copies"] is None
     assert [b["ngram"] for b in report["benchmarks"]] == [9, 9]
     # the edited one has 9 words in a row left, the one in full-width letters none
-    assert report["benchmarks"][0]["dirty"] == 3
+    assert (report["benchmarks"][0]["dirty"], report["benchmarks"][0]["some"]) == (2, 1)
+    assert main(corpus.command(tmp_path / "gpt3", *words, "--verdict", "gpt3")) == 0
+    assert json.loads(capsys.readouterr().out)["benchmarks"][0]["dirty"] == 3
     assert pq.read_table(out / "items.parquet").num_rows == 17
 
 

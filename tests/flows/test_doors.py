@@ -28,8 +28,8 @@ NO_PLACES = {
 # of commands: words, names, sizes, and what is read as settings of a recipe or plan
 NO_PLACES_HERE = {
     "account", "address", "benchmark", "budget", "checkpoint_bytes", "containment", "cron", "doc",
-    "fill", "folding", "format", "grow_to", "id", "most_docs", "name", "ngram", "order", "reason",
-    "runner", "sample", "set", "shard_bytes", "split", "text_column", "vary",
+    "fail_on", "fill", "folding", "format", "grow_to", "id", "most_docs", "name", "ngram", "order",
+    "reason", "runner", "sample", "set", "shard_bytes", "split", "text_column", "vary", "verdict",
 }  # fmt: skip
 PLAN_PLACES = {"path"}  # opened by `sizing.roots.held`
 # of rows of tables, and what is said of them

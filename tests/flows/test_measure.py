@@ -35,7 +35,7 @@ def test_the_table_says_what_each_figure_rests_on(measured):
     rows = {line[:30].strip(): line for line in shown.splitlines()}
     assert "counted" in rows["documents in"]
     assert " to " in rows["tokens"]
-    assert rows["tokens"].rstrip().endswith("counted, sampled parts")  # near is not predicted
+    assert rows["tokens"].rstrip().endswith("counted, probes, sampled documents")
     assert "seconds on this machine" in rows["wall time, 8 cores"]
     assert "200 of" in shown
     assert re.search(r"probed, [0-9.]+ % of the bytes tokenized", " ".join(shown.split()))

@@ -28,3 +28,30 @@ def analysis(docs, texts, items, ngram, n_items, ignored=()):
         status = "untestable" if longest < min(ngram, 8) else "dirty" if by_doc else "clean"
         made.append((status, frac, shares))
     return made
+
+
+def shares(docs, rows, ngram):
+    """Of each item its greatest share in a document: of its own n-grams, or of all it has.
+
+    rows: of one benchmark, (question, other field) each; no text is a context, none under 8 words.
+    """
+    texts = [[question, other, f"{question}\n{other}"] for question, other in rows]
+    found = []
+    for fields in texts:
+        shares_of = []
+        for kind, text in enumerate(fields):
+            alike = {t[k] for t in texts for k in ([2] if kind == 2 else [0, 1])}
+            grams = _grams(text, ngram)
+            have = {g: sum(g in _grams(t, ngram) for t in alike) for g in grams}
+            own = {g for g, n in have.items() if n == 1} or {g for g, n in have.items() if n <= 10}
+            is_alike = all(n > 1 for n in have.values())
+            for doc in docs:
+                share = len(own & _grams(doc, ngram)) / len(own) if own else 0.0
+                shares_of.append(float(share == 1) if is_alike else share)
+        found.append(max(shares_of, default=0.0))
+    return found
+
+
+def _grams(text, ngram):
+    words = [w.text for w in gram_words(text)]
+    return {tuple(words[i : i + ngram]) for i in range(len(words) - ngram + 1)}

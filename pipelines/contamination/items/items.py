@@ -43,18 +43,27 @@ def read_items(benchmark: Benchmark) -> pa.Table:
     )
 
 
-def item_texts(items: pa.Table) -> tuple[pa.Array, pa.Array]:
+def item_texts(items: pa.Table) -> tuple[pa.Array, pa.Array, pa.Array]:
     """The texts to match of a table of `read_items`: each field, and all of them by lines.
 
     Returns:
-        large_string texts without the empty ones, and int64 rows of the table, of equal length.
+        large_string texts without the empty ones, int64 rows of the table, and int64 columns of it
+        (that behind the last is all of them together), of equal length.
     """
     fields = [items.column(i).to_pylist() for i in range(1, items.num_columns)]
-    together = ["\n".join(texts) for texts in zip(*fields, strict=True)] if len(fields) > 1 else []
-    pairs = [(text, row) for texts in (*fields, together) for row, text in enumerate(texts) if text]
+    if len(fields) > 1:
+        fields.append(["\n".join(texts) for texts in zip(*fields, strict=True)])
+    found = [
+        (text, row, column)
+        for column, texts in enumerate(fields, 1)
+        for row, text in enumerate(texts)
+        if text
+    ]
+    texts, rows, columns = zip(*found, strict=True) if found else ((), (), ())
     return (
-        pa.array([text for text, _ in pairs], pa.large_string()),
-        pa.array([row for _, row in pairs], pa.int64()),
+        pa.array(texts, pa.large_string()),
+        pa.array(rows, pa.int64()),
+        pa.array(columns, pa.int64()),
     )
 
 

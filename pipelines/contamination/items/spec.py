@@ -29,6 +29,21 @@ _SPLIT = re.compile(r"(train|dev|valid|validation|val|test)$")
 Fields = tuple[str, ...]
 
 
+# What a field is to its item. `WHOLE` is no field: all of them together.
+OTHER, QUESTION, CONTEXT, WHOLE = range(4)
+_CONTEXTS = {
+    "passage",
+    "context",
+    "article",
+    "paragraph",
+    "premise",
+    "support",
+    "story",
+    "document",
+}
+_QUESTIONS = {"question", "prompt", "problem", "query", "input", "goal", "instruction"}
+
+
 class Export(Config):
     """The fields of one published form; `a.b` is the field b of what stands in field a.
 
@@ -69,6 +84,17 @@ class Known(Config):
 def find(name: str) -> Known | None:
     """The benchmark of this name or alias, also with a split behind it: "ARC-Easy_test"."""
     return by_name(name) or _by_key().get(_SPLIT.sub("", _key(name)))
+
+
+def role_of(benchmark: str, field: str) -> int:
+    """What a field is: as known.yaml says of a well-known benchmark, or else by its name."""
+    known = find(benchmark)
+    for export in () if known is None else known.exports:
+        if field in export.fields:
+            of_question = QUESTION if field in export.question else OTHER
+            return CONTEXT if field in export.passage else of_question
+    name = field.rpartition(".")[2].casefold()
+    return QUESTION if name in _QUESTIONS else CONTEXT if name in _CONTEXTS else OTHER
 
 
 def by_name(name: str) -> Known | None:

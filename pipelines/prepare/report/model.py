@@ -136,6 +136,7 @@ class KeptText(Data):
     format: str = Field(description='As in the recipe: "parquet" or "jsonl.zst"')
     zstd_level: int = Field(description="At which they are compressed")
     docs: int = Field(description="Documents, copies included")
+    columns: dict[str, str] = Field({}, description="Kinds of what stands beside ids and text")
     files: dict[str, int] = Field(description="Bytes by path below the run directory")
     bytes: int = Field(description="Of all files")
 

@@ -20,9 +20,9 @@ from tokenmill.pipelines.runs.manifest import TEXT
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished
 from tokenmill.pipelines.storage import mirror
-from tokenmill.pipelines.tokens.dataset import Layout, file_name, split_folder
+from tokenmill.pipelines.tokens.dataset import Layout, file_name, kept_schema, split_folder
 from tokenmill.pipelines.tokens.mix.report import Mixture, mixed_stats, mixture, tokens_once
-from tokenmill.pipelines.tokens.text import LEVEL
+from tokenmill.pipelines.tokens.text import LEVEL, beside
 
 REPORT_VERSION = "2"
 LIBRARIES = (
@@ -155,6 +155,7 @@ def _text(job: PrepareJob, finished: Prepared, files: dict[str, int]) -> model.K
         format=form,
         zstd_level=LEVEL,
         docs=sum(receipt.facts.texts for receipt in finished.of("dataset")),
+        columns=beside(kept_schema(job)),
         files=kept,
         bytes=sum(kept.values()),
     )

@@ -81,6 +81,11 @@ def decoded_body(response: Response, most_bytes: int) -> tuple[bytes, list[str]]
     return body, odd
 
 
+def gunzipped(body: bytes, most_bytes: int) -> bytes:
+    """A body that is gzip though no header says so; raises as `decoded_body`."""
+    return _unpacked(body, "gzip", most_bytes)[0]
+
+
 def media_type(value: str) -> tuple[str, str | None]:
     """The type of a Content-Type header in small letters, and its charset.
 

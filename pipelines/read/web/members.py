@@ -51,17 +51,24 @@ def read_members(
         InputError, OSError: as `open_input`.
     """
     with open_input(path) as file:
-        dictionary = _dictionary(file, limits) if packing == "zstd" else None
+        codec = None if packing is None else codec_for(file, packing, limits)
         file.seek(start)
         blocks = raw_blocks(file, path)
-        if packing is not None:
-            codec = _LZ4 if packing == "lz4" else codec_of(packing, limits, dictionary)
+        if packing is not None and codec is not None:
             yield from unpacked(blocks, start, codec, partial(_damage, packing))
             return
         at: int | None = start
         for block in blocks:
             yield at, block
             at = None
+
+
+def codec_for(file: Any, packing: str, limits: Limits) -> Codec:
+    """How the members of a file are unpacked, which stands at its beginning."""
+    if packing == "lz4":
+        return _LZ4
+    dictionary = _dictionary(file, limits) if packing == "zstd" else None
+    return codec_of(packing, limits, dictionary)
 
 
 def _unlz4ed(frame: Any, data: bytes) -> Iterator[bytes]:
@@ -130,13 +137,15 @@ class Feed:
     at: plain bytes taken so far, from where the pieces begin.
     """
 
-    def __init__(self, pieces: Iterator[Piece]) -> None:
+    def __init__(self, pieces: Iterator[Piece | DamagedError]) -> None:
+        """pieces: with an error in place of what is damaged, where there are more behind."""
         self._pieces = pieces
         self._buffer = b""
         self._here = 0  # in the buffer
         self.at = 0
         self._end = 0  # plain bytes of all pieces so far
         self.broken: DamagedError | None = None  # why the pieces ended, if they broke off
+        self._goes_on = False  # though they did
         self._begun: deque[tuple[int, int]] = deque()  # members: plain byte, byte of the file
 
     def place(self) -> Place:
@@ -198,6 +207,14 @@ class Feed:
         ahead = (plain - self.at for plain, _ in self._begun)
         return next((size for size in ahead if 0 < size <= within), None)
 
+    def go_on(self) -> bool:
+        """Pass over all up to the member behind what is damaged; False if there is none."""
+        if not self._goes_on:
+            return False
+        self._buffer, self._here, self.at = b"", 0, self._end
+        self.broken, self._goes_on = None, False
+        return True
+
     def _hold(self, size: int) -> None:
         """Have `size` bytes at hand if there are as many."""
         if len(self._buffer) - self._here >= size:
@@ -213,10 +230,14 @@ class Feed:
         self._buffer, self._here = b"".join(held), 0
 
     def _next(self) -> bytes | None:
+        if self.broken is not None:
+            return None
         try:
             found = next(self._pieces, None)
         except DamagedError as e:
             self.broken, found = e, None
+        if isinstance(found, DamagedError):
+            self.broken, self._goes_on, found = found, True, None
         if found is None:
             return None
         begin, data = found

@@ -1,108 +1,26 @@
-"""What of a web archive is a document: the page of a record and its text, or why there is none.
+"""What of a web archive is a document: the page of a record and its text, or why there is none."""
 
-The charset of a page is tried in this order; as browsers do, a byte order mark goes before what the
-server says:
-
-    byte order mark -> HTTP header -> meta tag -> detection
-
-One that leaves more than a few bytes unread is not believed, and the next is tried; a page is never
-lost for its charset.
-Sources: WHATWG, Encoding Standard and HTML Standard, section 13.2.3.
-"""
-
-import codecs
-import re
-from collections.abc import Iterator
+from collections import Counter
 from datetime import UTC, datetime
-from itertools import chain
 from typing import NamedTuple
-
-from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
 
 from tokenmill.pipelines.read.batch import FILE_CAUSES
 from tokenmill.pipelines.read.options import Html
 from tokenmill.pipelines.read.stream import UnreadableError
-from tokenmill.pipelines.read.web.http import Response, decoded_body, media_type, parse_response
-from tokenmill.pipelines.read.web.records import DAMAGED, MADE_OF, Record
-
-BYTE_ORDER_MARKS = (
-    (b"\xef\xbb\xbf", "utf-8"),
-    (b"\xff\xfe", "utf-16-le"),
-    (b"\xfe\xff", "utf-16-be"),
+from tokenmill.pipelines.read.web.charset import decode_page
+from tokenmill.pipelines.read.web.http import (
+    Response,
+    decoded_body,
+    gunzipped,
+    media_type,
+    parse_response,
 )
-WIDE = frozenset({"utf-16-le", "utf-16-be"})
-META_BYTES = 1024  # at the beginning, where a meta tag may stand
-UNREAD_FRAC = 0.01  # of the characters that a charset may leave unread and still be believed
-UNREAD = "\ufffd"
-
-
-class Decoded(NamedTuple):
-    """charset: as it was read.  unread: how many U+FFFD stand for bytes that it does not know."""
-
-    text: str
-    charset: str
-    unread: int
-
-
-def decode_page(data: bytes, declared: str | None) -> Decoded:
-    """The text of a page.  declared: by the HTTP header.
-
-    All that is told of a page's charset may be wrong: that which leaves the fewest bytes unread
-    is taken then, the first of equals.
-    """
-    best: Decoded | None = None
-    for charset, skip in _candidates(data, declared):
-        text = data[skip:].decode(charset, "replace")
-        unread = text.count(UNREAD)
-        if unread <= UNREAD_FRAC * len(text):
-            return Decoded(text, charset, unread)
-        if best is None or unread < best.unread:
-            best = Decoded(text, charset, unread)
-    return best or Decoded("", "utf-8", 0)
-
-
-def _candidates(data: bytes, declared: str | None) -> Iterator[tuple[str, int]]:
-    """Charsets that Python reads, each once, and how many bytes of a mark go before the text."""
-    seen = set()
-    for mark, charset in BYTE_ORDER_MARKS:
-        if data.startswith(mark):
-            seen.add(charset)
-            yield charset, len(mark)
-    # detection takes as long as all else: it waits until it is needed
-    for name in chain((declared,), _detected(data), ("utf-8", "windows-1252")):
-        known = _known(name)
-        if known in WIDE and b"\0" not in data:
-            continue  # such pages were saved in a charset of bytes
-        if known is not None and known not in seen:
-            seen.add(known)
-            yield known, 0
-
-
-def _detected(data: bytes) -> Iterator[str | None]:
-    """By meta tag, then by what the bytes look like."""
-    if b"charset" in data[:META_BYTES].lower():
-        yield detect_encoding(data[:META_BYTES], from_html_meta=True)
-    yield detect_encoding(data)
-
-
-def _known(name: str | None) -> str | None:
-    """A charset by the name that Python knows it by; ISO 8859-1 is windows-1252 on the web."""
-    label = map_encoding_to_html5(name, fallback_utf8=False) if name else None
-    if label is None:
-        return None
-    try:
-        found = codecs.lookup(label)
-    except LookupError:
-        return None
-    return found.name if found._is_text_encoding else None
-
+from tokenmill.pipelines.read.web.payload import GZIP, payload_type, starts_html
+from tokenmill.pipelines.read.web.records import DAMAGED, DAMAGED_MEMBER, MADE_OF, Record
 
 NAMED_TYPES = 50  # of content passed over; more are counted together
 LONGEST_TYPE = 40
 WEB = ("http:", "https:", "ftp:")
-_STARTS_HTML = re.compile(
-    rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
-)
 _CUT = frozenset(("length", "time", "disconnect", "unspecified"))
 
 
@@ -117,7 +35,7 @@ class Page(NamedTuple):
     type: str
     text: str
     html: bool
-    odd: list[str]
+    odd: Counter[str]
 
 
 class Pages:
@@ -133,12 +51,13 @@ class Pages:
         Raises:
             UnreadableError: it should be a document, and cannot be one.
         """
-        if record.cause in FILE_CAUSES or (record.cause and record.kind in (*MADE_OF, DAMAGED)):
+        whole = record.cause in FILE_CAUSES or record.cause == DAMAGED_MEMBER
+        if whole or (record.cause and record.kind in (*MADE_OF, DAMAGED)):
             raise UnreadableError(record.cause, record.damage)
         if record.kind not in MADE_OF or record.block is None:
             return f"skipped_{record.kind}"
-        url = record.headers.get("warc-target-uri", "").strip("<>") or None
-        if record.kind == "resource" and not (url or "").lower().startswith(WEB):
+        url = record.headers.get("warc-target-uri", "").strip("<>")
+        if record.kind == "resource" and not url.lower().startswith(WEB):
             return "skipped_not_of_the_web"
         response = Response(None, {}, record.block)
         if record.kind == "response":
@@ -149,17 +68,47 @@ class Pages:
         kind, charset = _type_of(record, response)
         if kind not in self._options.types:
             return f"skipped_{self._named(kind)}"
-        if record.length > len(record.block):
+        if record.length > len(record.block) and not record.cut:
             raise UnreadableError("too_large", f"a record of {record.length} bytes")
-        data, odd = decoded_body(response, self._options.max_bytes)
+        return self._page(record, response, kind, charset)
+
+    def _page(
+        self, record: Record, response: Response, kind: str, charset: str | None
+    ) -> Page | str:
+        """The page of a body that is told to be text, in whatever coding."""
+        data, oddities = decoded_body(response, self._options.max_bytes)
+        odd = Counter(oddities)
+        told = self._payload(record, data, kind, charset)
+        if told == GZIP:
+            data, odd["undeclared_gzip"] = gunzipped(data, self._options.max_bytes), 1
+            told = self._payload(record, data, kind, charset)
         if not data.strip():
             return "skipped_empty"
+        if told:
+            return f"skipped_payload_{self._named(told)}"
+        url = record.headers.get("warc-target-uri", "").strip("<>") or None
+        text = self._text(record, data, charset, odd)
+        date = parse_date(record.headers.get("warc-date", ""))
+        return Page(url, date, kind, text, "html" in kind, +odd)
+
+    def _text(self, record: Record, data: bytes, charset: str | None, odd: Counter[str]) -> str:
         decoded = decode_page(data, charset)
         cut = record.headers.get("warc-truncated", "").lower()
-        odd += [f"cut_{cut if cut in _CUT else 'otherwise'}"] if cut else []
-        odd += ["unread_characters"] if decoded.unread else []
-        date = parse_date(record.headers.get("warc-date", ""))
-        return Page(url, date, kind, decoded.text, "html" in kind, odd)
+        odd[f"cut_{cut if cut in _CUT else 'otherwise'}"] += bool(cut)
+        odd["cut_by_file_end"] += record.cut
+        odd["charset_overruled"] += decoded.overruled
+        odd["replacement_characters"] += decoded.unread
+        return decoded.text
+
+    def _payload(self, record: Record, data: bytes, kind: str, charset: str | None) -> str:
+        """What the body is that is told to be text; "" where it is."""
+        if record.kind == "conversion":
+            return ""
+        identified = media_type(record.headers.get("warc-identified-payload-type", ""))[0]
+        if identified in (*self._options.types, GZIP):
+            identified = ""
+        wide = "utf-16" in (charset or "").lower()
+        return payload_type(data, identified, html="html" in kind, wide=wide) or ""
 
     def _named(self, kind: str) -> str:
         name = kind[:LONGEST_TYPE] if kind else "no_type"
@@ -174,7 +123,7 @@ def _type_of(record: Record, response: Response) -> tuple[str, str | None]:
     headers = record.headers
     if response.status is not None:
         kind, charset = media_type(response.headers.get("content-type", ""))
-        return kind or ("text/html" if _STARTS_HTML.match(response.body) else ""), charset
+        return kind or ("text/html" if starts_html(response.body) else ""), charset
     if record.kind == "response":  # dns: and the like, or HTTP 0.9
         return media_type(headers.get("arc-type") or headers.get("content-type", ""))
     kind, charset = media_type(headers.get("content-type", ""))

@@ -29,8 +29,11 @@ LONGEST_ARC_LINE = 16 * 1024
 STEP_BYTES = 1024**2  # of a block, taken at a time
 SHOWN = 40
 DAMAGED_RECORD, TRUNCATED, DAMAGED_FILE = "damaged_record", "truncated_warc", "damaged_warc"
+DAMAGED_MEMBER = "damaged_member"
+GOES_ON = frozenset({"", DAMAGED_RECORD, DAMAGED_MEMBER})
 _VERSION_LINE = re.compile(rb"\nWARC/\d\.\d+\r*\n")
 _BLANK_LINES = (b"\n\r\n", b"\n\n", b"\n\r\r\n")  # the last of files mangled on the way
+_BETWEEN = 5  # bytes, more than stand between two records
 _MARGIN = 32  # bytes, more than such a line has
 _ARC_LINE = re.compile(
     rb"(?P<url>[a-zA-Z][\w+.-]*:.*) (?P<ip>\S+) (?P<date>\d{8,}) (?P<type>\S*)"
@@ -44,8 +47,10 @@ class Record(NamedTuple):
     headers: by name in small letters; of an ARC record those of WARC that say the same.
     number: in its walk, from 0.  length: of the block, as its header claims.
     block: as much of it as was asked for; None where it is damaged.
-    cause: why it is damaged; "" if it is not. All but "damaged_record" end the file.
+    cause: why it is damaged; "" if it is not. All but "damaged_record" and "damaged_member" end
+        the file.
     damage: what is wrong.
+    cut: the file ends inside of the block, of which this is a part.
     """
 
     kind: str
@@ -56,6 +61,7 @@ class Record(NamedTuple):
     block: bytes | None
     cause: str = ""
     damage: str = ""
+    cut: bool = False
 
 
 def begins_record(data: bytes) -> bool:
@@ -67,11 +73,16 @@ class Walk:
     """The records of a file from one of its members on.
 
     Behind one that is damaged it goes on at the next line that says "WARC/1.0", or the next member
-    that begins with a record.
+    that begins with a record. Of one inside of which the file ends, a part comes before its end.
     """
 
     def __init__(
-        self, pieces: Iterator[Piece], *, stop: int | None, plain: bool, most_bytes: int
+        self,
+        pieces: Iterator[Piece | DamagedError],
+        *,
+        stop: int | None,
+        plain: bool,
+        most_bytes: int,
     ) -> None:
         """Begin where the pieces do.
 
@@ -86,35 +97,63 @@ class Walk:
     def __iter__(self) -> Iterator[Record]:
         """Each record; what breaks the file off is the last."""
         while self._at_record():
-            record = self._unread()
-            try:
-                record = self._head(record)
-                yield self._with_block(record)
-            except DamagedError as e:
-                yield record._replace(cause=e.cause, damage=str(e))
+            for record in self._next():
+                yield record
+                self._number += 1
+            if record.cause not in GOES_ON:
                 return
-            except UnreadableError as e:
-                # the message stays when what went wrong behind it is of no more help
-                cause = e.cause
-                if not self._resume():
-                    cause = DAMAGED_FILE if self._feed.broken is None else self._feed.broken.cause
-                yield record._replace(cause=cause, damage=str(e))
-            self._number += 1
-        if self._feed.broken is not None:
-            broken = self._feed.broken
-            yield self._unread()._replace(cause=broken.cause, damage=str(broken))
+
+    def _next(self) -> Iterator[Record]:
+        """The next record; of one inside of which the file ends a part before."""
+        record, feed = self._unread(), self._feed
+        if not feed.peek(1):
+            yield self._broken(record)
+            return
+        try:
+            record = self._head(record)
+            record = self._with_block(record)
+        except DamagedError:
+            record = record._replace(cut=True)
+        except UnreadableError as e:
+            # the message stays when what went wrong behind it is of no more help
+            cause = e.cause
+            if not self._resume():
+                cause = DAMAGED_FILE if feed.broken is None else feed.broken.cause
+                cause = DAMAGED_MEMBER if feed.go_on() else cause
+            yield record._replace(cause=cause, damage=str(e))
+            return
+        if not record.cut and not self._is_in_doubt():
+            yield record
+            return
+        if record.block and self._ended().cause.startswith("truncated_"):
+            yield record
+            record = record._replace(kind=DAMAGED, headers={}, number=self._number)
+        yield self._broken(record)
+
+    def _broken(self, record: Record) -> Record:
+        """A record as lost by damage; the feed is behind it then, if it goes on."""
+        error = self._ended()
+        if record.kind == DAMAGED and not record.length and error.member is not None:
+            record = record._replace(place=Place(error.member, 0))
+        cause = DAMAGED_MEMBER if self._feed.go_on() else error.cause
+        return record._replace(block=None, cut=False, cause=cause, damage=str(error))
 
     def _unread(self) -> Record:
         """What is known of the next record before it is read."""
         return Record(DAMAGED, {}, self._number, self._feed.place(), 0, None)
 
     def _at_record(self) -> bool:
-        """Go to where the next record must begin; False at the end."""
+        """Go to where the next record must begin, or damage; False at the end."""
         feed = self._feed
         while (lead := feed.peek(1)) and lead in b"\r\n":
             feed.skip(1)
-        if self._stop is None or not lead:
-            return bool(lead)
+        if not lead:
+            broken = feed.broken
+            return broken is not None and (
+                self._stop is None or broken.member is None or broken.member < self._stop
+            )
+        if self._stop is None:
+            return True
         place = feed.place()
         return place.member + (place.offset if self._plain else 0) < self._stop
 
@@ -156,11 +195,11 @@ class Walk:
                 if begins_record(feed.peek(step + LONGEST_ARC_LINE)[step:]):
                     size = record.length - left + step
                     damage = f"claims {record.length} bytes, of which there are {size}"
-            elif len(data) < step:
-                raise self._ended()
             if room:
                 held.append(data[: min(step, room)])
                 room -= len(held[-1])
+            if ahead is None and len(data) < step:
+                return record._replace(block=b"".join(held), cut=True)
             feed.skip(step)
             left -= step
         block = None if damage else b"".join(held)
@@ -184,6 +223,18 @@ class Walk:
                 return True
             feed.skip(max(len(data) - _MARGIN, 1))
         return False
+
+    def _is_in_doubt(self) -> bool:
+        """Whether the member that ends behind the last record taken is not what was packed.
+
+        What tells it stands at its end.
+        """
+        feed = self._feed
+        rest = feed.peek(_BETWEEN)
+        broken = feed.broken
+        if len(rest) == _BETWEEN or broken is None or not broken.cause.startswith("damaged_"):
+            return False
+        return not rest.strip(b"\r\n") and broken.member == feed.place().member
 
     def _ended(self) -> DamagedError:
         """Why there is no more of a record."""

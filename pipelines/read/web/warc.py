@@ -22,6 +22,7 @@ from tokenmill.pipelines.read.batch import Lost, ReadBatch, SourceDocument, batc
 from tokenmill.pipelines.read.columns import Columns, Piece
 from tokenmill.pipelines.read.options import Html, Limits, Reading
 from tokenmill.pipelines.read.stream import UnreadableError, expansion_ratio
+from tokenmill.pipelines.read.web.damage import read_past_damage
 from tokenmill.pipelines.read.web.extract import Extractor
 from tokenmill.pipelines.read.web.members import DICTIONARY, MAGIC, Feed, read_members
 from tokenmill.pipelines.read.web.pages import Page, Pages
@@ -76,9 +77,11 @@ def cut_warc(file: InputFile, *, shard_bytes: int, limits: Limits) -> list[Piece
 
 def _check(path: str, packing: str | None, limits: Limits) -> None:
     """Look at the first bytes of a file; an empty one is an archive of no records."""
-    with contextlib.closing(read_members(path, packing, limits=limits)) as pieces:
+    with contextlib.closing(read_past_damage(path, packing, limits=limits)) as pieces:
         feed = Feed(pieces)
         head = feed.peek(LONGEST_ARC_LINE)
+        if not head and feed.go_on():
+            head = feed.peek(LONGEST_ARC_LINE)
         if feed.broken is not None and not head:
             raise InputError(f"{path}: {feed.broken}", cause=feed.broken.cause)
         if head.strip() and not begins_record(head.lstrip(b"\r\n")):
@@ -164,7 +167,7 @@ def read_warc(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     """
     path, limits, options = shard.paths[0], how.limits, how.html or Html()
     packing = packing_of(path)
-    pieces = read_members(path, packing, start=shard.start, limits=limits)
+    pieces = read_past_damage(path, packing, start=shard.start, limits=limits)
     walk = Walk(
         pieces, stop=shard.stop, plain=packing is None, most_bytes=limits.max_document_bytes
     )

@@ -8,16 +8,24 @@ Groups and buckets follow from the sizes of the token shards, and the dataset fr
 keys are cut into ranges, and who writes which, changes no order.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.runs.receipt import Receipt, WorkFacts
-from tokenmill.pipelines.runs.work import Done, Finished, Phase, Phases, Work, do_phase
+from tokenmill.pipelines.runs.work import Done, Finished, Phase, Phases, Work, do_one, do_phase
 from tokenmill.pipelines.storage.files import open_batch
 from tokenmill.pipelines.tokens.mix.buckets import BUCKET_COUNTS, COUNTS, Mixed
+from tokenmill.pipelines.tokens.mix.groups import (
+    CUTS,
+    GROUPS,
+    CutFacts,
+    GroupFacts,
+    count_groups,
+    find_cuts,
+)
 from tokenmill.pipelines.tokens.mix.spill import SpillFacts, spill
 from tokenmill.pipelines.tokens.mix.weights import Weighed, weighed
 from tokenmill.pipelines.tokens.run import TokenRun
@@ -41,8 +49,10 @@ def mix(
     Raises:
         ConfigError: see `weights`.
     """
-    shards, width = weighed(job, finished.shards, made), job.tokenizing.engine().dtype.itemsize
     inputs = digest_of([job.identity, *(receipt.digest for receipt in made)])
+    if job.tokenizing.grouped:
+        inputs = yield from _group(job, made, finished, inputs)
+    shards, width = weighed(job, made, finished), job.tokenizing.engine().dtype.itemsize
     parts = {split: list(groups_of(shards, split, width)) for split in splits(job)}
     plans = {
         split: mixed_of(split, groups, width, job.tokenizing.output.epochs)
@@ -68,6 +78,32 @@ def mix(
     )
     counted = yield from do_phase(Phase(name="mix counts", works=counts, whole=True), finished)
     return [(_stream(counted[split].facts), mixed) for split, mixed in plans.items()]
+
+
+def _group(job: TokenRun, made: Sequence[Receipt], finished: Finished, inputs: str) -> Phases[str]:
+    """Find the groups of documents and count them; return a digest of what was found."""
+    mix, keys = job.tokenizing.mix, tuple(receipt.key for receipt in made)
+    cuts: Mapping[str, Sequence[float]] = {}
+    if mix is not None and mix.buckets:
+        n_docs = sum(receipt.facts["measured"]["docs"]["train"] for receipt in made)
+        work = Work(
+            step=CUTS, key="all", inputs=inputs, facts=CutFacts, call=find_cuts, args=(keys, n_docs)
+        )
+        cuts = (yield from do_one(work, finished)).facts.cuts
+    works = tuple(
+        Work(
+            step=GROUPS,
+            key=key,
+            inputs=inputs,
+            facts=GroupFacts,
+            call=count_groups,
+            args=(key, cuts),
+        )
+        for key in keys
+    )
+    phase = Phase(name="mix groups", works=works, whole=True)
+    counted = yield from do_phase(phase, finished)
+    return digest_of([inputs, *(repr(counted[key].facts.to_json()) for key in keys)])
 
 
 @dataclass(frozen=True, kw_only=True)

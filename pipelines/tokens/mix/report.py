@@ -10,15 +10,15 @@ from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.measured import added
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished
+from tokenmill.pipelines.tokens.mix.groups import GROUPS
 from tokenmill.pipelines.tokens.mix.spill import STAGE
 from tokenmill.pipelines.tokens.mix.weights import weighed
+from tokenmill.pipelines.tokens.options import BETWEEN
 from tokenmill.pipelines.tokens.run import TokenRun
 from tokenmill.sizing.document.section import NONE, Section, count, table
 
-COLUMNS = (
-    *("source", ">documents", ">tokens once", ">weight", ">epochs"),
-    *(">tokens in dataset", ">share"),
-)
+COLUMNS = (">documents", ">tokens once", ">weight", ">epochs", ">tokens in dataset", ">share")
+NO_SHARE = "(no share)"  # as tables call what has none
 
 
 class MixedSource(Data):
@@ -46,7 +46,10 @@ class Mixture(Data):
 
     epochs: int = Field(description="As the recipe has it")
     seed: int = Field(description="What decides which documents, and in which order")
-    sources: dict[str, MixedSource] = Field(description="Of the training split")
+    by: list[str] = Field(["source"], description="What the groups are told by")
+    sources: dict[str, MixedSource] = Field(
+        description='Of the training split: sources, or groups as "law / high"'
+    )
     total: MixedTotal = Field(description="Of all splits")
 
 
@@ -65,20 +68,14 @@ def mixture(job: TokenRun, made: Sequence[Receipt], finished: Finished) -> Mixtu
     if not mixed:
         return None
     width = job.tokenizing.engine().dtype.itemsize
-    docs, tokens = Counter[str](), Counter[str]()
-    weights: dict[str, set[float]] = {}
-    for shard, receipt in zip(weighed(job, finished.shards, made), made, strict=True):
-        once = receipt.facts["measured"]
-        docs[shard.source] += once["docs"]["train"]
-        tokens[shard.source] += once["tokens"]["train"]
-        weights.setdefault(shard.source, set()).add(shard.weight)
+    docs, tokens, weights = _once(job, made, finished)
     of_dataset = added([r.facts.sources for r in mixed if r.key.rpartition("-")[0] == "train"])
     whole = sum(of["id_bytes"] for of in of_dataset.values())
     sources = {}
     for name in weights:
-        found = of_dataset[name]
+        found = of_dataset.get(name) or dict.fromkeys(("docs", "id_bytes"), 0)
         dataset_tokens = found["id_bytes"] // width
-        sources[name] = MixedSource(
+        sources[name or NO_SHARE] = MixedSource(
             docs=docs[name],
             tokens=tokens[name],
             weights=sorted(weights[name]),
@@ -91,6 +88,7 @@ def mixture(job: TokenRun, made: Sequence[Receipt], finished: Finished) -> Mixtu
     return Mixture(
         epochs=output.epochs,
         seed=output.seed,
+        by=["source"] if job.tokenizing.mix is None else list(job.tokenizing.mix.by),
         sources=sources,
         total=MixedTotal(
             docs=everything["docs"],
@@ -98,6 +96,29 @@ def mixture(job: TokenRun, made: Sequence[Receipt], finished: Finished) -> Mixtu
             tokens=everything["id_bytes"] // width,
         ),
     )
+
+
+def _once(
+    job: TokenRun, made: Sequence[Receipt], finished: Finished
+) -> tuple[Counter[str], Counter[str], dict[str, set[float]]]:
+    """Documents and tokens of the training split, each once, and weights; by source, or group."""
+    docs, tokens, weights = Counter[str](), Counter[str](), dict[str, set[float]]()
+    shards = weighed(job, made, finished)
+    if job.tokenizing.grouped:
+        wanted = Counter[str]()
+        for receipt in finished.of(GROUPS):
+            docs.update(receipt.facts.docs)
+            tokens.update(receipt.facts.tokens)
+            wanted.update(receipt.facts.wanted)
+        grouping = next(shard.grouping for shard in shards if shard.grouping is not None)
+        of = grouping.weights or {name: n / max(tokens[name], 1) for name, n in wanted.items()}
+        return docs, tokens, {name: {of.get(name, 0.0)} for name in sorted(docs)}
+    for shard, receipt in zip(shards, made, strict=True):
+        once = receipt.facts["measured"]
+        docs[shard.source] += once["docs"]["train"]
+        tokens[shard.source] += once["tokens"]["train"]
+        weights.setdefault(shard.source, set()).add(shard.weight)
+    return docs, tokens, weights
 
 
 def tokens_once(mixed: Mixture | None, tokens: int) -> float:
@@ -114,7 +135,7 @@ def mixture_sections(mixture: Mixture | None) -> list[Section]:
         " tokens in the dataset for each that there is once. Share: of the tokens of the split."
         f" Which documents, and their order, follow from their ids and seed {mixture.seed}."
     )
-    shown = table("Mixture", COLUMNS, mixture_rows(mixture))
+    shown = table("Mixture", columns_of(mixture), mixture_rows(mixture))
     return [Section(key="mixture", title="Mixture", blocks=(mixed_in_short(mixture), note, shown))]
 
 
@@ -127,8 +148,13 @@ def mixed_in_short(mixture: Mixture) -> str:
     )
 
 
+def columns_of(mixture: Mixture) -> tuple[str, ...]:
+    """Heads of the columns of a table of it."""
+    return (BETWEEN.join(mixture.by), *COLUMNS)
+
+
 def mixture_rows(mixture: Mixture) -> list[tuple[str, ...]]:
-    """A row of COLUMNS for each source."""
+    """A row for each source or group."""
     return [
         (
             source,

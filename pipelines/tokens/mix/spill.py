@@ -1,9 +1,10 @@
 """Spilling: the copies of a group's documents, each into the cell of its bucket.
 
 A document of which no epoch has a copy leaves a removed row, whose value is its draw: it would
-stand in the dataset if `epochs * weight` were greater than that.
+stand in the dataset if `epochs * weight` were greater than that. What has no share at all says so.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,13 +30,15 @@ from tokenmill.pipelines.tokens.mix.weights import Weighed
 from tokenmill.pipelines.tokens.run import TOKENS, Tokenizing, TokenRun
 from tokenmill.pipelines.tokens.shards import IDS, schema_of
 
-STAGE, SAMPLED_OUT = "mix", "sampled_out"
+STAGE, SAMPLED_OUT, NO_SHARE = "mix", "sampled_out", "no_share"
 NOT_DRAWN = Folder("removed", "part-{key}.mix.parquet", of_pass=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpillFacts(WorkFacts):
-    """sources: by source the docs, id_bytes and text_bytes of a group that the dataset has."""
+    """sources: by source, or group of the mixture, what the dataset has of these shards: docs,
+    id_bytes and text_bytes.
+    """
 
     sources: Mapping[str, Mapping[str, int]]
 
@@ -71,7 +74,8 @@ def drawn(job: TokenRun, split: str, shard: Weighed) -> Drawn:
     salt = np.uint64(xxhash.xxh3_64_intdigest(shard.salt.encode()) if shard.salt else 0)
     weight, epochs = np.ones(len(ids)), 1
     if split == "train":
-        weight, epochs = shard.weight * rehydrated(job.tokenizing, rest), output.epochs
+        of_each = shard.weight if shard.grouping is None else shard.grouping.weights_of(rest)
+        weight, epochs = of_each * rehydrated(job.tokenizing, rest), output.epochs
     data, none = np.frombuffer(opened.mapped, np.uint8), np.empty(0, np.int64)
     spans = {}
     for name in long:
@@ -138,7 +142,7 @@ def spill(
     with arrow_file(paths[-1], COUNTS) as writer:
         writer.write_batch(_bucket_counts(job, mixed, group))
     paths += [_write_removed(job, s) for s in group.shards if not s.copies.counts.all()]
-    sources = added([{s.shard.source: _in_dataset(s)} for s in group.shards])
+    sources = added([of for s in group.shards for of in _in_dataset(s)])
     stats = sum((_stats(s) for s in group.shards), StageStats())
     return Done(files=paths, stats=[(STAGE, stats)], facts=SpillFacts(sources=sources))
 
@@ -175,12 +179,21 @@ def _write_removed(job: TokenRun, shard: Drawn) -> Path:
         removed = removed_rows(
             STAGE,
             left,
-            [SAMPLED_OUT] * len(gone),
+            _reasons(shard),
             text_bytes=np.asarray(left["text_bytes"]),
             values=shard.draw[gone] / ONE,
         )
         writer.write_batch(removed)
     return path
+
+
+def _reasons(shard: Drawn) -> list[str]:
+    """Of each document that no epoch has, why."""
+    left = shard.rest.filter(pa.array(shard.copies.counts == 0))
+    grouping = shard.shard.grouping
+    if grouping is None or not left.num_rows:
+        return [SAMPLED_OUT] * left.num_rows
+    return [SAMPLED_OUT if weight else NO_SHARE for weight in grouping.weights_of(left)]
 
 
 def _stats(shard: Drawn) -> StageStats:
@@ -193,7 +206,7 @@ def _stats(shard: Drawn) -> StageStats:
         docs_in=len(counts),
         docs_created=int((counts[~gone] - 1).sum()),
         docs_out=int(counts.sum()),
-        removed={SAMPLED_OUT: int(gone.sum())} if gone.any() else {},
+        removed=dict(sorted(Counter(_reasons(shard)).items())),
         bytes_in=bytes_in,
         bytes_out=bytes_out,
         bytes_removed=bytes_removed,
@@ -201,11 +214,22 @@ def _stats(shard: Drawn) -> StageStats:
     )
 
 
-def _in_dataset(shard: Drawn) -> dict[str, int]:
-    """What the dataset has of a shard, documents with their copies."""
+def _in_dataset(shard: Drawn) -> Iterator[dict[str, dict[str, int]]]:
+    """What the dataset has of a shard by source, or group; documents with their copies."""
     counts, spans = shard.copies.counts.astype(np.int64), shard.spans[IDS]
-    return {
-        "docs": int(counts.sum()),
-        "id_bytes": int((counts * (spans.ends - spans.starts)).sum()),
-        "text_bytes": int((counts * np.asarray(shard.rest["text_bytes"])).sum()),
-    }
+    of_id, of_text = (
+        counts * (spans.ends - spans.starts),
+        counts * np.asarray(shard.rest["text_bytes"]),
+    )
+    which, names = np.zeros(len(counts), np.int64), [shard.shard.source]
+    if shard.shard.grouping is not None:
+        which, names = shard.shard.grouping.of(shard.rest)
+    for number, name in enumerate(names):
+        here = which == number
+        yield {
+            name: {
+                "docs": int(counts[here].sum()),
+                "id_bytes": int(of_id[here].sum()),
+                "text_bytes": int(of_text[here].sum()),
+            }
+        }

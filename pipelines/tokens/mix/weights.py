@@ -1,5 +1,6 @@
 """The weight of each token shard: as its input says, or as the shares of the sources ask for."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -8,6 +9,8 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.readers import reader_named
 from tokenmill.pipelines.runs.receipt import Receipt
+from tokenmill.pipelines.runs.work import Finished
+from tokenmill.pipelines.tokens.mix.groups import CUTS, GROUPS, Grouping
 from tokenmill.pipelines.tokens.options import MOST_COPIES, Mix
 from tokenmill.pipelines.tokens.run import TokenRun
 
@@ -17,6 +20,7 @@ class Weighed:
     """A token shard to be mixed.
 
     weight: how often each of its documents stands in an epoch, on average.
+    grouping: tells the weight of each, where they differ.
     tokens: by split.
     salt: tells documents apart, in their places, whose files use the same ids.
     """
@@ -26,19 +30,21 @@ class Weighed:
     weight: float
     tokens: Mapping[str, int]
     salt: str
+    grouping: Grouping | None = None
 
 
-def weighed(
-    job: TokenRun, shards: Sequence[SourceShard], made: Sequence[Receipt]
-) -> tuple[Weighed, ...]:
+def weighed(job: TokenRun, made: Sequence[Receipt], finished: Finished) -> tuple[Weighed, ...]:
     """The token shards of a run and their weights.
 
-    shards: of the plan.  made: receipts of the last pass, which make the token shards.
+    made: receipts of the last pass, which make the token shards.
+    finished: has the receipts of `groups`, where documents differ by group.
 
     Raises:
         ConfigError: see `weights`.
     """
-    settings, by_key = job.tokenizing, {shard.key: shard for shard in shards}
+    settings, by_key = job.tokenizing, {shard.key: shard for shard in finished.shards}
+    if settings.grouped:
+        return _grouped(job, made, finished)
     of_source: dict[str, float] = {}
     if settings.mix is not None:
         tokens = dict.fromkeys(settings.mix.shares, 0)
@@ -59,6 +65,37 @@ def weighed(
     )
 
 
+def _grouped(job: TokenRun, made: Sequence[Receipt], finished: Finished) -> tuple[Weighed, ...]:
+    """The same where documents differ: of each shard the mean weight, by which buckets are made."""
+    by_key, mix = {shard.key: shard for shard in finished.shards}, job.tokenizing.mix
+    assert mix is not None
+    counted = {receipt.key: receipt.facts for receipt in finished.of(GROUPS)}
+    cuts: Mapping[str, Sequence[float]] = next(
+        (receipt.facts.cuts for receipt in finished.of(CUTS)), {}
+    )
+    tokens = Counter(dict.fromkeys(mix.named, 0))
+    for facts in counted.values():
+        tokens.update({name: n for name, n in facts.tokens.items() if name in mix.named})
+    found = weights(mix, tokens, epochs=job.tokenizing.output.epochs) if mix.shares else {}
+    grouping = Grouping(mix=mix, cuts=cuts, weights=found)
+    made_of = []
+    for receipt in made:
+        of, shard = counted[receipt.key], by_key[receipt.key]
+        asked = sum(n * found.get(name, 0.0) for name, n in of.tokens.items())
+        asked = asked if mix.shares else sum(of.wanted.values())
+        made_of.append(
+            Weighed(
+                key=receipt.key,
+                source=shard.source,
+                weight=asked / max(sum(of.tokens.values()), 1),
+                tokens=receipt.facts["measured"]["tokens"],
+                salt=_salt(shard),
+                grouping=grouping,
+            )
+        )
+    return tuple(made_of)
+
+
 def weights(mix: Mix, tokens: Mapping[str, int], *, epochs: int = 1) -> dict[str, float]:
     """The weight of each source, from its share and how many tokens it has.
 
@@ -70,18 +107,18 @@ def weights(mix: Mix, tokens: Mapping[str, int], *, epochs: int = 1) -> dict[str
     >>> weights(Mix(shares={"crawl": 0.6, "books": 0.4}), {"crawl": 900, "books": 100})
     {'crawl': 0.16666666666666666, 'books': 1.0}
     """
-    shares = {name: share for name, share in mix.shares.items() if tokens[name]}
+    shares = {name: share for name, share in mix.named.items() if tokens[name]}
     total = sum(shares.values())
     whole = mix.tokens
     if whole is None:
         whole = min((tokens[name] * total / share for name, share in shares.items()), default=0.0)
-    made = dict.fromkeys(mix.shares, 1.0)
+    made = dict.fromkeys(mix.named, 1.0)
     for name, share in shares.items():
         made[name] = share / total * whole / tokens[name]
         if made[name] * epochs > MOST_COPIES:
             raise ConfigError(
-                f"mix: source {name!r} has {tokens[name]:,} tokens, and would be repeated"
-                f" {made[name] * epochs:,.0f} times; lower its share, or mix.tokens"
+                f"mix: {' and '.join(mix.by)} {name!r} has {tokens[name]:,} tokens, and would be"
+                f" repeated {made[name] * epochs:,.0f} times; lower its share, or mix.tokens"
             )
     return made
 

@@ -327,7 +327,7 @@ def test_the_method_tells_the_settings(tmp_path):
     method = next(s for s in sections(data) if s.key == "method").blocks[0]
     assert "N of a benchmark is the 5th percentile" in method
     assert "counts for nothing that is shared" in method
-    assert cells_of(sections(data), "method")["Settings"][1][1] == "no limit"
+    assert cells_of(sections(data), "method")["Settings"][2][1] == "no limit"
 
 
 def test_every_folding_and_reason_has_a_meaning(tmp_path):
@@ -348,8 +348,8 @@ def test_what_was_read_and_what_failed(tmp_path):
 
 def test_what_was_found_is_shown_without_a_search_of_its_own(tmp_path):
     data = summary_of(tmp_path, {"quiz": quiz(2)}, {"web": questions(quiz(1))})
-    keys = ["benchmarks", "examples", "widespread", "edited", "documents", "sources", "ignored"]
-    assert [s.key for s in found_sections(data)] == keys
+    keys = ["benchmarks", "examples", "widespread", "edited", "documents", "sources"]
+    assert [s.key for s in found_sections(data)] == [*keys, "contexts", "ignored"]
 
 
 @pytest.mark.parametrize("make", [run_data, empty_data, hostile_data])

@@ -17,7 +17,7 @@ from tokenmill.pipelines.storage.atomic import write_text
 
 KEYS = {
     "contamination", "settings", "benchmarks", "examples", "worst", "sources", "ignored",
-    "n_ignored", "widespread",
+    "n_ignored", "widespread", "contexts", "n_contexts",
 }  # fmt: skip
 
 

@@ -23,8 +23,8 @@ from tokenmill.pipelines.prepare.recipe import make_recipe
         ),
         (
             {"inputs": [{"path": "a", "format": "markdwon"}]},
-            "inputs.0.format: Input should be 'jsonl', 'parquet', 'arrow', 'text', 'webdataset',"
-            " 'markdown' or 'warc', or 'dataset', got 'markdwon'",
+            "inputs.0.format: Input should be 'jsonl', 'parquet', 'arrow', 'csv', 'tsv', 'text',"
+            " 'webdataset', 'markdown' or 'warc', or 'dataset', or 'run', got 'markdwon'",
         ),
         (
             {"steps": [{"repeated_images": {"by": "url"}}]},

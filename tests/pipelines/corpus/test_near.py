@@ -4,22 +4,27 @@ import io
 import json
 from functools import cache
 
-import imagehash
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from datasets import load_from_disk
-from PIL import Image
+from PIL import Image, ImageDraw, ImageOps
 
 from tests.pipelines.corpus.repeats_corpora import batch_of
 from tests.pipelines.corpus.test_repeats_runs import recipe_of
-from tests.pipelines.read.images.shards import encoded, gif, noise, png, tar_bytes
+from tests.pipelines.read.images.shards import encoded, noise, png, tar_bytes
 from tests.reference import images as reference
 from tests.running import one_by_one, prepare
-from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.corpus import near_images
-from tokenmill.pipelines.corpus.near_images import image_hashes, phash
-from tokenmill.pipelines.prepare.recipe import make_recipe
+from tokenmill.dedup.same.images import stars
+from tokenmill.pipelines.corpus.near_images import seen
+from tokenmill.pipelines.filters.images.looks import (
+    NO_BYTES,
+    ON_GREY,
+    ON_WHITE,
+    PLAIN,
+    Views,
+    looks_of,
+)
 from tokenmill.pipelines.read.images.blobs import Window
 
 
@@ -35,20 +40,103 @@ def pictures():
     return [made[i] for i in rng.permutation(len(made))]
 
 
-def hash_of(data):
-    return int(str(imagehash.phash(Image.open(io.BytesIO(data)))), 16)
+def look(data, **views):
+    return looks_of(data, 10**6, Views(**views))
 
 
-@pytest.mark.parametrize("data", [*pictures()[:4], png(), gif()], ids=range(6))
-def test_a_hash_is_that_of_the_library(data):
-    assert phash(data, 10**6) == hash_of(data)
+def near(one, other, **views):
+    """Whether the other leaves for the one."""
+    both = [look(data, **views) for data in (one, other)]
+    hashes, looks = (np.stack([getattr(x, name) for x in both]) for name in ("hashes", "looks"))
+    return stars(hashes, looks, np.array([x.kind for x in both], np.uint8), 4).of[1] == 0
+
+
+def drawing(shape, *, colour, back=(0, 0, 0, 0), size=120):
+    """A shape on what is transparent unless told."""
+    image = Image.new("RGBA", (size, size), back)
+    draw = ImageDraw.Draw(image)
+    box = [size * 0.2, size * 0.3, size * 0.8, size * 0.6]
+    getattr(draw, shape)(box, fill=colour)
+    return image
 
 
 def test_what_does_not_decode_or_is_too_large_has_no_hash():
     good = pictures()[0]
-    assert phash(good[: len(good) // 2], 10**6) is None
-    assert phash(b"nothing", 10**6) is None
-    assert phash(good, 30 * 30) is None
+    assert look(good).kind == ON_WHITE
+    assert look(good[: len(good) // 2]).kind == NO_BYTES
+    assert look(b"nothing").kind == NO_BYTES
+    assert looks_of(good, 30 * 30, Views()).kind == NO_BYTES
+
+
+@pytest.mark.parametrize("colour", ["black", "white"])
+def test_drawings_on_what_is_transparent_are_told_by_what_they_draw(colour):
+    box, round_ = (encoded(drawing(s, colour=colour), "PNG") for s in ("rectangle", "ellipse"))
+    assert look(box).kind == (ON_WHITE if colour == "black" else ON_GREY)
+    assert near(box, encoded(drawing("rectangle", colour=colour, size=90), "PNG"))
+    assert not near(box, round_)
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        Image.new("RGB", (50, 50), (200, 30, 30)),
+        Image.new("RGBA", (50, 50), (0, 0, 0, 0)),
+        noise(7, 40, 1),
+    ],
+    ids=["of one colour", "nothing to see", "tiny"],
+)
+def test_a_plain_image_is_told_and_like_no_other(image):
+    data = encoded(image, "PNG")
+    assert look(data).kind == PLAIN
+    assert not look(data).hashes.any()
+
+
+def test_shapes_of_other_colours_are_others_and_a_grey_copy_is_near():
+    red, green = (drawing("ellipse", colour=c, back="white") for c in ("#c83c3c", "#3c78c8"))
+    grey = red.convert("L")
+    assert not near(encoded(red, "PNG"), encoded(green, "PNG"))
+    assert near(encoded(red, "PNG"), encoded(grey, "PNG"))
+    assert not near(encoded(grey.point(lambda v: v * 0.7), "PNG"), encoded(red, "PNG"))
+
+
+def picture():
+    return noise(20, 20, 5).resize((160, 120), Image.Resampling.BICUBIC)
+
+
+@pytest.mark.parametrize(
+    ("views", "rule"),
+    [
+        ({"flips": True}, ImageOps.mirror),
+        ({"rotations": True}, lambda image: image.transpose(Image.Transpose.ROTATE_90)),
+        ({"rotations": True}, lambda image: image.transpose(Image.Transpose.ROTATE_180)),
+        ({"flips": True, "rotations": True}, lambda i: i.transpose(Image.Transpose.TRANSVERSE)),
+        ({"crops": True}, lambda image: image.crop((0, 0, 152, 114))),
+        ({"crops": True}, lambda image: image.crop((4, 3, 156, 117))),
+    ],
+    ids=["flip", "90", "180", "transverse", "corner", "middle"],
+)
+def test_what_is_mirrored_turned_or_cropped_is_near_if_asked(views, rule):
+    one, other = encoded(picture(), "PNG"), encoded(rule(picture()), "PNG")
+    assert not near(one, other)
+    assert near(one, other, **views)
+    assert near(other, one, **views)
+
+
+@pytest.mark.parametrize("orientation", range(2, 9))
+def test_an_image_is_seen_turned_as_exif_asks(orientation):
+    turned = Image.Exif()
+    turned[0x0112] = orientation
+    file = io.BytesIO()
+    picture().save(file, "JPEG", quality=95, exif=turned)
+    shown = ImageOps.exif_transpose(Image.open(io.BytesIO(file.getvalue())))
+    assert near(encoded(shown, "PNG"), file.getvalue())
+    assert not near(encoded(picture(), "PNG"), file.getvalue())
+
+
+def test_sixteen_bits_are_seen_as_eight():
+    grey = picture().convert("L")
+    deep = Image.fromarray(np.asarray(grey).astype(np.uint16) * 257)
+    assert near(encoded(grey, "PNG"), encoded(deep, "PNG"))
 
 
 def test_images_without_bytes_have_no_hash():
@@ -62,10 +150,11 @@ def test_images_without_bytes_have_no_hash():
     ):
         image |= {"offset": offset, "bytes": len(data)}
     batch = type(batch).from_pylist(rows, schema=batch.schema)
-    black = hash_of(pieces[2])
-    expected = [[hash_of(pieces[0]), 1], [0, 0], [black, 1], [0, 0]]
-    assert image_hashes(batch, window, max_pixels=10**6).tolist() == expected
-    assert image_hashes(batch, None, max_pixels=10**6).tolist() == [[0, 0]] * 4
+    kinds, hashes, _ = seen(batch, window, Views(), max_pixels=10**6)
+    assert kinds.to_pylist() == [ON_WHITE, NO_BYTES, PLAIN, NO_BYTES]
+    assert hashes.to_pylist() == [look(pieces[0]).hashes.tolist(), [0], [0], [0]]
+    kinds, _, _ = seen(batch, None, Views(), max_pixels=10**6)
+    assert kinds.to_pylist() == [NO_BYTES] * 4
 
 
 def write_samples(folder):
@@ -86,10 +175,12 @@ def write_samples(folder):
 )
 def test_samples_that_look_like_one_before_leave(tmp_path, tokenizer_path, before, store):
     order, data = write_samples(tmp_path)
-    hashes = {i: phash(data[i], 10**6) for i in order}
-    hashed = [i for i in order if hashes[i] is not None]
-    first = reference.first_near([hashes[i] for i in hashed], 4)
-    leaving = {hashed[k]: hashed[f] for k, f in enumerate(first) if f != k}
+    looks = {i: look(data[i]) for i in order}
+    hashed = [i for i in order if looks[i].kind == ON_WHITE]
+    hashes = {i: int(looks[i].hashes[0]) for i in hashed}
+    each = [[looks[i].looks[0]] for i in hashed]
+    found = reference.stars([[hashes[i]] for i in hashed], each, [1] * len(hashed), 4)
+    leaving = {hashed[k]: hashed[f[0]] for k, f in enumerate(found) if f is not None}
     assert len(leaving) == 24
     inputs = [{"path": str(tmp_path / "*.tar")}]
     steps = [*before, "near_images"]
@@ -118,11 +209,5 @@ def test_samples_that_look_like_one_before_leave(tmp_path, tokenizer_path, befor
         json.loads(path.read_text())["facts"]
         for path in (tmp_path / "run" / "receipts").glob("near_images-*/all.json")
     ]
-    assert facts == {"images": 38, "without_hash": 38 - len(hashed), "near": 24}
-
-
-def test_the_library_that_is_not_there_is_named(monkeypatch):
-    monkeypatch.setattr(near_images, "find_spec", lambda name: None)
-    recipe = {"inputs": [{"path": "a"}], "tokenizer": {"path": "o/t"}, "steps": ["near_images"]}
-    with pytest.raises(ConfigError, match="needs the ImageHash library; pip install 'tokenmill"):
-        make_recipe({**recipe, "images": {}}, where="test")
+    without = {"without_hash": 38 - len(hashed), "plain": 0, "given_up": 0}
+    assert facts == {"images": 38, "near": 24, **without}

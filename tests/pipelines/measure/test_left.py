@@ -58,7 +58,8 @@ def test_one_id_that_is_longer_than_all_that_were_probed_does_no_harm(base, tmp_
     documents = [{"id": f"{i}", "text": f"document {i}"} for i in range(300)]
     documents[7]["id"] = "long " * 3_000
     recipe = recipe_of(base, tmp_path, ["exact"], documents)
-    measured = measure_corpus(Measuring(recipe=recipe, probes=3), tmp_path / "e.json", one_by_one)
+    measuring = Measuring(recipe=recipe, probes=3, sample=1.0)
+    measured = measure_corpus(measuring, tmp_path / "e.json", one_by_one)
     report = prepare(recipe, tmp_path / "run", one_by_one)
     stored = measured.estimate.corpus.stored_bytes["dataset"]
     assert stored.value == pytest.approx(report["stored_bytes"]["dataset"], rel=0.1)
@@ -76,7 +77,7 @@ def test_of_one_part_documents_tell_how_far_off_tokens_may_be(base, tmp_path, st
     held = []
     total = prepare(recipe, tmp_path / "run", one_by_one)["measurement"]["total"]
     for seed in range(4):
-        measuring = Measuring(recipe=recipe, probes=60, seed=seed)
+        measuring = Measuring(recipe=recipe, probes=60, sample=0.9, seed=seed)
         tokens = measure_corpus(measuring, tmp_path / "e.json", one_by_one).estimate.corpus.tokens
         low, high = tokens.limits()
         held.append(low < total["tokens"] < high)

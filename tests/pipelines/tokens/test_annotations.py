@@ -6,8 +6,9 @@ import pytest
 import yaml
 
 from tests.e2e.corpus import write_corpus
-from tests.pipelines.tokens.test_kept_text import kept, recipe_of, run
+from tests.pipelines.tokens.test_kept_text import dataset, kept, recipe_of, run
 from tests.strategies import document_batch
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.filters.stages import STAGES
 from tokenmill.pipelines.prepare.recipe import load_recipe
 
@@ -68,3 +69,53 @@ def test_one_of_two_steps_of_a_name_can_be_set(recipe_path, tmp_path):
     recipe = load_recipe(path, {"steps.length:chars.min_chars": 7})
     assert [step.min_chars for step in recipe.steps] == [300, 7]
     assert [f.type for f in recipe.annotations] == [pa.int64()] * 2
+
+
+FIRST = ["exact", {"gopher_quality": ANNOTATE}, {"length": ANNOTATE}]
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl.zst"])
+def test_another_threshold_takes_the_text_of_a_run_and_reads_no_input_again(
+    recipe_path, tmp_path, form
+):
+    first, again, once = (tmp_path / name for name in ("first", "again", "once"))
+    for folder in (first, again, once):
+        folder.mkdir()
+    select = {"select": {"where": "length > 700 and gopher_quality_reason is null"}}
+    output = {"text": form, "validation_frac": 0.1}
+    run(recipe_path, first, steps=FIRST, tokenizer=None, output=output)
+    run(recipe_path, once, steps=[*FIRST, select], output=output)
+    inputs = [{"path": str(first / "run"), "from": "run"}]
+    run(recipe_path, again, inputs=inputs, steps=[select], output=output)
+    assert "copies_exact" in kept(again)["train"][0]
+    found, expected = (
+        {s: [{**row, "doc_id": 0} for row in rows] for s, rows in kept(folder).items()}
+        for folder in (again, once)
+    )
+    by_id = {s: sorted(rows, key=lambda row: row["id"]) for s, rows in expected.items()}
+    assert by_id == {s: sorted(rows, key=lambda row: row["id"]) for s, rows in found.items()}
+    assert {row["source"] for rows in found.values() for row in rows} == {"docs"}
+    assert set(dataset(again)["train"]["source"]) == {"docs"}
+
+
+def test_steps_that_count_copies_count_those_of_this_run(recipe_path, tmp_path):
+    first, again = tmp_path / "first", tmp_path / "again"
+    for folder, steps in ((first, ["exact", "near"]), (again, [{"length": ANNOTATE}, "exact"])):
+        folder.mkdir()
+        inputs = [{"path": str(first / "run"), "from": "run"}]
+        more = {"inputs": inputs} if folder is again else {}
+        run(recipe_path, folder, steps=steps, output={"text": "parquet"}, **more)
+    rows, before = kept(again)["train"], {row["id"]: row for row in kept(first)["train"]}
+    assert {row["copies_exact"] for row in rows} == {0}
+    assert [row["copies_near"] for row in rows] == [before[r["id"]]["copies_near"] for r in rows]
+
+
+def test_a_run_without_text_is_no_input(recipe_path, tmp_path):
+    run(recipe_path, tmp_path, steps=["exact"])
+    for path, why in ((tmp_path / "run", "the run kept no text"), (tmp_path, "no run here")):
+        other = tmp_path / "other"
+        other.mkdir(exist_ok=True)
+        with pytest.raises(ConfigError, match=why):
+            recipe_of(recipe_path, other, inputs=[{"path": str(path), "from": "run"}])
+    with pytest.raises(ConfigError, match="from: run is all that can be said"):
+        recipe_of(recipe_path, other, inputs=[{"path": str(path), "from": "files"}])

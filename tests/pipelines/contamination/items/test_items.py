@@ -90,7 +90,7 @@ def test_named_fields_come_in_their_order_and_numbers_count(tmp_path):
 
 def test_each_field_is_a_text_and_all_of_them_together(tmp_path):
     items = pa.table({"item": ["q:0", "q:1"], "a": ["one", "three"], "b": ["two", ""]})
-    texts, rows = item_texts(items)
+    texts, rows, _ = item_texts(items)
     assert list(zip(texts.to_pylist(), rows.to_pylist(), strict=True)) == [
         ("one", 0),
         ("three", 1),
@@ -208,5 +208,5 @@ def test_items_of_one_word_stay_items(tmp_path):
     path.write_text('{"q": "Why?"}\n{"q": ""}\n{"q": null}\n{}\n')
     items = read_items(Benchmark(name="quiz", path=str(path)))
     assert items["q"].to_pylist() == ["Why?", "", "", ""]
-    texts, rows = item_texts(items)
+    texts, rows, _ = item_texts(items)
     assert (texts.to_pylist(), rows.to_pylist()) == (["Why?"], [0])

@@ -147,7 +147,7 @@ def test_the_texts_of_published_items(shared_data, spec, items, fields, row, wor
     table = read_items(parse_benchmark(f"{name}={shared_data}/bench/{path}"))
     assert table.num_rows == items
     assert table.column_names == ["item", *fields.split()]
-    pairs = zip(*(column.to_pylist() for column in item_texts(table)), strict=True)
+    pairs = zip(*(column.to_pylist() for column in item_texts(table)[:2]), strict=True)
     texts = [text for text, of in pairs if of == row]
     assert [len(text.split()) for text in texts] == words
     assert hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16] == digest

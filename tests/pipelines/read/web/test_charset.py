@@ -1,10 +1,15 @@
 """Charsets: what is told is believed where it can be, and no page is lost for it."""
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokenmill.pipelines.read.web.pages import decode_page
+from tests.bench.charsets import CHARSETS, labelled, pages
+from tests.pipelines.read.web.archives import archive, http, read_bytes, response
+from tokenmill.pipelines.read.web.charset import decode_page
 
 RUSSIAN = "Привет! Это страница на русском языке, чтобы её можно было узнать по буквам. " * 3
 FRENCH = "Café crème, déjà vu, garçon, où êtes-vous allés cet été? Noël à la forêt. " * 3
@@ -30,6 +35,57 @@ JAPANESE = "これは日本語のページです。文字コードを調べる�
 )
 def test_a_page_is_read_as_it_was_written(text, charset, declared):
     assert decode_page(text.encode(charset), declared).text == text
+
+
+# Own sentences on how a mill works, by language.
+TEXTS = json.loads(Path(__file__).with_name("mills.json").read_text("utf-8"))
+
+
+def cases(*, right):
+    return labelled(pages({lang: f"{text}\n\n" * 60 for lang, text in TEXTS.items()}), right=right)
+
+
+def test_pages_with_a_wrong_label_are_read_as_they_were_written():
+    seen = [(c, decode_page(c.data, c.declared)) for c in cases(right=False)]
+    assert {c.charset for c, _ in seen} == set(CHARSETS)
+    assert [(c.charset, c.language) for c, found in seen if found.text != c.text] == []
+    # some are as good by their label, as Hungarian in windows-1250 by iso-8859-2
+    assert sum(found.overruled for _, found in seen) > 0.95 * len(seen)
+
+
+def test_pages_with_their_own_label_are_read_by_it():
+    seen = [(c, decode_page(c.data, c.declared)) for c in cases(right=True)]
+    assert all(found.text == c.text and not found.overruled for c, found in seen)
+
+
+@pytest.mark.parametrize(
+    ("text", "charset"),
+    [
+        ("A naïve house by the river and a café.", "windows-1252"),
+        ("The word мир is a short one, and so is год.", "windows-1251"),
+        ("© 2010 House by the river", "windows-1252"),
+    ],
+)
+def test_of_a_few_bytes_a_label_is_believed(text, charset):
+    assert decode_page(text.encode(charset), charset).text == text
+    assert not decode_page(text.encode(charset), charset).overruled
+
+
+def test_of_what_is_all_ascii_no_label_is_overruled():
+    assert decode_page(b"<p>words", "shift_jis") == ("<p>words", "utf-8", 0, False)
+
+
+def test_what_was_decided_against_a_label_is_counted(tmp_path):
+    body = f"<p>{TEXTS['de']}</p>".encode()
+    made = [
+        response(1, http(body, type="text/html; charset=iso-8859-1")),
+        response(2, http(body, type="text/html; charset=utf-8")),
+        response(3, http(body + b"<p>\xff\xff", type="text/html; charset=utf-8")),
+    ]
+    got = read_bytes(tmp_path, archive(made))
+    assert all("größte" in text for text in got.texts.values())
+    assert got.notes["charset_overruled"] == 1
+    assert got.notes["replacement_characters"] == 2
 
 
 @pytest.mark.parametrize("charset", ["utf-8-sig", "utf-16"])

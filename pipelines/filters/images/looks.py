@@ -1,0 +1,150 @@
+"""What an image looks like, so that others are told to look like it: hashes and looks of its views.
+
+bytes ── decoded, turned as Exif asks ── on white, or on grey ── 32 x 32 cells ── hash, look
+
+What is transparent is laid on white, as pages are, and on grey if nothing is to be seen there: a
+black drawing has its outlines, and so has a white one.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from PIL import Image
+
+from tokenmill.dedup.arrays import F64, U8, U64
+from tokenmill.dedup.same.images import HASHED_SIDE, LOOK_BYTES, has_structure, hash_of, look_of
+from tokenmill.pipelines.read.batch import Lost
+from tokenmill.pipelines.read.images.facts import BAD, loaded
+
+NO_BYTES, ON_WHITE, ON_GREY, PLAIN = range(4)  # kinds; the first and the last have no hash
+BACKGROUNDS = {ON_WHITE: 255.0, ON_GREY: 128.0}
+LEAST_SIDE = 8  # pixels: of fewer, the cells are the encoder's
+DECODED_SIDE = 128  # pixels that will do; a JPEG is decoded no larger than needed
+CROPPED = 0.04  # of each side: of crops by 2 to 6 % the one that is near
+DEEP = ("I;16", "I;16L", "I;16B", "I;16N", "I")  # modes of 16 bits, or as many of 32
+ORIENTATION = 0x0112
+Turn = Callable[[F64], F64]
+TURNS: dict[int, Turn] = {  # by Exif's number
+    2: lambda cells: cells[:, ::-1],
+    3: lambda cells: cells[::-1, ::-1],
+    4: lambda cells: cells[::-1],
+    5: lambda cells: cells.swapaxes(0, 1),
+    6: lambda cells: np.rot90(cells, -1),
+    7: lambda cells: cells.swapaxes(0, 1)[::-1, ::-1],
+    8: lambda cells: np.rot90(cells, 1),
+}
+
+
+class Views(NamedTuple):
+    """Which views of an image are looked at besides itself."""
+
+    flips: bool = False
+    rotations: bool = False
+    crops: bool = False
+
+    @property
+    def turns(self) -> list[int]:
+        flips, rotations = [2] * self.flips, [3, 6, 8] * self.rotations
+        return [*flips, *rotations, *([4, 5, 7] if self.flips and self.rotations else [])]
+
+    @property
+    def boxes(self) -> list[tuple[float, float, float, float]]:
+        """left, upper, right, lower of each crop, as shares: the middle, and the four corners."""
+        if not self.crops:
+            return []
+        corners = [(x, y) for y in (0.0, CROPPED) for x in (0.0, CROPPED)]
+        starts = [(CROPPED / 2, CROPPED / 2), *corners]
+        return [(x, y, x + 1 - CROPPED, y + 1 - CROPPED) for x, y in starts]
+
+    @property
+    def n(self) -> int:
+        return 1 + len(self.turns) + len(self.boxes)
+
+
+class Looks(NamedTuple):
+    """kind: one of those above.  hashes: (n_views,), looks: (n_views, LOOK_BYTES), or zeros."""
+
+    kind: int
+    hashes: U64
+    looks: U8
+
+
+def looks_of(data: bytes | memoryview, max_pixels: int, views: Views) -> Looks:
+    """What an image looks like; of kind NO_BYTES if it does not decode."""
+    image = loaded(data, max_pixels, draft=(DECODED_SIDE, DECODED_SIDE))
+    if isinstance(image, Lost):
+        return _without(NO_BYTES, views)
+    try:
+        if min(image.size) < LEAST_SIDE:
+            return _without(PLAIN, views)
+        orientation = image.getexif().get(ORIENTATION, 1)
+        return _looks_of(_laid(image), TURNS.get(orientation, np.asarray), views)
+    except BAD:  # a mode that does not convert
+        return _without(NO_BYTES, views)
+
+
+def _without(kind: int, views: Views) -> Looks:
+    return Looks(kind, np.zeros(views.n, np.uint64), np.zeros((views.n, LOOK_BYTES), np.uint8))
+
+
+def _laid(image: Image.Image) -> Image.Image:
+    """In RGB, or RGBA if anything may be transparent."""
+    if image.mode in DEEP:
+        return image.convert("I").point(lambda value: value * (1 / 257)).convert("L").convert("RGB")
+    return image.convert("RGBA" if image.has_transparency_data else "RGB")
+
+
+def _looks_of(image: Image.Image, upright: Turn, views: Views) -> Looks:
+    whole = upright(_cells(image))
+    every = BACKGROUNDS.items()
+    shown = (on for on in every if has_structure(_brightness(_on(whole, on[1]))))
+    kind, background = next(shown, (PLAIN, 0.0))
+    if kind == PLAIN:
+        return _without(PLAIN, views)
+    hashes, looks = [], []
+    for cells in _views(whole, image, upright, views):
+        seen = _on(cells, background)
+        brightness = _brightness(seen)
+        hashes.append(hash_of(brightness))
+        looks.append(look_of(brightness, _colours(seen, brightness), cells[..., 3]))
+    return Looks(kind, np.array(hashes, np.uint64), np.stack(looks))
+
+
+def _views(whole: F64, image: Image.Image, upright: Turn, views: Views) -> Iterator[F64]:
+    yield whole
+    for turn in views.turns:
+        yield np.ascontiguousarray(TURNS[turn](whole))
+    width, height = image.size
+    for left, upper, right, lower in views.boxes:
+        yield upright(_cells(image, (left * width, upper * height, right * width, lower * height)))
+
+
+def _cells(image: Image.Image, box: tuple[float, float, float, float] | None = None) -> F64:
+    """(32, 32, 4) red, green, blue and alpha, 0 to 255."""
+    side = HASHED_SIDE
+    small = image.resize((side, side), Image.Resampling.LANCZOS, box=box, reducing_gap=3.0)
+    cells = np.full((side, side, 4), 255.0)
+    found = np.asarray(small)
+    cells[..., : found.shape[2]] = found
+    return cells
+
+
+def _on(cells: F64, background: float) -> F64:
+    """(32, 32, 3) the image laid on a background."""
+    opaque = cells[..., 3:] / 255
+    laid: F64 = cells[..., :3] * opaque + background * (1 - opaque)
+    return laid
+
+
+def _brightness(seen: F64) -> F64:
+    """(32, 32) by ITU-R BT.601, as Pillow's mode L has it."""
+    found: F64 = seen @ np.array([0.299, 0.587, 0.114])
+    return found
+
+
+def _colours(seen: F64, brightness: F64) -> F64:
+    """(32, 32, 2) Cb and Cr, as JPEG has them, about 128."""
+    blue = (seen[..., 2] - brightness) * 0.564
+    red = (seen[..., 0] - brightness) * 0.713
+    return np.stack([blue, red], axis=-1) + 128

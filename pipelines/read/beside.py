@@ -1,0 +1,167 @@
+"""What stands beside the text of a document and stays with it: columns that an input names.
+
+    columns: {topic: string, meta.score: float64}     ──► annotations `topic` and `meta_score`
+
+A dot leads into a struct, or a JSON object, unless a column has that very name.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tokenmill.pipelines.core.schema import COLUMN_TYPES, annotation_name
+from tokenmill.pipelines.core.shard import SourceShard
+from tokenmill.pipelines.read.batch import ReadBatch
+from tokenmill.pipelines.read.columns import is_listed, type_at
+
+
+def with_beside(
+    batch: ReadBatch, shard: SourceShard, column: Callable[[str], pa.Array | Sequence[Any]]
+) -> ReadBatch:
+    """The documents with the columns that their input names.
+
+    column: what a column, by its path, has for each document of the batch: an Arrow column, or
+        values of JSON. What cannot be made its kind becomes null, and is counted.
+    """
+    notes: dict[str, int] = {}
+    documents = batch.documents
+    for path, kind in shard.columns:
+        found, name = column(path), annotation_name(path)
+        made = _cast(found, kind) if isinstance(found, pa.Array) else None
+        if made is None:
+            values = found.to_pylist() if isinstance(found, pa.Array) else found
+            made, odd = _made(values, kind)
+            notes |= {f"unreadable_{name}": odd} if odd else {}
+        field = pa.field(name, COLUMN_TYPES[kind])
+        schema = documents.schema.append(field)
+        documents = pa.record_batch([*documents.columns, made], schema=schema)
+    return batch._replace(documents=documents, notes={**(batch.notes or {}), **notes} or None)
+
+
+def _cast(column: pa.Array, kind: str) -> pa.Array | None:
+    """A column of a table as its kind; None where a value is none of it."""
+    if pa.types.is_nested(column.type):
+        return None
+    try:
+        column.validate(full=True)
+        return column.cast(COLUMN_TYPES[kind])
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+
+
+def _made(values: Iterable[Any], kind: str) -> tuple[pa.Array, int]:
+    """Values of JSON as a column, and how many of them are none of its kind."""
+    make, odd = _KINDS[kind], 0
+    made: list[Any] = []
+    for value in values:
+        try:
+            made.append(None if value is None else make(value))
+        except (ValueError, TypeError, OverflowError):
+            made.append(None)
+            odd += 1
+    return pa.array(made, COLUMN_TYPES[kind]), odd
+
+
+def _string(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
+
+
+def _int(value: Any) -> int:
+    if isinstance(value, float) and not value.is_integer():
+        raise ValueError(value)
+    made = int(value)
+    if not -(2**63) <= made < 2**63:
+        raise OverflowError(value)
+    return made
+
+
+def _bool(value: Any) -> bool:
+    if isinstance(value, str):
+        return {"true": True, "false": False}[value.lower()] if value else _bool(None)
+    if not isinstance(value, bool):
+        raise TypeError(value)
+    return value
+
+
+def _time(value: Any) -> datetime:
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day, tzinfo=UTC)
+    made = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+    return made if made.tzinfo else made.replace(tzinfo=UTC)
+
+
+_KINDS: Mapping[str, Callable[[Any], Any]] = {
+    "string": _string,
+    "int64": _int,
+    "float64": float,
+    "bool": _bool,
+    "timestamp": _time,
+}
+
+
+def value_at(value: Any, path: str, join: str | None = None) -> Any:
+    """What a JSON object has at a path; None where there is nothing.
+
+    join: what is put between the strings of a list.
+
+    >>> value_at({"meta": {"text": ["a", None, "b"]}}, "meta.text", "|")
+    'a|b'
+    """
+    if isinstance(value, dict) and path not in value:
+        for part in path.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+    elif isinstance(value, dict):
+        value = value[path]
+    if join is not None and isinstance(value, list) and all(_is_text(v) for v in value):
+        return join.join(v for v in value if v is not None)
+    return value
+
+
+def _is_text(value: Any) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def laid_flat(table: pa.RecordBatch, shard: SourceShard) -> pa.RecordBatch:
+    """A table with a column of its own for each path into a struct; lists of text are joined.
+
+    Raises:
+        ArrowInvalid: the columns are damaged.
+    """
+    for path in shard.asked:
+        if path not in table.schema.names and type_at(table.schema, path) is not None:
+            table = table.append_column(path, _inner(table, path))
+    if shard.join is not None and is_listed(table.schema.field(shard.text).type):
+        at = table.schema.get_field_index(shard.text)
+        table = table.set_column(at, shard.text, _joined(table[shard.text], shard.join))
+    return table
+
+
+def _inner(table: pa.RecordBatch, path: str) -> pa.Array:
+    head, *rest = path.split(".")
+    column = table[head]
+    column.validate()
+    return pc.struct_field(column, rest) if rest else column
+
+
+def _joined(lists: pa.Array, join: str) -> pa.Array:
+    """(n_docs,) large_string; null where there is no list, nulls in one are passed over."""
+    lists.validate(full=True)
+    lists = lists.cast(pa.large_list(pa.large_string()))
+    return pc.binary_join(_without_nulls(lists), pa.scalar(join, pa.large_string()))
+
+
+def _without_nulls(lists: pa.Array) -> pa.Array:
+    values = lists.flatten()
+    if not values.null_count:
+        return lists
+    rows = pc.list_parent_indices(lists).filter(values.is_valid())
+    told: list[list[str] | None] = [[] if valid else None for valid in lists.is_valid().to_pylist()]
+    for row, value in zip(rows.to_pylist(), values.drop_null().to_pylist(), strict=True):
+        there = told[row]
+        if there is not None:
+            there.append(value)
+    return pa.array(told, lists.type)

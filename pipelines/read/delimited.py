@@ -1,0 +1,193 @@
+"""CSV and TSV with a header: a document a row, quoted as spreadsheets do; a file is a shard.
+
+    blocks ── read_lines ──► lines ── csv.reader ──► rows ──► ReadBatch
+
+A line end may stand between quotes, so that only reading from the beginning tells where rows are.
+"""
+
+import contextlib
+import csv
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from tokenmill.pipelines.core.errors import InputError
+from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
+from tokenmill.pipelines.read.batch import Failure, ReadBatch, make_batch, text_array
+from tokenmill.pipelines.read.beside import with_beside
+from tokenmill.pipelines.read.columns import Piece, find_columns
+from tokenmill.pipelines.read.jsonl import MOST_VALUES, LostLine, read_lines
+from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits, Reading
+from tokenmill.pipelines.read.stream import (
+    DamagedError,
+    compression_of,
+    expansion_ratio,
+    read_blocks,
+)
+from tokenmill.pipelines.read.text import BOM
+
+DAMAGED = "damaged_csv"
+DELIMITERS = {"csv": ",", "tsv": "\t"}  # by format
+UNENDED = "unexpected end of data"  # as the csv module says of quotes that do not end
+
+
+class Row(NamedTuple):
+    """cause: why it is no document, "" of one that is.  fields: of the header's columns."""
+
+    fields: Sequence[str]
+    cause: str = ""
+    message: str = ""
+
+
+class _Lines:
+    """Lines as the csv module takes them, and what was met since a row began.
+
+    n_bytes: of the row in progress, which must not be endless.  odd: some of it is not UTF-8.
+    number: of the line at hand, from 1.
+    """
+
+    def __init__(self, blocks: Iterator[bytes], delimiter: str, most: int) -> None:
+        self._lines = read_lines(blocks, start=0, stop=None, max_bytes=most)
+        self._mark, self._most = delimiter.encode(), most
+        self.n_bytes, self.odd, self.number = 0, False, 0
+
+    def begin(self) -> None:
+        self.n_bytes, self.odd = 0, False
+
+    def __iter__(self) -> Iterator[str]:
+        for group in self._lines:
+            if isinstance(group, LostLine):
+                cause = DAMAGED if group.cause.startswith("too_") else group.cause
+                raise DamagedError(cause, group.message)
+            for line in group.lines:
+                yield self._line(line.removeprefix(BOM) if not self.number else line)
+
+    def _line(self, line: bytes) -> str:
+        self.number += 1
+        self.n_bytes += len(line) + 1
+        if self.n_bytes > self._most or line.count(self._mark) > MOST_VALUES:
+            raise DamagedError(DAMAGED, f"a row that does not end before line {self.number}")
+        try:
+            return f"{line.decode()}\n"
+        except UnicodeDecodeError:
+            self.odd = True
+            return f"{line.decode(errors='replace')}\n"
+
+
+def rows_of(blocks: Iterator[bytes], form: str, most: int) -> Iterator[Row]:
+    """The rows of a file, the header first; blank lines are no rows.
+
+    most: bytes of a row.
+
+    Raises:
+        DamagedError: what follows cannot be told; all before it was yielded.
+    """
+    csv.field_size_limit(max(most, csv.field_size_limit()))
+    lines = _Lines(blocks, DELIMITERS[form], most)
+    reader = csv.reader(iter(lines), delimiter=DELIMITERS[form], strict=True)
+    n_columns = 0
+    while True:
+        lines.begin()
+        try:
+            fields = next(reader, None)
+        except csv.Error as e:
+            if UNENDED in str(e):
+                raise DamagedError(DAMAGED, f"quotes that do not end: {e}") from None
+            yield Row((), f"invalid_{form}", f"line {lines.number}: {e}")
+            continue
+        if fields is None:
+            return
+        if not fields:
+            continue
+        n_columns = n_columns or len(fields)
+        yield _row(fields, lines, n_columns, form)
+
+
+def _row(fields: list[str], lines: _Lines, n_columns: int, form: str) -> Row:
+    where = f"line {lines.number}: "
+    if lines.odd:
+        return Row(fields, "invalid_utf8", f"{where}not UTF-8")
+    if len(fields) != n_columns:
+        what = f"{len(fields)} fields, and the header has {n_columns}"
+        return Row(fields, f"invalid_{form}", where + what)
+    return Row(fields)
+
+
+def cut_delimited(
+    file: InputFile, wanted: Input, _: int, limits: Limits, *, form: str
+) -> list[Piece]:
+    """Find the columns by the header; the file is one piece.
+
+    Raises:
+        InputError: it has no header ("missing_column"), or not the columns that are asked for.
+    """
+    compression, damage, size = compression_of(file.name), "", file.bytes
+    try:
+        blocks = read_blocks(file.path, compression, limits=limits)
+        header = next(rows_of(blocks, form, limits.max_document_bytes), Row(()))
+    except DamagedError as e:
+        raise InputError(f"{file.path}: {e}", cause=e.cause) from None
+    if header.cause:
+        raise InputError(f"{file.path}: {header.message}", cause=header.cause)
+    if compression is not None:
+        ratio, damage = expansion_ratio(file.path, compression, limits)
+        size = int(size * ratio)
+    columns = find_columns(list(dict.fromkeys(header.fields)), wanted, file.path)
+    return [Piece(columns, 0, None, bytes=size, damage=damage)]
+
+
+def read_delimited(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
+    """Yield the documents of a file, a row each."""
+    limits = how.limits
+    blocks = read_blocks(shard.paths[0], shard.compression, limits=limits, run=how.run)
+    with contextlib.closing(blocks):
+        yield from _batches(shard, rows_of(blocks, shard.format, limits.max_document_bytes))
+
+
+def _batches(shard: SourceShard, rows: Iterator[Row]) -> Iterator[ReadBatch]:
+    at: dict[str, int] = {}
+    held: list[Row] = []
+    row = size = 0
+    try:
+        at = {name: i for i, name in reversed(list(enumerate(next(rows, Row(())).fields)))}
+        for found in rows:
+            held.append(found)
+            size += sum(map(len, found.fields))
+            if len(held) >= BATCH_DOCS or size >= BATCH_BYTES:
+                yield _batch(shard, at, held, row)
+                row, held, size = row + len(held), [], 0
+    except DamagedError as e:
+        held.append(Row((), e.cause, str(e)))
+    if held:
+        yield _batch(shard, at, held, row)
+
+
+def _batch(shard: SourceShard, at: dict[str, int], rows: Sequence[Row], first: int) -> ReadBatch:
+    name = shard.names[0]
+    good = [i for i, row in enumerate(rows) if not row.cause]
+    failures = [
+        Failure(first + i, f"{name}#{first + i}", row.cause, f"{shard.paths[0]} {row.message}")
+        for i, row in enumerate(rows)
+        if row.cause
+    ]
+
+    def column(path: str) -> list[Any]:
+        return [rows[i].fields[at[path]] or None for i in good]
+
+    own = column(shard.id) if shard.id else [None] * len(good)
+    ids = [f"{name}#{first + i}" if v is None else v for i, v in zip(good, own, strict=True)]
+    batch = make_batch(
+        shard.ordinal,
+        first + np.array(good, np.int64),
+        ids=pa.array(ids, pa.string()),
+        urls=pa.array(column(shard.url), pa.string()) if shard.url else None,
+        texts=text_array([text or "" for text in column(shard.text)]),
+        failures=failures,
+    )
+    return with_beside(batch, shard, column)
+
+
+cut_csv, cut_tsv = (partial(cut_delimited, form=form) for form in DELIMITERS)

@@ -1,0 +1,101 @@
+"""How many pages come out as they were written, whatever label they bear.
+
+    python -m tests.bench.charsets FOLDER
+
+FOLDER has a folder of texts for each language, by its code (`ru/chapter.txt`): UTF-8, paragraphs
+with blank lines between. Pages are some `PAGE_CHARS` of them, in each charset of `CHARSETS` that
+the language is written in, labelled by a rule: each with one of the other charsets in turn, by
+HTTP, by a meta tag or by both; then with their own.
+"""
+
+import html
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tokenmill.pipelines.read.web.charset import decode_page
+
+PAGE_CHARS = 2500
+CHARSETS = {
+    "utf-8": "fr de es pl cs hu ru uk el tr he ar th ja zh zh-tw ko",
+    "windows-1252": "fr de es it pt-br nl fi no-nb ca",
+    "iso-8859-2": "pl cs hu",
+    "windows-1250": "pl cs hu",
+    "windows-1251": "ru uk bg be sr mk",
+    "koi8-r": "ru",
+    "iso-8859-5": "ru bg",
+    "windows-1253": "el",
+    "windows-1254": "tr",
+    "windows-1255": "he",
+    "windows-1256": "ar",
+    "cp874": "th",
+    "cp932": "ja",
+    "euc-jp": "ja",
+    "gb18030": "zh",
+    "big5": "zh-tw",
+    "cp949": "ko",
+}
+LABELS = {"cp874": "windows-874", "cp932": "shift_jis", "cp949": "euc-kr"}
+
+
+class Case(NamedTuple):
+    """data: a page of `text` in `charset`.  declared: by HTTP."""
+
+    charset: str
+    language: str
+    text: str
+    data: bytes
+    declared: str | None
+
+
+def pages(texts: dict[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Charset, language and text of pages, by texts of languages."""
+    for charset, languages in CHARSETS.items():
+        for language in languages.split():
+            held = ""
+            for paragraph in re.split(r"\n\s*\n", texts.get(language, "")):
+                held += f"<p>{html.escape(' '.join(paragraph.split()), quote=False)}</p>\n"
+                if len(held) >= PAGE_CHARS:
+                    # what a charset lacks stands as an entity in it
+                    yield charset, language, held.encode(charset, "ignore").decode(charset)
+                    held = ""
+
+
+def labelled(made: Iterator[tuple[str, str, str]], *, right: bool) -> Iterator[Case]:
+    """Those pages with their own label, or each with another's."""
+    names = list(CHARSETS)
+    for number, (charset, language, text) in enumerate(made):
+        others = [charset] if right else [name for name in names if name != charset]
+        label = others[number % len(others)]
+        label = LABELS.get(label, label)
+        by_meta, by_http = number % 3 != 0, number % 3 != 1
+        head = f'<html><head><meta charset="{label}"></head>' if by_meta else "<html>"
+        data = (head + text).encode(charset)
+        yield Case(charset, language, head + text, data, label if by_http else None)
+
+
+def main(folder: Path) -> None:
+    texts = {
+        here.name: "\n\n".join(
+            path.read_text("utf-8", "replace") for path in sorted(here.iterdir())
+        )
+        for here in sorted(folder.iterdir())
+    }
+    for right in (False, True):
+        true: Counter[str] = Counter()
+        seen: Counter[str] = Counter()
+        for case in labelled(pages(texts), right=right):
+            seen[case.charset] += 1
+            true[case.charset] += decode_page(case.data, case.declared).text == case.text
+        share = true.total() / seen.total()
+        print(
+            f"{'right' if right else 'wrong'} labels: {true.total()}/{seen.total()} ({share:.4f})"
+        )
+        print("   ", {name: f"{true[name]}/{n}" for name, n in seen.items()})
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,111 @@
+"""What makes an item dirty by its share: its own words, not its template's, nor its passage's."""
+
+import json
+from random import Random
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.pipelines.contamination.corpus import WORDS
+from tests.reference import contamination as reference
+from tests.strategies import document_batch
+from tokenmill.pipelines.contamination.analysis import Analysis
+from tokenmill.pipelines.contamination.found import count_corpus, search
+from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching
+from tokenmill.pipelines.contamination.items.spec import Benchmark
+from tokenmill.pipelines.contamination.shares import Shares, Units
+from tokenmill.pipelines.contamination.summary import summarize
+
+
+def words(n, seed):
+    return " ".join(Random(seed).choices(WORDS.split(), k=n))
+
+
+def judged(tmp_path, rows, docs, *, ngram=8, threshold=0.5):
+    """The counts of a benchmark of these rows, and the summary, of a search of some documents."""
+    path = tmp_path / "b.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    benchmark = Benchmark(name="b", path=str(path))
+    index = BenchmarkIndex.build(Matching(benchmarks=(benchmark,), ngram=ngram))
+    units = Units.build(index.texts, index.ngrams)
+    none = np.zeros(len(index.ngrams.hashes), bool)
+    shares = Shares(index.texts, index.ngrams, units, none, threshold)
+    analysis = Analysis(index.texts, index.ngrams, units.ignored, shares=shares)
+    found = search(document_batch(docs), index, "web")
+    analysis.add(found)
+    counts = count_corpus([found], len(index.ngrams.hashes))
+    return (
+        analysis,
+        summarize(index, analysis, counts).benchmarks[0],
+        summarize(index, analysis, counts),
+    )
+
+
+few = st.lists(st.sampled_from(["a", "b", "c"]), min_size=8, max_size=12).map(" ".join)
+
+
+@given(st.lists(st.tuples(few, few), min_size=1, max_size=4), st.lists(few, max_size=3), st.data())
+def test_shares_equal_the_reference(tmp_path_factory, rows, docs, data):
+    docs += data.draw(st.lists(st.sampled_from([" ".join(row) for row in rows]), max_size=2))
+    named = [{"question": question, "query": other} for question, other in rows]
+    analysis, *_ = judged(tmp_path_factory.mktemp("b"), named, docs)
+    expected = reference.shares(docs, rows, 8)
+    assert analysis.shares.best.tolist() == expected
+    assert (analysis.item_docs > 0).tolist() == [share >= 0.5 for share in expected]
+
+
+def test_siblings_of_a_planted_item_are_not_dirty(tmp_path):
+    template = [words(12, "before"), words(12, "behind")]
+    rows = [{"question": f"{template[0]} {i} and {i * 7} {template[1]}"} for i in range(40)]
+    docs = [f"x {rows[3]['question']} y", f"{rows[9]['question']}", "only " + template[0]]
+    analysis, counts, _ = judged(tmp_path, rows, docs)
+    assert np.flatnonzero(analysis.item_docs).tolist() == [3, 9]
+    assert (counts.dirty, counts.whole, counts.some, counts.clean) == (2, 2, 0, 38)
+
+
+def test_an_item_found_in_part_is_told_as_such_below_the_threshold(tmp_path):
+    rows = [{"question": words(30, "q")}]
+    part = " ".join(rows[0]["question"].split()[:14])  # 7 of 23 n-grams of 8
+    _, counts, _ = judged(tmp_path, rows, [part])
+    assert (counts.dirty, counts.some) == (0, 1)
+    _, counts, _ = judged(tmp_path, rows, [part], threshold=0.3)
+    assert (counts.dirty, counts.some, counts.whole, counts.most) == (1, 0, 0, 0)
+
+
+def test_a_passage_of_fifteen_short_questions_is_searched_and_told_once(tmp_path):
+    passages = [words(60, f"passage {n}") for n in range(4)]
+    rows = [
+        {"passage": passages[i // 15], "question": f"Who is {words(2, f'q{i}')}?"}
+        for i in range(60)
+    ]
+    analysis, counts, summary = judged(tmp_path, rows, [f"so: {passages[1]}.", "nothing"])
+    assert (counts.dirty, counts.clean, counts.only_context, counts.context_found) == (0, 0, 60, 15)
+    (passage,) = summary.contexts
+    assert (passage.items, passage.item, passage.documents, passage.found_frac) == (
+        15,
+        "b:15",
+        1,
+        1,
+    )
+    assert passage.text == passages[1]
+    assert not analysis.item_docs.any()
+
+
+def test_rows_that_repeat_each_other_are_found_however_many_they_are(tmp_path):
+    rows = [{"question": words(20, "same")}] * 30 + [
+        {"question": words(20, f"other {i}")} for i in range(30)
+    ]
+    analysis, counts, _ = judged(tmp_path, rows, [rows[0]["question"].upper()])
+    assert np.flatnonzero(analysis.item_docs).tolist() == list(range(30))
+    assert (counts.dirty, counts.repeated) == (30, 29)
+
+
+def test_items_that_differ_in_punctuation_alone_are_not_testable(tmp_path):
+    marks = "([{<>}])"
+    rows = [
+        {"input": f"{words(15, 'complete')} {''.join(Random(i).choices(marks, k=12))}"}
+        for i in range(30)
+    ]
+    _, counts, _ = judged(tmp_path, rows, [rows[0]["input"]])
+    assert (counts.dirty, counts.clean, counts.untestable, counts.uncounted) == (0, 0, 30, 30)

@@ -1,0 +1,122 @@
+"""Who is predicted to leave for an earlier document leaves in the run, and no other."""
+
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tests.pipelines.keyed import find, found, job_of, write_texts
+from tokenmill.pipelines.corpus.equal import ExactDedup
+from tokenmill.pipelines.corpus.near import NearDedup
+from tokenmill.pipelines.measure import earlier
+from tokenmill.pipelines.measure.copies import count_copies, read_copies
+from tokenmill.pipelines.measure.scan import ENDS
+from tokenmill.pipelines.storage.files import arrow_file
+
+SMALL = {"ngram": 1, "words": "whitespace", "num_perm": 16, "bands": 8, "rows": 2, "verify": 0.5}
+EXACT, NEAR = ExactDedup(), NearDedup(**SMALL)
+SIZES = (300, 0, 260, 1, 239)
+N = sum(SIZES)
+KEYS = tuple(f"{shard:05d}" for shard in range(len(SIZES)))
+
+
+def texts():
+    """Windows over texts: chains of like ones, of which the ends are not; some are empty."""
+    rng = np.random.default_rng(5)
+    made = []
+    for of, at in zip(rng.integers(0, 60, N), rng.integers(0, 12, N), strict=True):
+        made.append(" ".join(f"{of}w{i}" for i in range(at, at + 10)) if of else "")
+    return made
+
+
+def shards():
+    made = texts()
+    return [made[a:b] for a, b in pairwise(np.cumsum([0, *SIZES]))]
+
+
+def probed(folder, steps, probes, read_frac=1.0):
+    for key, part in zip(KEYS, shards(), strict=True):
+        with arrow_file(folder / "ends" / f"part-{key}.arrow", ENDS) as writer:
+            size = pa.array([len(text) + 1 for text in part], pa.int64())
+            writer.write_batch(pa.record_batch([size] * len(ENDS.names), schema=ENDS))
+    job = SimpleNamespace(
+        path=lambda of, key: folder / of.named(0) / f"part-{key}.arrow",
+        out=folder,
+        dedup=steps,
+        predicted=steps,
+        image_step=None,
+        recipe=SimpleNamespace(images=None),
+        measuring=SimpleNamespace(probes=probes, seed=3),
+    )
+    return read_copies(job, count_copies(job, KEYS, read_frac=read_frac).facts)
+
+
+def stays_in_run(folder, steps):
+    """(n,) documents that a run keeps."""
+    job, stays = job_of(folder, steps), np.ones(N, np.bool_)
+    find(job, steps, SIZES)
+    for step in steps:
+        stays[list(found(job, step, SIZES))] = False
+    return stays
+
+
+@pytest.mark.parametrize("steps", [(NEAR,), (EXACT, NEAR), (NEAR, EXACT)], ids=len)
+@pytest.mark.parametrize("similarity", ["exact", "estimate"])
+def test_as_much_is_left_as_the_run_leaves(tmp_path, steps, similarity):
+    steps = tuple(
+        NearDedup(**SMALL, similarity=similarity) if step is NEAR else step for step in steps
+    )
+    write_texts(job_of(tmp_path, steps), steps, shards())
+    last = probed(tmp_path, steps, N).last
+    stays = stays_in_run(tmp_path, steps)
+    assert last.whole.all()
+    assert (1 / last.copies).sum() == pytest.approx(stays.sum())
+    assert 0.1 < stays.mean() < 0.6
+    if steps[0] is not EXACT:
+        assert (stays[np.isfinite(last.copies)]).sum() == stays.sum()
+
+
+def test_few_probes_are_told_the_same_as_all(tmp_path):
+    steps = (NEAR,)
+    write_texts(job_of(tmp_path, steps), steps, shards())
+    every, few = probed(tmp_path, steps, N), probed(tmp_path, steps, 40)
+    at = np.searchsorted(every.doc_id, few.doc_id)
+    assert (every.last.copies[at] == few.last.copies).all()
+    assert few.last.whole.all()
+
+
+def test_what_is_not_looked_at_is_said_to_be_unknown(tmp_path, monkeypatch):
+    monkeypatch.setattr(earlier, "MOST_WALKS", 1)
+    steps = (NEAR,)
+    write_texts(job_of(tmp_path, steps), steps, shards())
+    last, stays = probed(tmp_path, steps, 40).last, stays_in_run(tmp_path, steps)
+    assert not last.whole.all()
+    monkeypatch.undo()
+    every = probed(tmp_path, steps, N)
+    at = np.searchsorted(every.doc_id, probed(tmp_path, steps, 40).doc_id)
+    known = last.whole
+    assert (np.isfinite(last.copies) == stays[at])[known].all()
+    assert (1 / last.most <= stays[at]).all()  # nothing is promised of what is unknown
+    assert (1 / last.alike >= stays[at]).all()
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_a_crowded_key_is_looked_at_in_part(tmp_path, monkeypatch, most):
+    monkeypatch.setattr(earlier, "MOST_OF_KEY", most)
+    steps = (NEAR,)
+    write_texts(job_of(tmp_path, steps), steps, shards())
+    last, stays = probed(tmp_path, steps, N).last, stays_in_run(tmp_path, steps)
+    assert not last.whole.all()
+    assert (np.isfinite(last.copies) == stays)[last.whole].mean() > 0.97
+
+
+def test_of_a_part_units_are_those_of_all_that_is_like_a_document(tmp_path):
+    steps = (NEAR,)
+    write_texts(job_of(tmp_path, steps), steps, shards())
+    part, whole = (probed(tmp_path, steps, N, frac).last for frac in (0.5, 1.0))
+    assert (part.copies == whole.copies).all()
+    stays = np.isfinite(part.copies)
+    assert part.units[stays].max() > 1
+    assert (part.units >= 1).all()

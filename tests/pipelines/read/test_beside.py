@@ -1,0 +1,101 @@
+"""Columns of inputs that stay with documents, paths into what is nested, lists of text joined."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.prepare.recipe import make_recipe
+
+ROWS = [
+    {"key": "a", "meta": {"text": ["x", "y"], "score": 0.5, "deep": {"topic": "law"}}, "n": "3"},
+    {"key": "b", "meta": {"text": ["z"], "score": None, "deep": None}, "n": "many"},
+    {"key": "c", "meta": None, "n": None},
+    {"key": "d", "meta": {"text": [None, "w"], "score": 2.0, "deep": {"topic": None}}, "n": "-1"},
+]
+INPUT = {
+    "text": "meta.text",
+    "id": "key",
+    "join": "\n\n",
+    "columns": {"meta.score": "float64", "meta.deep.topic": "string", "n": "int64"},
+}
+
+
+def written(folder, form):
+    path = folder / f"rows.{form}"
+    if form == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    elif form == "parquet":
+        pq.write_table(pa.Table.from_pylist(ROWS), path)
+    else:
+        table = pa.Table.from_pylist(ROWS)
+        with pa.OSFile(str(path), "wb") as f, pa.ipc.new_file(f, table.schema) as writer:
+            writer.write_table(table)
+    return path
+
+
+def read(path, **more):
+    recipe = make_recipe(
+        {
+            "inputs": [{"path": str(path), **INPUT, **more}],
+            "tokenizer": None,
+            "output": {"text": "parquet"},
+        },
+        where="recipe.yaml",
+    )
+    plan = recipe.plan()
+    assert not plan.failed, plan.failed[0].message
+    return [batch for shard in plan.shards for batch in recipe.read(shard)]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet", "arrow"])
+def test_what_is_nested_is_read_by_its_path(tmp_path, form):
+    batches = read(written(tmp_path, form))
+    rows = [row for batch in batches for row in batch.documents.to_pylist()]
+    assert [(r["id"], r["text"]) for r in rows] == [("a", "x\n\ny"), ("b", "z"), ("d", "w")]
+    assert [r["meta_score"] for r in rows] == [0.5, None, 2.0]
+    assert [r["meta_deep_topic"] for r in rows] == ["law", None, None]
+    assert [r["n"] for r in rows] == [3, None, -1]
+    assert sum((b.notes or {}).get("unreadable_n", 0) for b in batches) == 1
+    (failed,) = [row for batch in batches for row in batch.failed.to_pylist()]
+    assert failed["reason"] == "missing_text"
+
+
+def test_a_list_without_a_separator_is_refused(tmp_path):
+    with pytest.raises(AssertionError, match="say what stands between them, as"):
+        read(written(tmp_path, "parquet"), join=None)
+    batches = read(written(tmp_path, "jsonl"), join=None)
+    assert "say what stands between" in batches[0].failed["detail"][0].as_py()
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_a_path_that_leads_nowhere_names_what_there_is(tmp_path, form):
+    beside = {"columns": {"meta.topic": "string"}}
+    for wrong in ({"text": "meta.txt"}, *([beside] if form == "parquet" else [])):
+        with pytest.raises(AssertionError, match=r"no column 'meta.*deep\.topic"):
+            read(written(tmp_path, form), **wrong)
+
+
+def test_a_column_of_another_inputs_kind_is_refused(tmp_path):
+    path = str(written(tmp_path, "jsonl"))
+    inputs = [{"path": path, "columns": {"n": kind}} for kind in ("int64", "string")]
+    rest = {"tokenizer": None, "output": {"text": "parquet"}}
+    with pytest.raises(ConfigError, match="'n' is string here, and int64 in another input"):
+        make_recipe({"inputs": inputs, **rest}, where="recipe.yaml")
+    with pytest.raises(ConfigError, match="every document has a 'source' of its own"):
+        make_recipe(
+            {"inputs": [{"path": path, "columns": {"source": "string"}}], **rest}, where="r"
+        )
+
+
+def test_kinds_that_a_table_and_json_have_alike(tmp_path):
+    row = {"text": "t", "when": "2024-02-01T00:00:00Z", "ok": True, "big": 2**60, "what": [1, "a"]}
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(row))
+    kinds = {"when": "timestamp", "ok": "bool", "big": "int64", "what": "string"}
+    (batch,) = read(path, text="text", id=None, columns=kinds)
+    (found,) = batch.documents.to_pylist()
+    assert found["when"].isoformat() == "2024-02-01T00:00:00+00:00"
+    assert (found["ok"], found["big"], found["what"]) == (True, 2**60, '[1,"a"]')

@@ -1,0 +1,85 @@
+"""CSV and TSV: what a row is, what fails and where, and what ends a file."""
+
+import csv
+import gzip
+import io
+import tempfile
+from pathlib import Path
+
+import pyarrow.csv
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.pipelines.read.corpus import read_all
+from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.read.options import Limits
+from tokenmill.pipelines.read.plan import plan_inputs
+
+FIELDS = st.text(st.characters(codec="utf-8", exclude_characters="\r\x00"), max_size=12)
+
+
+def read(folder, data, name="d.csv", **fields):
+    (Path(folder) / name).write_bytes(data)
+    return read_all(Path(folder) / name, **fields)
+
+
+@pytest.mark.parametrize("name", ["d.csv", "d.tsv"])
+@given(rows=st.lists(st.tuples(FIELDS, FIELDS), max_size=5))
+def test_rows_are_read_as_they_were_written_and_as_arrow_reads_them(name, rows):
+    mark = "\t" if name.endswith("tsv") else ","
+    written = io.StringIO()
+    csv.writer(written, delimiter=mark, quoting=csv.QUOTE_ALL).writerows([("text", "note"), *rows])
+    with tempfile.TemporaryDirectory() as folder:
+        got = read(folder, written.getvalue().encode(), name)
+    assert not got.failures
+    assert got.texts == [text for text, _ in rows]
+    if rows:
+        table = pyarrow.csv.read_csv(
+            io.BytesIO(written.getvalue().encode()),
+            parse_options=pyarrow.csv.ParseOptions(delimiter=mark, newlines_in_values=True),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types={"text": "string"}, include_columns=["text"]
+            ),
+        )
+        assert table["text"].to_pylist() == got.texts
+
+
+@pytest.mark.parametrize(
+    ("row", "reason", "said"),
+    [
+        (b"one", "invalid_csv", "line 3: 1 fields, and the header has 2"),
+        (b"a,b,c", "invalid_csv", "line 3: 3 fields"),
+        (b'"a"b,c', "invalid_csv", "line 3: ',' expected after '\"'"),
+        (b"\xff,1", "invalid_utf8", "line 3: not UTF-8"),
+    ],
+)
+def test_a_bad_row_fails_alone_with_its_line(tmp_path, row, reason, said):
+    got = read(tmp_path, b"text,id\ngood,1\n" + row + b"\n\nfine,2\n")
+    assert got.texts == ["good", "fine"]
+    (failure,) = got.failures
+    assert failure["reason"] == reason
+    assert said in failure["detail"]
+
+
+@pytest.mark.parametrize(
+    "end", [b'bad,"no end\nof it\n', b"long," + b"x" * 3000 + b"\n", b'"a\n"' + b',"a\n"' * 2000]
+)
+def test_a_row_without_an_end_ends_the_file(tmp_path, end):
+    got = read(tmp_path, b"text,id\ngood,1\n" + end, limits=Limits(max_document_bytes=2000))
+    assert got.texts == ["good"]
+    (failure,) = got.failures
+    assert failure["reason"] == "damaged_csv"
+
+
+def test_ids_and_marks_and_packed_files(tmp_path):
+    data = b'\xef\xbb\xbfid,body\r\n7,"one, ""two""\r\nthree"\r\n,four\r\n'
+    got = read(tmp_path, gzip.compress(data), "d.csv.gz", text="body")
+    assert got.texts == ['one, "two"\r\nthree', "four"]
+    assert got.ids == ["7", "d.csv.gz#1"]
+
+
+def test_a_file_without_the_column_names_those_it_has(tmp_path):
+    (tmp_path / "d.csv").write_bytes(b"id;x\n1;2\n")
+    (failed,) = plan_inputs([Input(path=str(tmp_path / "d.csv"))], 1 << 20).failed
+    assert "no text column among: id;x; name the text column" in failed.message
