@@ -6,7 +6,7 @@ finished.
 """
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager
 from functools import partial
@@ -41,14 +41,20 @@ class DaskPool:
 
     most_workers: of a cluster that grows with what there is to do; None: as many as it has.
     refusals: why no more workers come, as far as is known; may grow.
+    restart: begins workers anew that went for good; asked while nothing ends.
     """
 
     bundles = True
 
     def __init__(
-        self, client: Client, most_workers: int | None = None, refusals: Sequence[str] = ()
+        self,
+        client: Client,
+        most_workers: int | None = None,
+        refusals: Sequence[str] = (),
+        restart: Callable[[], None] = lambda: None,
     ) -> None:
         self._client, self._most, self._refusals = client, most_workers, refusals
+        self._restart = restart
 
     @property
     def n_workers(self) -> int:
@@ -72,6 +78,7 @@ class DaskPool:
 
     def check(self) -> None:
         stop_if_refused(self._client, self._refusals)
+        self._restart()
 
 
 @contextmanager
@@ -133,7 +140,7 @@ def dask_pool(address: str | None, wanted: int | None) -> Iterator[DaskPool]:
     with configured():
         if address is None:
             with _local(wanted) as cluster, Client(cluster, set_as_default=False) as client:
-                yield DaskPool(client)
+                yield DaskPool(client, restart=partial(_restart, cluster, client))
             return
         try:
             client = Client(address, timeout=CONNECT_S, set_as_default=False)
@@ -196,3 +203,9 @@ def _local(wanted: int | None) -> LocalCluster:
         dashboard_address=f"{LOOPBACK}:0",
         silence_logs=logging.CRITICAL,
     )
+
+
+def _restart(cluster: LocalCluster, client: Client) -> None:
+    """A worker that is killed while it starts, or starts slowly, is given up by Dask for good."""
+    if len(threads_of(client)) < len(cluster.worker_spec):
+        cluster.scale(len(cluster.worker_spec))

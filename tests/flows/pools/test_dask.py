@@ -6,6 +6,7 @@ import signal
 import threading
 
 import pytest
+from dask import config
 
 from tokenmill.flows.pools import dask
 from tokenmill.flows.pools.dask import dask_pool
@@ -117,6 +118,16 @@ def test_a_work_that_kills_every_worker_is_named_and_the_rest_is_done(cluster, j
 def test_what_a_lost_worker_was_at_is_done_by_another(cluster, job):
     outcomes = run(cluster, job, unlucky)
     assert all(o.receipt for o in outcomes.values())
+
+
+def test_workers_that_dask_gave_up_are_begun_anew(job):
+    soon = config.set({"distributed.deploy.lost-worker-timeout": "1 s"})
+    with soon, dask_pool(None, 1) as pool:
+        local = pool._client.cluster
+        for nanny in local.workers.values():
+            local.sync(nanny.close)
+        assert not pool._client.nthreads()
+        assert all(o.receipt for o in run(pool, job, fine).values())
 
 
 def test_a_full_disk_ends_the_run(cluster, job):
