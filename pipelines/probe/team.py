@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
@@ -322,8 +323,8 @@ class Team:
         while len(self._workers) < count:
             ours, theirs = self._context.Pipe()
             process = self._context.Process(target=serve, args=(theirs,), daemon=True)
-            with _interrupts_held():
-                process.start()
+            with _interrupts_held(), ThreadPoolExecutor(1) as starter:
+                starter.submit(process.start).result()  # an interrupt, raised here, leaves it whole
             theirs.close()
             self._workers.append((process, ours))
             started.append(ours)
