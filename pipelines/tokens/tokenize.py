@@ -10,6 +10,7 @@ ids stand at the ends of a document is the recipe's word. Nor does literal text 
 
 import functools
 import os
+import threading
 from itertools import chain
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ import pyarrow.compute as pc
 
 from tokenmill.dedup.arrays import I64, U32, Bools, parts, text_buffers
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.tokens.engines import Ragged, differences, fast_engine, risky
+from tokenmill.pipelines.tokens.engines import FastEngine, Ragged, differences, fast_engine, risky
 from tokenmill.pipelines.tokens.kernels import place
 from tokenmill.pipelines.tokens.options import IdType, Tokenizer
 from tokenmill.pipelines.tokens.reference import Reference, UnencodableError, open_reference
@@ -65,11 +66,7 @@ class Engine:
 
     def __init__(self, config: Tokenizer, dtype: IdType, image_token: str | None = None) -> None:
         self.reference = open_reference(config.path, plain=config.special_tokens_in_text == "plain")
-        if config.engine == "auto":
-            self._fast, self.why = fast_engine(self.reference)
-        else:
-            self._fast, self.why = None, "the recipe says so"
-        self.name = self._fast.name if self._fast else self.reference.name
+        self._wanted = config.engine
         self.eos_id = _end_id(self.reference, config, "eos", config.eos)
         self.bos_id = _end_id(self.reference, config, "bos", config.bos)
         self.largest_id = self.reference.largest_id
@@ -80,6 +77,27 @@ class Engine:
             named += "" if own is not None else f" with {image_token!r} added"
         self.dtype = _id_dtype(dtype, max(self.largest_id, self.image_id or 0), named)
         self.digest = self.reference.digest
+        self._found: tuple[FastEngine | None, str] | None = None
+        self._finding = threading.Lock()
+
+    def _chosen(self) -> tuple[FastEngine | None, str]:
+        """Opened when something is to be encoded: who asks a finished run asks for the digest."""
+        with self._finding:
+            if self._found is None and self._wanted == "auto":
+                self._found = fast_engine(self.reference)
+            return self._found or (None, "the recipe says so")
+
+    @property
+    def _fast(self) -> FastEngine | None:
+        return self._chosen()[0]
+
+    @property
+    def why(self) -> str:
+        return self._chosen()[1]
+
+    @property
+    def name(self) -> str:
+        return self._fast.name if self._fast else self.reference.name
 
     def encode(self, text: pa.Array, *, ends: bool = True) -> Tokens:
         """Encode a text column without nulls; every document gets its bos and eos.
