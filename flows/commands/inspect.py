@@ -28,6 +28,7 @@ from tokenmill.pipelines.prepare.collection import Collection
 from tokenmill.pipelines.prepare.growth import growth, growth_table
 from tokenmill.pipelines.prepare.inspect import (
     Pair,
+    as_trained_on,
     beside,
     count_cut,
     cut_documents,
@@ -253,10 +254,7 @@ def _document(out: Path, manifest: dict[str, Any], doc_id: int) -> Answer:
     if removals(out, doc_id=doc_id).num_rows:
         pair = beside(out, doc_id)
         return {**pair._asdict(), "pieces": links}, _pair_blocks(out, pair, links)
-    texts = () if _has_images(manifest) else kept_rows(out)
-    kept = next((row for _, row in texts if row["doc_id"] == doc_id), None)
-    as_it_is = ", as it went to the tokenizer" if kept else ""
-    kept = kept or documents(out, [doc_id]).get(doc_id)
+    kept, as_it_is = as_trained_on(out, doc_id)
     if kept is None:
         raise ConfigError(f"{out}: no document {doc_id} in this run")
     first = [f"kept: {kept['id']} ({kept['source']}){as_it_is}", *_links(links)]
@@ -313,6 +311,7 @@ def _pair_blocks(out: Path, pair: Pair, links: list[dict[str, Any]]) -> Iterator
             yield with_numbers(pair.removed)[:SHOWN]
         yield fates_table(pair.removed)
         return
+    first.append(f"  as they came to {receipt['stage']}{pair.but}")
     if len(pair.chain) > 2:
         way = ", ".join(map(str, pair.chain[1:-1]))
         first.append(f"  by way of {way}, removed as well")

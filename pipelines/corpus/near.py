@@ -249,7 +249,7 @@ class NearDedup(KeyedStep, VerdictStep):
 
     def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> Told:
         if self.cluster == "stars":
-            return {"duplicates": told_of(receipts, self.name, self.lsh())}
+            return {"duplicates": told_of(receipts, self.name, self.lsh(), self.verify)}
         of_bands, of_all = facts_of(receipts, "bands"), facts_of(receipts, self.name)
         found: dict[str, Any] = {}
         if of_bands:
@@ -257,7 +257,7 @@ class NearDedup(KeyedStep, VerdictStep):
             found["bands"] = {name: sum(facts[name] for facts in of_bands) for name in names}
         if of_all:
             pairs = merged_pairs(facts_of(receipts, "kept-near"))
-            found[self.name] = merged_facts(of_all) | pairs
+            found[self.name] = {**merged_facts(of_all), **pairs, "verify": self.verify}
         return {"duplicates": found}
 
     def scratch_bytes(self, text_bytes: float, docs: float) -> float:

@@ -556,7 +556,7 @@ def write_stars(
     return Done(files=write_verdicts(corpus, step, group, going), facts=facts)
 
 
-def told_of(receipts: Sequence[Receipt], name: str, lsh: Bands) -> dict[str, Any]:
+def told_of(receipts: Sequence[Receipt], name: str, lsh: Bands, verify: float) -> dict[str, Any]:
     """What was compared, and what the last round decided."""
     by_step = [(receipt.step.rpartition("-")[0], receipt) for receipt in receipts]
     rounds = [receipt for step, receipt in by_step if step == name]
@@ -575,6 +575,7 @@ def told_of(receipts: Sequence[Receipt], name: str, lsh: Bands) -> dict[str, Any
         name: {
             **max(rounds, key=lambda receipt: receipt.key).facts,
             **merged_pairs(facts_of(receipts, f"kept-{name}")),
+            "verify": verify,
         },
     }
 

@@ -204,6 +204,7 @@ class Pii(Filter):
     """
 
     name: ClassVar[str] = "pii"
+    edits_texts: ClassVar[bool] = True
 
     emails: bool = True
     ipv4: bool = True

@@ -38,6 +38,7 @@ from tokenmill.pipelines.core.pieces import NUMBERS, PIECE
 from tokenmill.pipelines.core.schema import DOCUMENT, IMAGE, REMOVED, REMOVED_IMAGE, shard_and_row
 from tokenmill.pipelines.core.shard import numbered
 from tokenmill.pipelines.core.step import Stage
+from tokenmill.pipelines.corpus.step import is_corpus_wide
 from tokenmill.pipelines.prepare.against import first_ordinal, holder, part_number
 from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe
 from tokenmill.pipelines.read.parquet import bounded
@@ -45,6 +46,7 @@ from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import read_manifest
 from tokenmill.pipelines.storage.inputs import open_input
 from tokenmill.pipelines.storage.mirror import find, present
+from tokenmill.pipelines.tokens.text import kept_rows
 from tokenmill.pipelines.tokens.tokenize import Engine
 
 # a word, a mark, white space; of scripts without spaces between words one character
@@ -367,6 +369,7 @@ class Pair(NamedTuple):
     chain: ids from the removed document to the kept one, where the first named was removed too.
     held_by: the earlier run that has the kept one, where it is not this one. Its text is then what
         the dataset's tokens stand for; None where that dataset cannot tell it any more.
+    but: what is not in texts, which are otherwise as they came to the step that compared them.
     """
 
     receipt: dict[str, Any]
@@ -374,6 +377,7 @@ class Pair(NamedTuple):
     kept: dict[str, Any] | None
     chain: list[int]
     held_by: str | None = None
+    but: str = ""
 
 
 def removals(
@@ -431,16 +435,54 @@ def _recipe(out: Path) -> Recipe:
     return make_recipe(prepared_run(out)["identity"]["recipe"], where=str(out / "manifest.json"))
 
 
-def as_decontaminated(recipe: Recipe, document: dict[str, Any]) -> bytes:
-    """The text of a document as it came to the step that cut it, in UTF-8."""
+def as_it_came(recipe: Recipe, document: dict[str, Any], stage: str | None) -> tuple[str, str]:
+    """The text of a document as it came to a step, or to the end of all; and what is not in that.
+
+    That is what steps changed that looked at the whole corpus: "" or a few words, with a comma.
+
+    stage: name of the step; None is the end.
+    document: of `documents`, which no step before removed.
+    """
     batch = pa.RecordBatch.from_pylist([{f: document[f] for f in DOCUMENT.names}], DOCUMENT)
+    others = []
     for step in recipe.steps:
-        if step.makes_pieces:
+        if step.stage_name == stage:
             break
-        if step.edits_texts:
+        if is_corpus_wide(step):
+            others += [step.name] if step.cuts else []
+        elif (step.edits_texts or step.cuts_text) and not step.annotations():
             batch = cast(Stage, step)(batch).kept
     text: str = batch["text"][0].as_py()
-    return text.encode()
+    return text, f", but for what {' and '.join(others)} changed" if others else ""
+
+
+def as_decontaminated(recipe: Recipe, document: dict[str, Any]) -> bytes:
+    """The text of a document as it came to the step that cut it, in UTF-8."""
+    stage = next((step.stage_name for step in recipe.steps if step.makes_pieces), None)
+    return as_it_came(recipe, document, stage)[0].encode()
+
+
+def as_trained_on(out: Path, doc_id: int) -> tuple[dict[str, Any] | None, str]:
+    """A document that stayed, as it is in the dataset, and a few words on whence; None if it is not
+    of the run.
+
+    Of kept text; else of its tokens; where these are packed, or it has images, as it was read, and
+    changed anew by the steps that look at documents one by one.
+    """
+    recipe = _recipe(out)
+    if recipe.images is None:
+        rows = (row for _, row in kept_rows(out) if row["doc_id"] == doc_id)
+        if (row := next(rows, None)) is not None:
+            return row, ", as it went to the tokenizer"
+        if (row := decoded(out, doc_id)) is not None:
+            return row, ", as its tokens have it"
+    found = documents(out, [doc_id]).get(doc_id)
+    if found is None:
+        return None, ""
+    if recipe.images is not None or int(found["doc_id"]) & int(NUMBERS):
+        return found, ""
+    text, but = as_it_came(recipe, found, None)
+    return {**found, "text": text}, f", as it went to the tokenizer{but}"
 
 
 def cuts(out: Path, document: dict[str, Any]) -> tuple[bytes, list[CutOut]]:
@@ -527,9 +569,16 @@ def beside(out: Path, doc_id: int) -> Pair:
     if doc_id not in texts:
         why = ": ".join(filter(None, (receipt["reason"], receipt["detail"])))
         raise ConfigError(f"{out}: document {doc_id} could not be read: {why}")
+    if len(chain) == 1:
+        return Pair(receipt, texts[doc_id], None, chain)
+    recipe, but = _recipe(out), ""
+    for one, document in texts.items() if recipe.images is None else ():
+        if not one & int(NUMBERS):
+            text, but = as_it_came(recipe, document, receipt["stage"])
+            texts[one] = {**document, "text": text}
     if earlier is not None:
-        return Pair(receipt, texts[doc_id], decoded(earlier, last), chain, str(earlier))
-    return Pair(receipt, texts[doc_id], texts.get(last) if len(chain) > 1 else None, chain)
+        return Pair(receipt, texts[doc_id], decoded(earlier, last), chain, str(earlier), but)
+    return Pair(receipt, texts[doc_id], texts.get(last), chain, but=but)
 
 
 def _receipt(out: Path, doc_id: int) -> dict[str, Any] | None:

@@ -12,6 +12,7 @@ from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.corpus.copies import counted
 from tokenmill.pipelines.corpus.passes import corpus_steps, corpus_wide, passes
+from tokenmill.pipelines.corpus.shown import shown
 from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.prepare.against import index_phase
 from tokenmill.pipelines.prepare.job import PrepareJob
@@ -85,6 +86,7 @@ def phases(job: PrepareJob, plan: Plan) -> Phases[Prepared]:
             made = [receipts[s.key] for s in shards]
             digest = yield from corpus_wide(job, part, made, finished, course)
             if part is parts[-2]:  # who stays is known, but for what further stages take
+                yield from course.take("shown", shown(job, parts[:-1], finished, digest))
                 counting = counted(parts[:-1], finished, digest)
                 digest = yield from course.take("copies", counting)
             upstream = {s.key: digest_of([receipts[s.key].digest, digest]) for s in shards}

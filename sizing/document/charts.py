@@ -138,11 +138,12 @@ def histogram(
     *,
     edge: Callable[[int], str] = memory_edge,
     first: str = "empty",
+    limit: tuple[float, str] | None = None,
 ) -> str:
     """Counts in bins that follow one another.
 
     bin_axis: title of the horizontal axis.  edge: where bin k begins, in words; as `memory_edge`
-    unless told.  first: what bin 0 counts, in words.
+    unless told.  first: what bin 0 counts, in words.  limit: a line at so many bins, and its name.
     """
 
     def bin_text(k: int) -> str:
@@ -150,6 +151,8 @@ def histogram(
         return f"{of}: {counts[k]:,}"
 
     held = [k for k, n in enumerate(counts) if n]
+    if held and limit is not None:
+        held = [min(held[0], int(limit[0])), *held]
     bins = range(held[0], held[-1] + 1) if held else range(0)
     most = max(counts, default=0)
     ticks = ticks_to(most)
@@ -178,6 +181,11 @@ def histogram(
         drawn.append(text_at(end, floor + 16, edge(bins[-1] + 1), "tick", "end"))
     drawn.append(text_at((left + WIDTH) / 2, floor + 36, bin_axis, "axis", "middle"))
     facts = [bin_text(k) for k in bins]
+    if limit is not None and len(bins):
+        x = left + (limit[0] - bins[0]) * step
+        drawn.append(line(x, 20, x, floor, "flag"))
+        drawn.append(text_at(x + 4, 30, limit[1], "tick"))
+        facts.append(limit[1])
     return drawing(key, title, facts, floor + 44, drawn)
 
 

@@ -71,6 +71,15 @@ class LedgerRow(Data):
 Likeness: TypeAlias = tuple[int, int, float]  # doc_id that left, that it names, similarity
 
 
+class Shown(Data):
+    """A document as it came to the step that compared it."""
+
+    doc_id: int = Field(description="Of the document")
+    id: str = Field(description="The input's own")
+    text: str = Field(description="Its beginning, or all of it")
+    chars: int = Field(description="Of the whole text")
+
+
 class Clusters(Data):
     """What a step that looks for duplicates found."""
 
@@ -84,6 +93,10 @@ class Clusters(Data):
     closest: list[Likeness] | None = Field(None, description="Of the least similarity")
     of_largest: list[Likeness] | None = Field(
         None, description="Of the largest clusters, the least similarity in each"
+    )
+    verify: float | None = Field(None, description="Least similarity that was asked for")
+    documents: list[Shown] | None = Field(
+        None, description="Some of those named here, of this run, in order of their ids"
     )
 
 

@@ -10,12 +10,18 @@ Every figure shown is read off the report's data, or is a sum or ratio of such f
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from pydantic import JsonValue
 
 from tokenmill.pipelines.contamination.report_found import found_sections, section, warnings
 from tokenmill.pipelines.core.measured import TOTAL
+from tokenmill.pipelines.prepare.report.duplicates import (
+    DOCUMENTS,
+    cluster_plot,
+    duplicate_blocks,
+    or_none,
+    similarity_plot,
+)
 from tokenmill.pipelines.prepare.report.images import (
     image_blocks,
     image_plots,
@@ -48,10 +54,8 @@ from tokenmill.sizing.document.section import NONE, Section, Table, count, table
 from tokenmill.sizing.document.svg import Axis
 from tokenmill.sizing.units import format_bytes, format_count
 
-MOST_CLUSTERS = 15
 MOST_LISTED = 10
 
-DOCUMENTS = Axis("documents", lambda n: f"{n:,.0f}")
 TOKENS = Axis("tokens", format_count)
 TEXT = Axis("UTF-8 bytes of text", format_bytes)
 
@@ -70,6 +74,7 @@ def report_page(
         plots={
             "plots": _plots(report),
             "images": [*image_plots(report), *sheets],
+            "duplicates": similarity_plot(report),
         },
         footer="The same figures as data: report.json; as text: report.md.",
     )
@@ -113,7 +118,7 @@ def _plots(report: Report) -> list[str]:
         plots.append(figure("Tokens by source", "", drawn))
     if any(row.removed or row.failed for row in report.ledger):
         plots.append(_reasons_plot(report))
-    plots += _cluster_plot(report)
+    plots += cluster_plot(report)
     return plots
 
 
@@ -155,19 +160,6 @@ def _reasons_plot(report: Report) -> str:
         for stage, outcome, reason, n in rows
     )
     return reasons_plot("reasons", DOCUMENTS, labelled)
-
-
-def _cluster_plot(report: Report) -> list[str]:
-    """The largest clusters of near duplicates, or of exact ones where there was no near step."""
-    by_step = report.clusters
-    step = "near" if "near" in by_step else "exact"
-    clusters_of_step = by_step.get(step)
-    if clusters_of_step is None or not clusters_of_step.largest:
-        return []
-    title = f"Largest {step}-duplicate clusters"
-    clusters = [Bar(str(doc_id), size) for doc_id, size in clusters_of_step.largest[:MOST_CLUSTERS]]
-    drawn = charts.bars("clusters", title, DOCUMENTS, clusters)
-    return [figure(title, "by the id of their first document", drawn)]
 
 
 def _storage(report: Report) -> list[str]:
@@ -238,7 +230,7 @@ def sections(report: Report) -> list[Section]:
         section("measurement", "Measurement", _measurement(report)),
         *mixture_sections(report.mixture),
         section("images", "Images", image_blocks(report)),
-        section("duplicates", "Duplicates", _duplicates(report)),
+        section("duplicates", "Duplicates", [*duplicate_blocks(report), *_against(report.against)]),
         *(
             section(f"step-{name}", name.replace("_", " ").capitalize(), [rows])
             for name, rows in further_tables(report).items()
@@ -356,14 +348,14 @@ def _measurement(report: Report) -> list[str | Table]:
     rows = [
         (
             source,
-            *(_or_none(n) for n in (m.shards, m.docs, m.chars, m.text_bytes, m.tokens)),
+            *(or_none(n) for n in (m.shards, m.docs, m.chars, m.text_bytes, m.tokens)),
             *(fixed(r) for r in (m.text_bytes_per_token, m.text_bytes_per_token_se)),
             *(fixed(r) for r in (m.stored_bytes_per_token, m.stored_bytes_per_token_se)),
         )
         for source, m in [*sources, ("all sources", report.total)]
     ]
     splits = [
-        (name, *(_or_none(n) for n in (s.docs, s.tokens, s.sequences, s.files)))
+        (name, *(or_none(n) for n in (s.docs, s.tokens, s.sequences, s.files)))
         for name, s in (report.dataset.splits if report.dataset else {}).items()
     ]
     stored = [(name, f"{n:,}", format_bytes(n)) for name, n in report.stored_bytes.items()]
@@ -375,36 +367,6 @@ def _measurement(report: Report) -> list[str | Table]:
         table("Splits", ("split", ">documents", ">tokens", ">sequences", ">files"), splits),
         table("Written by folder", ("folder", ">bytes", ">about"), stored, folded=True),
     ]
-
-
-def _or_none(n: int | None) -> str:
-    return NONE if n is None else f"{n:,}"
-
-
-def _duplicates(report: Report) -> list[str | Table]:
-    by_step = {step: of.to_json() for step, of in report.duplicates.items()}
-    names = ("docs", "candidates", "edges", "clusters")
-    rows = [(step, *(_or_none(of.get(name)) for name in names)) for step, of in by_step.items()]
-    compared = ("step", ">documents compared", ">candidate pairs", ">verified pairs", ">clusters")
-    return [
-        *(_bands_notes(by_step["bands"]) if "bands" in by_step else []),
-        *([table("Corpus-wide deduplication", compared, rows)] if rows else []),
-        *_against(report.against),
-    ]
-
-
-def _bands_notes(bands: Mapping[str, Any]) -> list[str | Table]:
-    if bands.get("recall") is None:
-        return ["Pairs under bands count once in each band that found them; under near, once."]
-    recall = ", ".join(f"{share:.3f} of {of}" for of, share in bands["recall"].items())
-    told = f"Expected to share a band, of pairs by their Jaccard similarity: {recall}."
-    notes: list[str | Table] = [told]
-    if bands["given_up"]:
-        notes.append(
-            f"{bands['given_up']:,} documents that stay were not compared with all that share a"
-            " band with them: too many do."
-        )
-    return notes
 
 
 def _decontaminate(report: Report) -> list[str | Table]:
@@ -475,7 +437,7 @@ def _origin(report: Report) -> list[str | Table]:
         if dataset is None
         else [
             ("token type", dataset.dtype),
-            ("sequence length", _or_none(dataset.seq_len)),
+            ("sequence length", or_none(dataset.seq_len)),
         ]
     )
     rows = [

@@ -10,6 +10,7 @@ from tokenmill.pipelines.core.ledger import StageStats, check_chain
 from tokenmill.pipelines.core.measured import ShardCounts, added, measure
 from tokenmill.pipelines.core.shard import Plan as SourcePlan
 from tokenmill.pipelines.corpus.passes import passes
+from tokenmill.pipelines.corpus.step import facts_of
 from tokenmill.pipelines.prepare.against import remarks
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.phases import Prepared
@@ -247,6 +248,8 @@ def _told(job: PrepareJob, finished: Finished) -> dict[str, Any]:
         for step in part.after:
             for section, facts in step.told(job, part.index, finished.receipts).items():
                 sections[section] = sections.get(section, {}) | dict(facts)
+            for facts in facts_of(finished.receipts, f"shown-{step.name}"):
+                sections["duplicates"][step.name] |= facts
     return sections
 
 

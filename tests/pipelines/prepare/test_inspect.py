@@ -10,7 +10,7 @@ from tests.pipelines.conftest import train
 from tests.running import one_by_one, prepare
 from tokenmill.flows.cli import main
 from tokenmill.pipelines.prepare.inspect import cut_out, documents, pieces, removals
-from tokenmill.pipelines.prepare.recipe import load_recipe
+from tokenmill.pipelines.prepare.recipe import load_recipe, make_recipe
 
 LEAK = "Natalia sold clips to 48 of her friends in April, and then she sold half as many in May"
 
@@ -77,7 +77,7 @@ def test_the_command_tells_what_a_document_was_cut_into(out, capsys):
     shown = capsys.readouterr().out
     assert shown.startswith("cut into pieces: whole (docs)\n")
     assert main(["inspect", str(out), "--doc", str(PIECE)]) == 0
-    assert capsys.readouterr().out.startswith("kept: whole#piece-1 (docs)\n")
+    assert capsys.readouterr().out.startswith("kept: whole#piece-1 (docs), as its tokens have it\n")
     assert main(["inspect", str(out), "--doc", "1", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert (shown["receipt"], shown["cut"]["text"], len(shown["pieces"])) == (None, WHOLE, 2)
@@ -147,3 +147,70 @@ def test_what_no_piece_has_was_cut_out():
         (8, 9, "8", ("q:3",), "q:3 1"),
     ]
     assert cut_out(b"", [], []) == []
+
+
+MENU = "This page needs javascript to be shown.\n"  # a line that c4 drops
+
+
+@pytest.fixture
+def edited(tmp_path):
+    """A function: a run whose steps edit two near duplicates before and behind `near`."""
+    body = "".join(f"This is sentence {i} of all the text. It is one of many.\n" for i in range(40))
+    mail = "Write to someone@mail.org about it.\n"
+    docs = [
+        {"id": "kept", "text": f"{MENU}{body}{mail}"},
+        {"id": "gone", "text": f"{body}{mail}{MENU}And one more sentence at the end.\n"},
+    ]
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(doc) + "\n" for doc in docs))
+
+    def make(**settings):
+        recipe = {
+            "inputs": [{"path": str(tmp_path / "docs.jsonl")}],
+            "steps": ["normalize", "c4", "near", "pii"],
+            "tokenizer": {"path": str(train(tmp_path))},
+            **settings,
+        }
+        prepare(make_recipe(recipe, where="test"), tmp_path / "run", one_by_one)
+        return tmp_path / "run"
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("output", "how"),
+    [
+        ({}, "as its tokens have it"),
+        ({"text": "parquet"}, "as it went to the tokenizer"),
+        ({"seq_len": 16}, "as it went to the tokenizer"),
+    ],
+    ids=["tokens", "text", "packed"],
+)
+def test_a_document_that_stays_is_shown_as_it_was_trained_on(edited, capsys, output, how):
+    out = edited(output=output)
+    assert main(["inspect", str(out), "--doc", "0"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"kept: kept (docs), {how}\n")
+    main(["inspect", str(out), "--doc", "0", "--json"])
+    text = json.loads(capsys.readouterr().out)["kept"]["text"]
+    assert "javascript" not in text
+    assert "someone@" not in text
+    assert text.startswith("This is sentence 0 of")
+
+
+def test_duplicates_are_shown_as_they_were_compared(edited, capsys):
+    out = edited()
+    assert main(["inspect", str(out), "--doc", "1", "--json"]) == 0
+    pair = json.loads(capsys.readouterr().out)
+    for side in ("removed", "kept"):
+        assert "javascript" not in pair[side]["text"]  # dropped before
+        assert "someone@mail.org" in pair[side]["text"]  # masked behind
+    assert main(["inspect", str(out), "--doc", "1"]) == 0
+    assert "as they came to near\n" in capsys.readouterr().out
+
+
+def test_what_cannot_be_shown_of_a_comparison_is_named(edited, capsys):
+    out = edited(steps=["normalize", "repeated_paragraphs", "near"])
+    (receipt,) = removals(out).to_pylist()
+    assert main(["inspect", str(out), "--doc", str(receipt["doc_id"])]) == 0
+    shown = capsys.readouterr().out
+    assert "as they came to near, but for what repeated_paragraphs changed" in shown

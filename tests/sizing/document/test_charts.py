@@ -158,6 +158,19 @@ def test_bins_may_be_of_anything():
     )
 
 
+@given(st.lists(st.integers(0, 9), min_size=9, max_size=9), st.floats(0, 8.5))
+def test_a_limit_is_drawn_at_its_place_also_before_the_first_bin(data, at):
+    drawn = histogram("k", "t", AXIS, data, "share", edge=str, limit=(at, "least"))
+    root, bins = parsed(drawn)
+    inside(root)
+    limits = [line for line in root.iter("line") if line.get("class") == "flag"]
+    assert len(limits) == bool(bins)
+    if bins:
+        assert len(bins) >= max(k for k, n in enumerate(data) if n) - at
+        assert "least" in texts(root, "tick")
+        assert root.find("desc").text.endswith("; least")
+
+
 @given(st.integers(1, 10**12))
 def test_figures_below_the_axis_keep_apart(value):
     wordy = Axis("bytes", lambda n: f"{n:,.0f} of all bytes")

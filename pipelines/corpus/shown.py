@@ -1,0 +1,73 @@
+"""Documents that a step found alike, as they came to it: those that a report shows.
+
+receipts of a step: its largest clusters, pairs worth a look ── show, one work ── their texts
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tokenmill.dedup.arrays import U64
+from tokenmill.pipelines.core.schema import ROW_BITS
+from tokenmill.pipelines.corpus.rows import Corpus
+from tokenmill.pipelines.corpus.step import Chain, Pass
+from tokenmill.pipelines.runs.folder import FILTERED, KEYS, RunFolder
+from tokenmill.pipelines.runs.work import Done, Finished, Phases
+from tokenmill.pipelines.storage.files import open_arrow, values
+
+MOST_CHARS = 10_000  # of a text beside another
+FIRST_CHARS = 200  # of one that is named alone
+MOST_CLUSTERS = 6  # of which a pair is shown
+
+
+def shown(run: RunFolder, parts: Sequence[Pass], finished: Finished, inputs: str) -> Phases[None]:
+    """Set down the texts of documents that the report shows, as facts of a work a step.
+
+    parts: the passes before the last.  inputs: digest of what they found.
+    """
+    for part in parts:
+        for step in part.after:
+            told = step.told(run, part.index, finished.receipts).get("duplicates", {})
+            if whole := _wanted(told.get(step.name, {})):
+                chain = Chain(part, (), finished, inputs)
+                yield from chain.phase("shown", f"shown-{step.name}", show, {"all": (whole,)})
+
+
+def _wanted(found: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
+    """Ids of documents to be shown, and how many characters of each."""
+    pairs = [*found.get("closest", ()), *found.get("of_largest", ())[:MOST_CLUSTERS]]
+    wanted = {doc_id: FIRST_CHARS for doc_id, _ in found.get("largest", ())}
+    wanted |= {int(doc_id): MOST_CHARS for pair in pairs for doc_id in pair[:2]}
+    return tuple(sorted(wanted.items()))
+
+
+def show(run: RunFolder, part: Pass, wanted: tuple[tuple[int, int], ...]) -> Done:
+    """Tell of documents, by their ids, the beginnings of their texts; not of earlier runs'."""
+    corpus = Corpus(run, part)
+    most = dict(wanted)
+    ids = np.array([doc_id for doc_id, _ in wanted], np.uint64)
+    documents = []
+    for key in _shards_of(corpus, ids):
+        keyed = open_arrow(corpus.path(KEYS, key=key))[0]
+        texts = open_arrow(corpus.path(FILTERED, key=key))[0]
+        for keys, batch in zip(keyed, texts, strict=True):
+            here = np.flatnonzero(np.isin(values(keys, "doc_id"), ids))
+            rows = (
+                batch.select(["doc_id", "id", "text"]).take(pa.array(here)) if len(here) else None
+            )
+            for row in [] if rows is None else rows.to_pylist():
+                text = row["text"]
+                documents.append({**row, "text": text[: most[row["doc_id"]]], "chars": len(text)})
+    return Done(facts={"documents": documents})
+
+
+def _shards_of(corpus: Corpus, ids: U64) -> Iterator[str]:
+    """The keys of this run's shards that have any of some documents."""
+    shards = corpus.shards
+    held = set((ids >> np.uint64(ROW_BITS)).tolist())
+    first = sum(run.shards for run in corpus.run.against)
+    for key in shards.keys[shards.n_earlier :].to_pylist():
+        if int(key.partition("-")[0]) + first in held:
+            yield key
