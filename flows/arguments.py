@@ -241,22 +241,23 @@ def _doc_id(text: str) -> int:
 def _export(export: argparse.ArgumentParser) -> None:
     export.description = (
         "Write the dataset of a finished run as files of another loader: its token ids, document by"
-        " document or, packed, sequence by sequence. The text itself is not in a run's dataset, and"
-        " so in no export. The same command continues an export that was stopped."
+        " document or, packed, sequence by sequence; or, with --text, its documents, as they were"
+        " kept or decoded from their ids. The same command continues an export that was stopped."
     )
     export.add_argument("run", type=Named, help="run directory or collection, here or on s3://")
     export.add_argument(
         "--format",
         required=True,
-        choices=FORMATS,
+        choices=(*FORMATS, "jsonl"),
         help="megatron: a .bin and .idx for each split; parquet: all columns, compressed by zstd;"
-        " mds: a folder of shards for each split, for mosaicml-streaming",
+        " mds: a folder of shards for each split, for mosaicml-streaming; jsonl: with --text",
     )
     _out(export, "empty or new, or an export", "FOLDER")
     of_a_file = "of a file, as 256MB: by default 512 MB of parquet, 67 MB of mds"
     _options(export, ("shard-bytes", str, "SIZE", of_a_file))
     _flags(
         export,
+        ("text", "parquet, jsonl: the documents as text, and what is known of each"),
         ("by-source", "megatron: a pair of files for each source, to be blended by weight"),
         ("tokens-only", "parquet, mds: without doc_id, id, source, url and the like"),
     )

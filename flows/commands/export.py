@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 from tokenmill.flows.exits import OK, PARTIAL
 from tokenmill.flows.progress import watcher, watching
@@ -12,22 +12,60 @@ from tokenmill.pipelines.core.places import folder_here, place
 from tokenmill.pipelines.runs.work import Phase
 from tokenmill.pipelines.tokens.export.exported import asked
 from tokenmill.pipelines.tokens.export.run import ExportReport, SplitReport, export
+from tokenmill.pipelines.tokens.export.text import TextForm, TextReport, export_text
 from tokenmill.sizing.units import UnitError, format_bytes, parse_bytes
 
 
 def run(args: argparse.Namespace) -> int:
     """Export, and show what was written."""
+    out = folder_here(args.out).expanduser().absolute()
+    if args.text or args.format == "jsonl":
+        form = _text_form(args)
+        with watching(quiet=args.json):
+            texts = export_text(place(args.run), out, form, _tell)
+        as_json(texts) if args.json else show(*text_lines(texts))
+        return OK
     what = asked(
         args.format,
         shard_bytes=_size(args.shard_bytes),
         by_source=args.by_source,
         tokens_only=args.tokens_only,
     )
-    out = folder_here(args.out).expanduser().absolute()
     with watching(quiet=args.json):
         report = export(place(args.run), out, what, _tell)
     as_json(report) if args.json else show(list(lines(report)))
     return PARTIAL if report["failed_shards"] else OK
+
+
+def _text_form(args: argparse.Namespace) -> TextForm:
+    if args.format not in get_args(TextForm):
+        raise ConfigError(f"--text: {args.format} holds ids; take --format parquet or jsonl")
+    if not args.text:
+        raise ConfigError("--format jsonl is of documents; add --text")
+    for name in ("shard_bytes", "by_source", "tokens_only"):
+        if getattr(args, name):
+            raise ConfigError(f"--{name.replace('_', '-')} is not for --text; leave it out")
+    form: TextForm = args.format
+    return form
+
+
+def text_lines(report: TextReport) -> Iterator[str]:
+    """What an export of text has, and whether it is what went to the tokenizer."""
+    size = format_bytes(report["bytes"])
+    yield f"{report['docs']:,} documents, {format_bytes(report['text_bytes'])} of text, in {size}"
+    if report["made_of"] == "text":
+        yield "as the run kept it: byte for byte what went to the tokenizer"
+    elif report["exact"]:
+        yield "decoded from ids, and each makes those ids again: byte for byte what was encoded"
+    elif report["exact"] is None:
+        yield (
+            "decoded from ids of a tokenizer that changes texts or spaces before it encodes: not"
+            " byte for byte what was encoded; output.text keeps that"
+        )
+    if report["other_ids"]:
+        first = ", ".join(report["first_other_ids"])
+        yield f"{report['other_ids']:,} make other ids (same_ids is false), and are not: {first}"
+    yield f"folder  {report['path']}"
 
 
 def lines(report: ExportReport) -> Iterator[Any]:

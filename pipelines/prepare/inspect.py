@@ -46,8 +46,8 @@ from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import read_manifest
 from tokenmill.pipelines.storage.inputs import open_input
 from tokenmill.pipelines.storage.mirror import find, present
+from tokenmill.pipelines.tokens.export.text import text_of
 from tokenmill.pipelines.tokens.text import kept_rows
-from tokenmill.pipelines.tokens.tokenize import Engine
 
 # a word, a mark, white space; of scripts without spaces between words one character
 _IDEOGRAPH = "\u3040-\u30ff\u3400-\u9fff"
@@ -332,15 +332,8 @@ def decoded(out: Path, doc_id: int) -> dict[str, Any] | None:
         engine = recipe.tokenizing().engine()
     except ConfigError:
         return None
-    text = "\n".join(_text(engine, row["input_ids"]) for row in rows)
+    text = "\n".join(text_of(engine, row["input_ids"]) for row in rows)
     return {"doc_id": doc_id, "id": rows[0]["id"], "source": rows[0]["source"], "text": text}
-
-
-def _text(engine: Engine, ids: list[int]) -> str:
-    """What ids stand for, less the ends of the document and its images."""
-    first, last = ids[:1] == [engine.bos_id], ids[-1:] == [engine.eos_id]
-    within = ids[int(first) : len(ids) - int(last)]
-    return engine.reference.decode([i for i in within if i != engine.image_id])
 
 
 def _rows(path: Path, doc_id: int) -> list[dict[str, Any]]:

@@ -86,11 +86,12 @@ def kept_rows(out: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for pattern in ("data-*", "*/data-*"):
         for path in find(out / TEXT, pattern):
             split = "train" if path.parent.name == TEXT else path.parent.name
-            for row in _rows(present(path)):
+            for row in rows_of(present(path)):
                 yield split, row
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
+def rows_of(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a file of kept text; times as they are written in JSON."""
     if path.suffix == ".parquet":
         with pq.ParquetFile(str(path)) as file:
             for batch in file.iter_batches():

@@ -1,0 +1,89 @@
+"""The text of a finished run, as it was kept or decoded from ids, and what is told of it."""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+from datasets import load_dataset
+from tokenizers import Tokenizer, normalizers
+
+from tests.e2e.corpus import write_corpus
+from tests.pipelines.tokens.test_kept_text import kept, recipe_of, rows_of, run
+from tokenmill.flows.cli import main
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.tokens.export.text import export_text
+
+ANNOTATED = ["normalize", {"length": {"action": "annotate"}}]
+OUTPUT = {"validation_frac": 0.2, "shard_bytes": "64kB"}
+
+
+@pytest.fixture(scope="module")
+def recipe_path(tmp_path_factory):
+    return write_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+def exported(run_folder, out, form):
+    report = export_text(run_folder, out, form, lambda *_: None)
+    rows = {}
+    for path in sorted(out.glob("*-0*")):
+        rows.setdefault(path.name.partition("-")[0], []).extend(rows_of(path))
+    return report, rows
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+@pytest.mark.parametrize("held", ["parquet", "jsonl.zst"])
+def test_kept_text_is_given_as_it_is_with_its_annotations(recipe_path, tmp_path, held, form):
+    run(recipe_path, tmp_path, steps=ANNOTATED, output={**OUTPUT, "text": held})
+    report, rows = exported(tmp_path / "run", tmp_path / "out", form)
+    assert rows == kept(tmp_path)
+    assert (report["made_of"], report["exact"], report["other_ids"]) == ("text", True, 0)
+    assert report["docs"] == sum(map(len, rows.values()))
+    before = {p.name: p.stat().st_mtime_ns for p in (tmp_path / "out").glob("*-0*")}
+    assert len(before) > 2
+    next((tmp_path / "out").glob("*-00001*")).unlink()
+    again, other = exported(tmp_path / "run", tmp_path / "out", form)
+    assert (again["docs"], other) == (report["docs"], rows)
+    after = {p.name: p.stat().st_mtime_ns for p in (tmp_path / "out").glob("*-0*")}
+    assert sum(before[name] != after[name] for name in before) == 1
+
+
+def test_ids_are_decoded_to_the_text_they_were_made_of(recipe_path, tmp_path):
+    ids, text = tmp_path / "ids", tmp_path / "text"
+    for folder, more in ((ids, {}), (text, {"text": "parquet"})):
+        folder.mkdir()
+        run(recipe_path, folder, steps=["normalize"], output={**OUTPUT, **more})
+    report, rows = exported(ids / "run", tmp_path / "out", "jsonl")
+    for split, expected in kept(text).items():
+        found = [(row["id"], row["text"], row["source"], row["doc_id"]) for row in rows[split]]
+        assert found == [(r["id"], r["text"], r["source"], r["doc_id"]) for r in expected]
+        assert all(row["same_ids"] for row in rows[split])
+    assert (report["made_of"], report["exact"]) == ("ids", True)
+
+
+def test_a_tokenizer_that_changes_texts_says_that_it_is_not_known(recipe_path, tmp_path, capsys):
+    tokenizer = Tokenizer.from_file(recipe_of(recipe_path, tmp_path).tokenizer.path)
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.save(str(tmp_path / "lower.json"))
+    run(recipe_path, tmp_path, tokenizer={"path": str(tmp_path / "lower.json")})
+    out = tmp_path / "out"
+    args = ["export", str(tmp_path / "run"), "--text", "--format", "parquet", "--out", str(out)]
+    assert main(args) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "not byte for byte what was encoded; output.text keeps that" in told
+    assert main([*args, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["exact"] is None
+    assert load_dataset("parquet", data_files=str(out / "*.parquet"))["train"].num_rows
+    assert pq.read_schema(next(out.glob("*.parquet"))).names[:2] == ["id", "text"]
+
+
+def test_what_cannot_be_given_is_refused(recipe_path, tmp_path, capsys):
+    run(recipe_path, tmp_path, output={"seq_len": 64})
+    with pytest.raises(ConfigError, match="packed sequences cannot be decoded"):
+        exported(tmp_path / "run", tmp_path / "out", "parquet")
+    for more, why in (
+        (["--format", "mds", "--text"], "mds holds ids; take --format parquet or jsonl"),
+        (["--format", "jsonl"], "--format jsonl is of documents; add --text"),
+        (["--format", "jsonl", "--text", "--tokens-only"], "is not for --text; leave it out"),
+    ):
+        assert main(["export", str(tmp_path / "run"), "--out", str(tmp_path / "o"), *more]) == 2
+        assert why in " ".join(capsys.readouterr().err.split())
