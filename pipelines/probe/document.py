@@ -20,6 +20,8 @@ TITLE = "Storage probe"
 TOLD = {"raw": "raw bytes", "arrow": "Arrow, decoded", "full": "whole batches"}
 LIMITS = {
     "storage": "Whole batches come about as fast as raw bytes: the storage is what limits reading.",
+    "undecided": "Raw bytes and whole batches came now about as fast, now not: what limits reading"
+    " changes from one turn to the next; give more --seconds on a storage that is left alone.",
     "processor": "Raw bytes come much faster than whole batches, and the cores were busy: this"
     " host's processors limit reading, not the storage.",
     "memory map": "Raw bytes come much faster than the same ids through a memory map, fault by"
@@ -189,13 +191,15 @@ def depths_table(data: Data) -> Table:
         (
             TOLD[depth],
             format_rate(run["bytes_per_s"]),
+            f"{format_rate(run['low'])} to {format_rate(run['high'])}",
             format_count(run["reads_per_s"]),
             times(run["amplification"]),
             f"{run['cores']:.2f}",
         )
         for depth, run in data["depths"].items()
     ]
-    columns = ["depth", ">token ids", ">requests/s", ">amplification", ">cores busy"]
+    columns = ["depth", ">token ids", ">slowest to fastest turn", ">requests/s", ">amplification"]
+    columns += [">cores busy"]
     return table("As fast as it goes, without compute", columns, rows)
 
 

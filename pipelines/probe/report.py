@@ -44,8 +44,10 @@ runs            repeats with `supported` accelerators, each
 reads           means of `runs` by the same names
                 au_spread, rate_spread: (most - least) / mean, or null of fewer than two runs
                 required_bytes_per_s: of the accelerators that this host must feed
-depths          reading without compute: "raw" bytes, "arrow" decoded, "full" batches; each as a run
-limit           of whole batches: "storage" where raw reads are about as fast; else "processor"
+depths          reading without compute: "raw" bytes, "arrow" decoded, "full" batches; each as a
+                run, of `turns` measurements in turn; low, high: bytes_per_s of the slowest, fastest
+limit           of whole batches: "storage" where raw reads are about as fast in each turn,
+                "undecided" where they are in some; else "processor"
                 where the cores were busy, "memory map" where decoding from it is what takes
                 long, or "collation"
 checkpoints     null without them
@@ -64,10 +66,10 @@ from tokenmill.pipelines.core.machine import cores
 from tokenmill.pipelines.probe.cache import LEAST_DEVICE_FRAC, RAM_TIMES, Mount, Sight
 from tokenmill.pipelines.probe.checkpoints import CheckpointRates
 from tokenmill.pipelines.probe.demand import LEAST_AU, Demand, Step
-from tokenmill.pipelines.probe.loader import DEPTHS, READ_AHEAD, Depth, Order
+from tokenmill.pipelines.probe.loader import READ_AHEAD, Depth, Order
 from tokenmill.pipelines.probe.search import SearchResult
 from tokenmill.pipelines.probe.shards import Shards
-from tokenmill.pipelines.probe.team import Run
+from tokenmill.pipelines.probe.team import Run, together
 from tokenmill.sizing.units import format_bytes, format_quantity, format_rate
 
 VERSION = "1"  # raise it when a key changes its meaning
@@ -270,7 +272,7 @@ class Probed:
     result: SearchResult
     step: Step
     runs: tuple[Run, ...]
-    depths: Mapping[Depth, Run]
+    depths: Mapping[Depth, tuple[Run, ...]]
     checkpoints: Checkpoints | None
     is_async: bool
 
@@ -278,10 +280,7 @@ class Probed:
 def probe_json(of: Probed, wanted: Demand, plan: str) -> dict[str, Any]:
     """The probe as plain data."""
     runs = [run_json(run, seen=of.sight.seen) for run in of.runs]
-    depths = {depth: run_json(run, seen=of.sight.seen) for depth, run in of.depths.items()}
-    for depth_run in depths.values():
-        for name in ("au", "fed", "kept", "steps"):
-            del depth_run[name]
+    depths = {depth: _depth_json(runs, seen=of.sight.seen) for depth, runs in of.depths.items()}
     verdicts = _verdicts(of, wanted)
     overall = worst([v for _, v, judged in verdicts if judged])
     return {
@@ -308,6 +307,15 @@ def probe_json(of: Probed, wanted: Demand, plan: str) -> dict[str, Any]:
     }
 
 
+def _depth_json(turns: Sequence[Run], *, seen: bool) -> dict[str, Any]:
+    """All turns as one run, with the slowest and the fastest of them."""
+    made = run_json(together(turns), seen=seen)
+    for name in ("au", "fed", "kept", "steps"):
+        del made[name]
+    rates = [run.bytes_per_s for run in turns]
+    return {**made, "turns": len(turns), "low": min(rates), "high": max(rates)}
+
+
 def run_json(run: Run, *, seen: bool) -> dict[str, Any]:
     """A run by the names of the schema."""
     device = run.device_bytes if seen else None
@@ -318,7 +326,7 @@ def run_json(run: Run, *, seen: bool) -> dict[str, Any]:
         "kept": run.kept,
         "steps": run.steps,
         "bytes_per_s": run.bytes_per_s,
-        "reads_per_s": run.reads / run.whole_s,
+        "reads_per_s": run.reads_per_s,
         "device_frac": None if device is None or not asked else device / asked,
         "amplification": None if device is None or not used else device / used,
         "asked_frac": asked / used if used else None,
@@ -354,11 +362,17 @@ def _means(runs: list[dict[str, Any]], required: float) -> dict[str, Any]:
     return means
 
 
-def _limit(depths: Mapping[Depth, Run], processes: int) -> str:
-    raw, arrow, full = (depths[d].bytes_per_s for d in DEPTHS)
-    if full >= AS_FAST * raw:
+def _limit(depths: Mapping[Depth, Sequence[Run]], processes: int) -> str:
+    """By what holds whichever turns are compared, those of one way there or back."""
+    rates = {depth: [run.bytes_per_s for run in turns] for depth, turns in depths.items()}
+    pairs = list(zip(rates["full"], rates["raw"], strict=True))
+    as_fast = [full >= AS_FAST * raw for full, raw in pairs]
+    if all(as_fast):
         return "storage"
-    run = depths["full"]
+    if any(as_fast):
+        return "undecided"
+    raw, arrow = fmean(rates["raw"]), fmean(rates["arrow"])
+    run = together(depths["full"])
     if run.cpu_s / run.whole_s >= BUSY * min(processes, cores()):
         return "processor"
     return "memory map" if arrow < AS_FAST * raw else "collation"

@@ -35,11 +35,12 @@ from tokenmill.pipelines.probe.report import (
 )
 from tokenmill.pipelines.probe.search import SearchResult, search
 from tokenmill.pipelines.probe.shards import Shards, open_dataset
-from tokenmill.pipelines.probe.team import ProbeError, Run, Team, Train, together
+from tokenmill.pipelines.probe.team import ProbeError, Run, Team, Train
 from tokenmill.sizing.sheet import Sheet
 
 LEAST_STEPS = 5
-SEARCH, DEPTHS_SHARE = 0.45, 0.12  # of the time
+SEARCH, DEPTHS_SHARE = 0.45, 0.15  # of the time
+TURNS = 4  # measurements of each depth, an even number
 LEAST_FETCHES = 4  # of record batches by a process in a run
 SEARCH_RUNS = 16  # that the search is given time for
 LOWERED = 0.9  # the count that the repeats are tried with next, where they did not keep up
@@ -209,18 +210,18 @@ class _Probe:
         steps = max(LEAST_STEPS, round(run_s / step.compute_s))
         return self._orders(step, "full"), steps, 3 * (steps + 1) * step.compute_s
 
-    def _depths(self) -> dict[Depth, Run]:
-        """Reading as fast as it goes, to each depth; there and back again, since storage that
-        warms up favours none then.
+    def _depths(self) -> dict[Depth, tuple[Run, ...]]:
+        """Reading as fast as it goes, to each depth in turn, there and back again and again, since
+        storage that warms up favours none then, and one shot may be chance.
         """
         each = max(1, DEPTH_BATCH_BYTES // (self._wanted.seq_len * self._shards.width))
         step = Step(ranks=self.processes, sequences=each, compute_s=0.0)
-        seconds = DEPTHS_SHARE * self._settings.seconds / (2 * len(DEPTHS))
+        seconds = DEPTHS_SHARE * self._settings.seconds / (TURNS * len(DEPTHS))
         runs: dict[Depth, list[Run]] = {depth: [] for depth in DEPTHS}
-        for depth in (*DEPTHS, *reversed(DEPTHS)):
+        for depth in TURNS // 2 * (*DEPTHS, *reversed(DEPTHS)):
             orders = self._orders(step, depth)
             runs[depth].append(self._team.train(orders, steps=10**9, most_s=seconds))
-        return {depth: together(of) for depth, of in runs.items()}
+        return {depth: tuple(of) for depth, of in runs.items()}
 
     def _orders(self, step: Step, depth: Depth) -> list[Train]:
         self._seed += 1

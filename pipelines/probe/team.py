@@ -187,6 +187,11 @@ class Run:
         return self.useful_bytes / self.whole_s
 
     @property
+    def reads_per_s(self) -> float:
+        """Runs of rows that brought these ids, by the same clock as `bytes_per_s`."""
+        return self.bytes_per_s * self.reads / self.useful_bytes if self.useful_bytes else 0.0
+
+    @property
     def au(self) -> float:
         """Accelerator utilisation: compute / total time, the first step excluded."""
         return min(1.0, self.compute_s / self.elapsed_s) if self.elapsed_s else 0.0

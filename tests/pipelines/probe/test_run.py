@@ -51,7 +51,8 @@ def test_each_run_is_told(data):
         assert run["asked_frac"] == pytest.approx(1.0)
         assert run["reads_per_s"] > 0
     for depth in data["depths"].values():
-        assert depth["bytes_per_s"] > 0
+        assert depth["turns"] == 4
+        assert 0 < depth["low"] <= depth["bytes_per_s"] <= depth["high"]
 
 
 def test_checkpoints_were_written_alone(data):

@@ -1,11 +1,14 @@
 """What passes, and what is refused a PASS."""
 
+from dataclasses import replace
+
 import pytest
 
 from tokenmill.pipelines.probe.cache import Sight
 from tokenmill.pipelines.probe.checkpoints import CheckpointRates
 from tokenmill.pipelines.probe.report import (
     Verdict,
+    _limit,
     judge,
     judge_both,
     judge_restart,
@@ -132,6 +135,30 @@ def test_runs_together():
     both = together([a_run(), a_run(steps=5, elapsed_s=20.0, complete=False)])
     assert (both.steps, both.elapsed_s, both.step_bytes, both.complete) == (15, 30.0, 80, False)
     assert together([a_run(), a_run(None)]).device_bytes is None
+
+
+def turns(*rates):
+    one = replace(a_run(steps=0), whole_s=1.0, cpu_s=0.0)
+    return tuple(replace(one, useful_bytes=rate) for rate in rates)
+
+
+@pytest.mark.parametrize(
+    ("raw", "arrow", "full", "limit"),
+    [
+        ((100, 100), (100, 100), (90, 95), "storage"),
+        ((304, 6197), (500, 500), (400, 400), "undecided"),
+        ((1000, 2000), (100, 100), (90, 95), "memory map"),
+        ((1000, 2000), (900, 1900), (90, 95), "collation"),
+    ],
+)
+def test_what_limits_is_told_only_where_every_turn_says_so(raw, arrow, full, limit):
+    depths = {"raw": turns(*raw), "arrow": turns(*arrow), "full": turns(*full)}
+    assert _limit(depths, processes=2) == limit
+
+
+def test_bytes_and_requests_of_a_row_have_one_clock():
+    run = a_run(useful_bytes=800)  # in 10 reads
+    assert run.bytes_per_s / run.reads_per_s == pytest.approx(80)
 
 
 @pytest.mark.parametrize("values", [[], [0.97]])
