@@ -22,7 +22,7 @@ from tokenmill.flows.show import as_json, filled, show, table
 from tokenmill.pipelines.contamination.decontaminate import NAME
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import place
-from tokenmill.pipelines.core.schema import shard_and_row
+from tokenmill.pipelines.core.schema import OWN_COLUMNS, shard_and_row
 from tokenmill.pipelines.prepare.against import first_ordinal, holder, part_number
 from tokenmill.pipelines.prepare.collection import Collection
 from tokenmill.pipelines.prepare.growth import growth, growth_table
@@ -257,9 +257,16 @@ def _document(out: Path, manifest: dict[str, Any], doc_id: int) -> Answer:
     kept, as_it_is = as_trained_on(out, doc_id)
     if kept is None:
         raise ConfigError(f"{out}: no document {doc_id} in this run")
-    first = [f"kept: {kept['id']} ({kept['source']}){as_it_is}", *_links(links)]
+    first = [f"kept: {kept['id']} ({kept['source']}){as_it_is}", *_beside(kept), *_links(links)]
     blocks = first, with_numbers(kept)[:SHOWN], fates_table(kept)
     return {"receipt": None, "kept": kept, "pieces": links}, blocks
+
+
+def _beside(kept: dict[str, Any]) -> Iterator[str]:
+    """What steps and inputs told of a document, where the run kept that with its text."""
+    for name, value in kept.items():
+        if name not in OWN_COLUMNS and value is not None:
+            yield f"  {name}: {f'{value:.6g}' if isinstance(value, float) else value}"
 
 
 def _cut_document(out: Path, doc_id: int, links: list[dict[str, Any]]) -> Answer:

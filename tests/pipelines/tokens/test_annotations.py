@@ -7,7 +7,9 @@ import yaml
 
 from tests.e2e.corpus import write_corpus
 from tests.pipelines.tokens.test_kept_text import dataset, kept, recipe_of, run
+from tests.running import one_by_one, prepare
 from tests.strategies import document_batch
+from tokenmill.flows.cli import main
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.filters.stages import STAGES
 from tokenmill.pipelines.prepare.recipe import load_recipe
@@ -98,6 +100,13 @@ def test_another_threshold_takes_the_text_of_a_run_and_reads_no_input_again(
     assert set(dataset(again)["train"]["source"]) == {"docs"}
 
 
+def test_inspect_shows_what_is_known_of_a_document(recipe_path, tmp_path, capsys):
+    run(recipe_path, tmp_path, steps=[{"length": ANNOTATE}], output={"text": "parquet"})
+    row = kept(tmp_path)["train"][0]
+    assert main(["inspect", str(tmp_path / "run"), "--doc", str(row["doc_id"])]) == 0
+    assert f"  length: {len(row['text'])}\n" in capsys.readouterr().out
+
+
 def test_steps_that_count_copies_count_those_of_this_run(recipe_path, tmp_path):
     first, again = tmp_path / "first", tmp_path / "again"
     for folder, steps in ((first, ["exact", "near"]), (again, [{"length": ANNOTATE}, "exact"])):
@@ -108,6 +117,24 @@ def test_steps_that_count_copies_count_those_of_this_run(recipe_path, tmp_path):
     rows, before = kept(again)["train"], {row["id"]: row for row in kept(first)["train"]}
     assert {row["copies_exact"] for row in rows} == {0}
     assert [row["copies_near"] for row in rows] == [before[r["id"]]["copies_near"] for r in rows]
+
+
+def test_a_run_on_an_object_store_is_taken_as_one_here_is(recipe_path, tmp_path, reached_s3):
+    reached_s3.client().create_bucket(Bucket="annotated")
+    first = recipe_of(
+        recipe_path, tmp_path, steps=[{"length": ANNOTATE}], output={"text": "parquet"}
+    )
+    select = {"select": {"where": "length > 700"}}
+    texts = []
+    for name, out in (("here", tmp_path / "first"), ("there", "s3://annotated/first")):
+        prepare(first, out, one_by_one)
+        folder = tmp_path / name
+        folder.mkdir()
+        inputs = [{"path": str(out), "from": "run"}]
+        run(recipe_path, folder, inputs=inputs, steps=[select], output={"text": "parquet"})
+        texts.append(kept(folder))
+    assert texts[0] == texts[1]
+    assert all(row["length"] > 700 for row in texts[0]["train"])
 
 
 def test_a_run_without_text_is_no_input(recipe_path, tmp_path):

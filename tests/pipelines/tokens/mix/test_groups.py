@@ -18,6 +18,7 @@ from tests.running import one_by_one, prepare
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.dry_run import dry_run
 from tokenmill.pipelines.prepare.recipe import make_recipe
+from tokenmill.pipelines.runs.work import attempt
 from tokenmill.pipelines.tokens.mix.groups import Grouping
 from tokenmill.pipelines.tokens.options import Mix
 
@@ -140,6 +141,32 @@ def test_the_run_before_does_not_decide_and_workers_neither(corpus, tmp_path):
     assert one["id"] == two["id"]
     planned = dry_run(recipe(corpus, BY_BOTH), tmp_path / "three")
     assert "law / *: 42.86 % of the tokens" in planned["mixture"]
+
+
+def test_a_run_killed_while_it_counts_groups_is_continued(corpus, tmp_path):
+    class KilledError(BaseException):
+        pass
+
+    made = recipe(corpus, BY_BOTH, text="parquet").model_copy(update={"shard_bytes": 1 << 14})
+    for name in ("mix-cuts", "mix groups", "mix"):
+
+        def killed(job, phase, name=name):
+            if phase.name == name:
+                for work in phase.works[: len(phase.works) // 2]:
+                    attempt(job, work)
+                raise KilledError
+            return one_by_one(job, phase)
+
+        with pytest.raises(KilledError):
+            prepare(made, tmp_path / "run", killed)
+    prepare(made, tmp_path / "run", one_by_one)
+    prepare(made, tmp_path / "whole", one_by_one)
+    for name in ("dataset", "text"):
+        files = [p for p in sorted((tmp_path / "whole" / name).rglob("*")) if p.is_file()]
+        assert files
+        for path in files:
+            other = tmp_path / "run" / path.relative_to(tmp_path / "whole")
+            assert other.read_bytes() == path.read_bytes(), path.name
 
 
 @given(
