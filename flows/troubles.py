@@ -7,7 +7,7 @@ MOST_FAILURES = 20
 
 
 def exit_code(failed: Failures) -> int:
-    """3 where an input or a shard failed or was damaged, else 0."""
+    """3 where an input or a shard failed or was damaged, or much of a source failed, else 0."""
     return OK if failed.none else PARTIAL
 
 
@@ -17,6 +17,7 @@ def failures(failed: Failures) -> list[str]:
         *(f"failed input: {f.message}" for f in failed.failed_inputs),
         *(f"failed shard {f.key} ({f.step}): {f.error}" for f in failed.failed_shards),
         *(f"damaged shard {d.key}: {d.message}" for d in failed.damaged_shards),
+        *(f"source {s.source}: {s.message}" for s in failed.failed_sources),
     ]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokenmill.flows.asked import Asked, ask_run, read_recipe, whole
 from tokenmill.flows.commands.shared import result_of, settings_of
-from tokenmill.flows.exits import OK
+from tokenmill.flows.exits import NO, OK
 from tokenmill.flows.show import as_json, show
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place, is_remote, place
@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
 
         plan_within(args.plan)
     # a mistake is told by then; what works and shows takes longer to import than the recipe
-    from tokenmill.flows.commands.prepare_tables import plan_blocks, show_report
+    from tokenmill.flows.commands.prepare_tables import is_enough, plan_blocks, show_report
     from tokenmill.flows.measure_tables import compared_lines
     from tokenmill.flows.sheets import size_run
     from tokenmill.flows.troubles import exit_code
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         planned = dry_run(recipe, out)
         as_json(planned) if args.json else show(*plan_blocks(planned))
-        return OK
+        return OK if is_enough(planned) else NO
     with viewed(out) as folder:
         workers = recipe.run.n_workers if read_manifest(folder) is None else None
     is_array = recipe.run.runner == "array"

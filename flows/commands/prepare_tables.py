@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
 from tokenmill.flows.commands.contamination import benchmarks_table
 from tokenmill.flows.commands.size import UNVERIFIED, requirements_table, warning
-from tokenmill.flows.show import filled, show, table
+from tokenmill.flows.show import filled, printable, show, table
 from tokenmill.flows.troubles import MOST_FAILURES, bounded, failures
 from tokenmill.pipelines.contamination.report_found import warnings
 from tokenmill.pipelines.core.places import Place, below
@@ -109,21 +110,22 @@ def headline(report: Report) -> list[str]:
     return [*lines, *(against_lines(report.against) if report.against else ())]
 
 
-def troubles(report: Report) -> list[str]:
-    """A line for each input or shard that failed, and each that is not what it could be."""
+def troubles(report: Report) -> list[str | Text]:
+    """A line for each input or shard that failed, in red; and each that is not what it could be."""
     lines = failures(report)
     if report.failed_shards:
         lines.append(
             "documents removed as duplicates of one in a failed shard are missing too:"
             " the same command tries the failed shards again"
         )
-    lines = bounded(lines, "report.md")
+    red = [Text(printable(line), style="bold red") for line in bounded(lines, "report.md")]
+    lines = []
     for source in sources_without(report)[:MOST_FAILURES]:
         lines.append(f"no image was read from {source}; {WAY_TO_IMAGES}")
     if report.inputs.skipped:
         names = ", ".join(report.inputs.skipped[:MOST_FAILURES])
         lines.append(f"not read, for their names tell no format: {names}")
-    return lines
+    return [*red, *lines]
 
 
 def plan_blocks(planned: dict[str, Any]) -> Iterator[Any]:
@@ -163,6 +165,12 @@ def plan_blocks(planned: dict[str, Any]) -> Iterator[Any]:
         f"assumed  {assumed['text_bytes_per_token']} bytes of text a token,"
         f" {assumed['bytes_per_doc']} bytes a document",
     ]
+
+
+def is_enough(planned: dict[str, Any]) -> bool:
+    """Whether there is as much disk as a run would take; an object store does not say."""
+    free = planned["disk_free_bytes"]
+    return free is None or bool(free >= planned["disk_needed_total_bytes"])
 
 
 def _disk(total: int, free: int | None) -> str:

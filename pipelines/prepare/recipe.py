@@ -51,6 +51,9 @@ from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.roots import OURS
 from tokenmill.sizing.strict import parse_yaml
 
+# where a run is made, and what is told of it, decide nothing that is written
+UNDECIDING: Any = {"run": True, "against": True, "limits": {"failed_frac"}}
+
 
 def _step(value: Any) -> Step:
     """Build the config a one-key mapping like `{"near": {"ngram": 5}}` or a bare name asks for."""
@@ -386,11 +389,11 @@ class Recipe(Config):
         return (fitted(batch, self.documents) for batch in batches)
 
     def identity(self) -> dict[str, Any]:
-        """What decides the output, as JSON: all settings, also those at their defaults, but `run`.
+        """What decides the output, as JSON: all settings but UNDECIDING, defaults too.
 
         Where earlier runs lie does not decide it: what they hold does, which is in the plan.
         """
-        return self.model_dump(mode="json", exclude={"run", "against"})
+        return self.model_dump(mode="json", exclude=UNDECIDING)
 
     def digest(self) -> str:
         """By which a run knows the estimate that was made for it."""

@@ -95,6 +95,8 @@ class Images(Config):
     verify: decode every image wholly, not its header alone.
     max_bytes, max_pixels: what an image may have; a larger one counts as failed, and is never
         decoded. Pillow by itself refuses more than 178,956,970 pixels.
+    keep_text: keep the caption of a sample whose every image failed, as a document of text; else
+        it fails as "no_image_left".
     webdataset: write what is left as tar shards too, in OUT/webdataset.
     """
 
@@ -104,6 +106,7 @@ class Images(Config):
     verify: bool = False
     max_bytes: Bytes = 64 * 1024**2
     max_pixels: Annotated[int, Field(ge=1)] = 178_956_970
+    keep_text: bool = False
     webdataset: bool = False
 
     @property
@@ -122,10 +125,13 @@ class Limits(Config):
     max_document_bytes: a longer line or text is counted as failed ("too_large").
     max_window_bytes: memory a zstd file may ask for to be decompressed; 128 MiB is zstd's
         own default, `zstd --long=31` needs 2 GiB.
+    failed_frac: a source of whose documents, or images, such a share fails is told at the end,
+        and the exit code is 3; it changes nothing that is written.
     """
 
     max_document_bytes: Bytes = 64 * 1024**2
     max_window_bytes: Annotated[Bytes, Field(ge=1024, le=2**31)] = 128 * 1024**2
+    failed_frac: Annotated[float, Field(gt=0.0, le=1.0)] = 0.5
 
 
 class Reading(NamedTuple):

@@ -52,6 +52,13 @@ class DamagedShard(Data):
     message: str = Field(description="The damage, and where it begins")
 
 
+class FailedSource(Data):
+    """A source of which so much failed that what is left is hardly what was meant."""
+
+    source: str = Field(description='Its name; "total" of all')
+    message: str = Field(description="What is missing, and the causes")
+
+
 class Failures(Data):
     """What could not be read or worked on."""
 
@@ -59,9 +66,11 @@ class Failures(Data):
     failed_shards: list[FailedShard] = Field(description="Shards that failed: run again to retry")
     damaged_shards: list[DamagedShard] = Field(description="Shards in part missing")
 
+    failed_sources: list[FailedSource] = Field([], description="Of which much failed")
+
     @property
     def none(self) -> bool:
-        return not (self.failed_inputs or self.failed_shards or self.damaged_shards)
+        return not any(getattr(self, kind) for kind in Failures.model_fields)
 
 
 def inventory(plan: Plan) -> Inventory:
@@ -73,9 +82,15 @@ def inventory(plan: Plan) -> Inventory:
     )
 
 
-def failures(plan: Plan, finished: Finished, damage: Mapping[str, Sequence[str]]) -> Failures:
+def failures(
+    plan: Plan,
+    finished: Finished,
+    damage: Mapping[str, Sequence[str]],
+    sources: Sequence[FailedSource] = (),
+) -> Failures:
     """damage: by shard, what was wrong with a file that could not be read to its end."""
     return Failures(
+        failed_sources=list(sources),
         failed_inputs=[
             UnreadInput(path=f.path, cause=f.cause, message=f.message, bytes=f.bytes)
             for f in plan.failed

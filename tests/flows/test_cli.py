@@ -1,9 +1,11 @@
 """The commands as a user types them: in this process, against the tests' own server."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -15,7 +17,7 @@ from tokenmill.flows.cli import main
 from tokenmill.flows.exits import exit_code_of
 from tokenmill.flows.troubles import MOST_FAILURES, bounded, ended_as, exit_code, failures
 from tokenmill.pipelines.core.errors import ConfigError, InputError, LedgerError, ShardError
-from tokenmill.pipelines.runs.finished import DamagedShard, Failures, UnreadInput
+from tokenmill.pipelines.runs.finished import DamagedShard, FailedSource, Failures, UnreadInput
 from tokenmill.pipelines.runs.work import FailedShard
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.units import UnitError
@@ -95,6 +97,12 @@ def test_a_dry_run_writes_nothing(recipe, tmp_path, capsys):
     assert not (tmp_path / "run").exists()
 
 
+def test_a_dry_run_for_which_there_is_no_room_answers_no(recipe, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=10))
+    assert main(["prepare", str(recipe), "--out", str(tmp_path / "run"), "--dry-run"]) == 1
+    assert "10 B free: NOT ENOUGH" in capsys.readouterr().out
+
+
 def test_a_mistake_is_one_line_and_exit_code_2(recipe, tmp_path, capsys):
     path = changed(recipe, tmp_path, step=[])
     assert main(["prepare", str(path), "--out", str(tmp_path / "run")]) == 2
@@ -119,6 +127,7 @@ FAILED = {
     "failed_inputs": UnreadInput(path="a", cause="not_found", message="a: gone", bytes=1),
     "failed_shards": FailedShard(step="pass-0", key="00001", error="told"),
     "damaged_shards": DamagedShard(key="00002", message="ends early"),
+    "failed_sources": FailedSource(source="web", message="2 of its 4 documents failed"),
 }
 
 
@@ -132,6 +141,7 @@ def failed(*kinds):
         ("failed_inputs", "1 input failed (failed input: a: gone)"),
         ("failed_shards", "1 shard failed (failed shard 00001 (pass-0): told)"),
         ("damaged_shards", "1 shard damaged (damaged shard 00002: ends early)"),
+        ("failed_sources", "1 source failed (source web: 2 of its 4 documents failed)"),
     ],
 )
 def test_whatever_failed_alone_is_exit_code_3_and_told(kind, told):

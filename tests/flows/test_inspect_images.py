@@ -59,10 +59,11 @@ def test_reasons_count_documents_and_images(out, capsys):
     rows = [tuple(row.values()) for row in data(capsys, out)]
     assert rows == [
         ("read", "failed", "invalid_utf8", 1, 0),
+        ("read", "failed", "no_image_left", 1, 0),
         ("read", "failed", "document_failed", 0, 1),
         ("read", "failed", "not_an_image", 0, 1),
         ("read", "failed", "not_found", 0, 1),
-        ("images", "removed", "too_few_images", 2, 0),
+        ("images", "removed", "too_few_images", 1, 0),
         ("images", "removed", "too_small", 0, 2),
         ("captions", "removed", "empty", 1, 0),
         ("exact", "removed", "exact_duplicate", 1, 0),

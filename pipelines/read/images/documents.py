@@ -101,6 +101,8 @@ def _with_images(
             if facts is not None:
                 notes.update(facts.notes)
                 notes["extension_lies"] += lies(image.path, facts.format)
+        if document.lost is None and not options.keep_text:
+            document = _without_text(document, read)
         if document.lost is None:
             there = [not isinstance(facts, Lost) for facts in read]
             counts.append(sum(there))
@@ -120,6 +122,17 @@ def _with_images(
         notes=notes,
     )
     return batch, blobs.end
+
+
+def _without_text(document: SourceDocument, read: Sequence[Facts | Lost | None]) -> SourceDocument:
+    """The document; lost if it is a sample whose every image failed, of which a caption is left."""
+    failed = bool(read) and all(isinstance(facts, Lost) for facts in read)
+    if not failed or PLACEHOLDER in document.text:
+        return document
+    where = document.images[0].where
+    what = "its image" if len(read) == 1 else f"each of its {len(read)} images"
+    message = f"{where}: {what} failed; images.keep_text: true keeps the text"
+    return document._replace(lost=Lost("no_image_left", message, len(document.text.encode())))
 
 
 def _facts(document: SourceDocument, image: SourceImage, options: Images) -> Facts | Lost | None:

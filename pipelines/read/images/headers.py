@@ -325,3 +325,37 @@ def read_header(data: Data) -> Header | None:
     except (IndexError, struct.error):  # cut short
         return None
     return found if found is not None and found.width and found.height else None
+
+
+# How files begin that are pictures, or documents that show some, whatever their suffix.
+_BEGINNINGS = (
+    (b"\xff\xd8\xff", "jpeg"),
+    (b"\x89PNG\r\n", "png"),
+    (b"GIF8", "gif"),
+    (b"II*\0", "tiff"),
+    (b"MM\0*", "tiff"),
+    (b"\xff\x0a", "jxl"),
+    (b"\0\0\0\x0cJXL ", "jxl"),
+    (b"#?RADIANCE", "hdr"),
+    (b"#?RGBE", "hdr"),
+    (b"\x76\x2f\x31\x01", "exr"),
+    (b"8BPS", "psd"),
+    (b"%PDF-", "pdf"),
+)
+_BRANDS = {b"avif": "avif", b"avis": "avif"} | dict.fromkeys(
+    (b"heic", b"heix", b"heim", b"heis", b"hevc", b"mif1", b"msf1"), "heic"
+)
+
+
+def kind_of(data: bytes) -> str:
+    """What format some first bytes are of, known to be read or not; "" if that is not told.
+
+    >>> kind_of(b"\\x00\\x00\\x00\\x18ftypheic"), kind_of(b"<svg/>"), kind_of(b"7")
+    ('heic', 'svg', '')
+    """
+    found = next((kind for begin, kind in _BEGINNINGS if data.startswith(begin)), "")
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "webp"
+    if data[4:8] == b"ftyp":
+        return _BRANDS.get(data[8:12], "")
+    return "svg" if b"<svg" in data and data.lstrip()[:1] == b"<" else found

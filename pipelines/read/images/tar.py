@@ -134,6 +134,10 @@ class Tar:
         """
         return self._take(member.size, f"inside of {member.name!r}")
 
+    def beginning(self, member: Member, most: int) -> bytes:
+        """The first bytes of a member, whose data is then not taken."""
+        return bytes(self._tape.take(min(member.size, most)))
+
     def _take(self, size: int, where: str) -> memoryview:
         data = self._tape.take(size)
         if len(data) < size:

@@ -50,6 +50,7 @@ from tokenmill.pipelines.read.images.documents import (
     not_downloaded,
     own_text,
 )
+from tokenmill.pipelines.read.images.headers import kind_of
 from tokenmill.pipelines.read.images.tar import Member, Tar, unpacked
 from tokenmill.pipelines.read.options import Images, Limits, Reading
 from tokenmill.pipelines.read.parquet import parquet_tables
@@ -286,12 +287,14 @@ IMAGE = frozenset(
         *("dds", "pcx", "sgi"),
     }
 )
+ODD = "an image that is not read"  # the kind of a member that has a receipt and no data
 TEXT = frozenset(("txt", "text", "caption"))
 JSON = "json"
 MOST_MEMBERS = 100_000  # of one sample; more are passed over
 NAMED_SUFFIXES = 50  # of members passed over; more are counted together
 SHOWN_SUFFIX = 30
 SHOWN_FILES = 5
+SHOWN_BYTES = 256  # of a member with another suffix, which may tell that it is an image
 
 
 class _Sample(NamedTuple):
@@ -312,8 +315,10 @@ def cut_webdataset(file: InputFile, wanted: Input, _: int, __: Limits) -> list[P
 def read_webdataset(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     """Yield the samples of a tar as documents.
 
-    Members that are no part of a sample (links, devices, names that lead out of the folder,
-    suffixes that say nothing here) are passed over, and counted in the batches' notes.
+    Members that are no part of a sample (devices, suffixes that say nothing here) are passed over,
+    and counted in the batches' notes; so are links, sparse files and names that lead out of the
+    folder, but images among them, and images by their bytes under other suffixes, fail in their
+    sample.
     """
     notes: Counter[str] = Counter()
     images = how.images or Images()
@@ -335,6 +340,7 @@ class _Reader:
         self._seen: set[int] = set()
         self._passed_over: set[str] = set()
         self._at = 0  # where the sample at hand began
+        self._unsafe: list[_Part] = []  # images that belong to no sample: they go with the next
 
     def pages(self, tar: Tar) -> Iterator[SourceDocument]:
         """The documents, in order; what breaks the tar off is the last."""
@@ -382,13 +388,19 @@ class _Reader:
     def _split(self, member: Member) -> tuple[str, str]:
         """Key and suffix, in small letters; no key where it is part of no sample."""
         name = member.name
-        if member.kind != "file":
-            if member.kind != "folder":
-                self._notes[f"skipped_{member.kind}"] += 1
+        if member.kind == "folder":
             return "", ""
+        of_image = name.lower().removesuffix(".gz").rpartition(".")[2] in IMAGE
         if name.startswith("/") or (".." in name and ".." in name.split("/")):
             self._notes["skipped_unsafe_path"] += 1
+            if of_image and len(self._unsafe) < MOST_MEMBERS:
+                message = "its name leads out of the folder"
+                self._unsafe.append(self._odd(member, "", "unsafe_path", message))
             return "", ""
+        if member.kind != "file":
+            self._notes[f"skipped_{member.kind}"] += 1
+            if not of_image:
+                return "", ""
         folder, slash, last = name.removeprefix("./").rpartition("/")
         stem, _, suffix = last.partition(".")
         if not stem or not suffix:
@@ -404,9 +416,13 @@ class _Reader:
         plain = suffix.removesuffix(".gz")
         kind = plain.rpartition(".")[2]
         image = kind in IMAGE
+        if member.kind != "file":
+            return self._odd(member, plain, f"{member.kind}_member", "no data of its own is read")
         if not image and kind not in TEXT and kind != JSON:
             self._pass_over(kind)
-            return None
+            shown = kind_of(tar.beginning(member, SHOWN_BYTES))
+            message = f"{shown} by its bytes, and .{kind[:SHOWN_SUFFIX]} is not read as an image"
+            return self._odd(member, plain, "unread_suffix", message) if shown else None
         room = self._most[image] - held[image]
         if member.size > room:
             lost = self._too_large(image, member, room)
@@ -421,6 +437,9 @@ class _Reader:
                 return _Part(member.name, plain, kind, None, lost=lost)
         held[image] += len(data)
         return _Part(member.name, plain, kind, data, at)
+
+    def _odd(self, member: Member, suffix: str, cause: str, message: str) -> _Part:
+        return _Part(member.name, suffix, ODD, None, lost=self._lost(member, cause, message))
 
     def _too_large(self, image: bool, member: Member, room: int) -> Lost:
         most, named = self._most[image], ("limits.max_document_bytes", "images.max_bytes")[image]
@@ -441,7 +460,9 @@ class _Reader:
         """The document that a sample is.  end: byte of the tar where the next one's data begins."""
         said, lost = self._texts(sample)
         text = own_text(caption_of(said.captions, self._shard.captions or "join") or "")
-        images = [self._image(p, said.url) for p in sample.parts if p.kind in IMAGE]
+        parts = [*(p for p in sample.parts if p.kind in IMAGE or p.kind == ODD), *self._unsafe]
+        images = [self._image(part, said.url) for part in parts]
+        self._unsafe.clear()
         if said.export is not None:
             text, images, lost = self._exported(sample, said.export, text, images)
         digest = xxhash.xxh3_64_intdigest(sample.key.encode())
@@ -477,7 +498,7 @@ class _Reader:
 
     def _texts(self, sample: _Sample) -> tuple[Texts, Lost | None]:
         """What a sample's texts say, or why they cannot be read."""
-        parts = [p for p in sample.parts if p.kind not in IMAGE]
+        parts = [p for p in sample.parts if p.kind not in IMAGE and p.kind != ODD]
         lost = next((p.lost for p in parts if p.lost is not None), None)
         try:
             if lost is None:

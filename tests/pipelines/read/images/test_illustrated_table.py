@@ -130,7 +130,10 @@ def test_values_of_a_slice_are_its_own():
 def test_what_is_wrong_with_an_image_is_named_and_its_document_stays(tmp_path, name):
     bad = [b"", b"no image", png()[:20], encoded(noise(40, 40), "PNG")]
     path = write(tmp_path / name, {"caption": list("abcd"), "image": bad})
-    got = read_pictured(path, images="image", options=Images(max_bytes=4000))
+    options = Images(max_bytes=4000)
+    assert read_pictured(path, images="image", options=options).causes == ["no_image_left"] * 4
+    options = options.model_copy(update={"keep_text": True})
+    got = read_pictured(path, images="image", options=options)
     assert got.texts == list("abcd")
     assert got.images == [[]] * 4
     causes = ["empty_image", "not_an_image", "truncated_header", "too_large"]

@@ -254,11 +254,45 @@ def test_what_is_half_there_goes_on(tmp_path):
     assert [(d["id"], d["text"], len(d["images"])) for d in got.documents] == [
         ("1", "", 1),
         ("2", "no image", 0),
-        ("4", "words", 0),
     ]
-    assert got.reasons == {"3": "empty_sample"}
+    assert got.reasons == {"3": "empty_sample", "4": "no_image_left"}
     assert got.image_reasons == {"a.tar/4.jpg": "empty_image"}
-    assert got.failed[0]["detail"] == f"{tmp_path}/a.tar: '3' has neither text nor image"
+    path = f"{tmp_path}/a.tar"
+    assert [(f["detail"], f["text_bytes"]) for f in got.failed] == [
+        (f"{path}: '3' has neither text nor image", 0),
+        (f"{path}/4.jpg: its image failed; images.keep_text: true keeps the text", 5),
+    ]
+    kept = read(write(tmp_path, members), images=Images(keep_text=True))
+    assert kept.texts == {"1": "", "2": "no image", "4": "words"}
+
+
+ODD = {
+    "hdr": b"#?RADIANCE\n",
+    "svg": b"<?xml version='1.0'?>\n<svg xmlns='http://www.w3.org/2000/svg'/>",
+    "jxl": b"\xff\x0a\0\0",
+    "heic": b"\0\0\0\x18ftypheic\0\0\0\0",
+    "pdf": b"%PDF-1.7\n",
+    "dat": JPEG,
+}
+
+
+@pytest.mark.parametrize(("suffix", "data"), ODD.items(), ids=ODD)
+def test_an_image_under_a_suffix_that_is_not_read_has_a_row(tmp_path, suffix, data):
+    members = {f"1.{suffix}": data, "1.txt": b"words", "2.txt": b"more", "2.npy": b"\x93NUMPY"}
+    got = read(write(tmp_path, members))
+    assert got.texts == {"2": "more"}
+    assert got.reasons == {"1": "no_image_left"}
+    assert got.image_reasons == {f"a.tar/1.{suffix}": "unread_suffix"}
+    kind = "jpeg" if suffix == "dat" else suffix
+    detail = f"{kind} by its bytes, and .{suffix} is not read as an image"
+    assert got.failed_images[0]["detail"] == f"{tmp_path}/a.tar/1.{suffix}: {detail}"
+
+
+def test_an_image_that_does_not_decode_as_its_suffix_says_has_a_row(tmp_path):
+    avif = b"\0\0\0\x18ftypavif\0\0\0\0"
+    got = read(write(tmp_path, {"1.avif": avif, "1.txt": b"words"}))
+    assert got.reasons == {"1": "no_image_left"}
+    assert set(got.image_reasons) == {"a.tar/1.avif"}
 
 
 def test_members_that_are_no_samples_are_counted_by_name(tmp_path):
@@ -295,6 +329,13 @@ def test_members_that_are_no_samples_are_counted_by_name(tmp_path):
         "skipped_.pyd": 1,
     }
     assert [(d["id"], len(d["images"])) for d in got.documents] == [("8", 1)]
+    assert got.reasons == dict.fromkeys("1234", "no_image_left")
+    assert got.image_reasons == {
+        **{f"a.tar/{n}.jpg": "link_member" for n in (1, 2)},
+        **{f"a.tar/{n}.jpg": "device_member" for n in (3, 4)},
+        **{f"a.tar/{name}": "unsafe_path" for name in ("../5.jpg", "a/../../6.jpg", "/7.jpg")},
+        **{f"a.tar/8.{suffix}": "unread_suffix" for suffix in ("cls", "pyd")},
+    }
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.tar"]  # nothing was extracted
 
 
