@@ -208,7 +208,7 @@ def _contamination(contamination: argparse.ArgumentParser) -> None:
         ("verdict", "0.5", "SHARE", share),
         ("most-docs", "10", "N", "n-grams in more documents count for nothing; none is no limit"),
         ("folding", str, "LIST", disguises),
-        ("containment", "0.6", "SHARE", edited),
+        ("containment", "0.45", "SHARE", edited),
         ("text-column", str, "NAME", COLUMN),
         ("fail-on", str, "LIST", kinds),
     )

@@ -34,12 +34,14 @@ class Probe(NamedTuple):
 
     shortest, longest: words of a seed; seeds of all lengths between are found by the hash of
         their last `shortest` words.
+    spaced: 1 if a seed says nothing of its word before the last GAP, else 0.
     bitmap: (power of two,) a Bloom filter of these hashes, with both bits of one in one element.
     shift: 64 less the bits that number elements.
     """
 
     shortest: int
     longest: int
+    spaced: int
     bitmap: U64
     shift: np.uint64
 
@@ -84,12 +86,24 @@ class Thresholds(NamedTuple):
     """The containment from which on a stretch counts.
 
     short: of texts with fewer than `grams` grams.
+    middle: of those with fewer than `more_grams`.
     full: of all others.
     """
 
     short: float
+    middle: float
     full: float
     grams: int
+    more_grams: int
+
+
+GAP = 2  # words behind the one that a spaced seed says nothing of
+
+
+@inlined
+def gap_weight(spaced: int) -> np.uint64:
+    """What that word is worth in a hash of the window; 0 where it counts."""
+    return np.uint64(spaced) * power(GAP)
 
 
 @kernel
@@ -99,6 +113,7 @@ def hash_seeds(
     lettered: U8,
     lengths: I64,
     shortest: I64,
+    spaced: int,
     seeds: U64,
     tails: U64,
     seed_texts: I32,
@@ -109,6 +124,7 @@ def hash_seeds(
     lettered: (n_words,), of `kernels.gram_words.mark_letters`.
     lengths, shortest: (n_texts,), words of a window, and `shortest` of the `Probe` that is to
         find it; a text with length 0 is left out.
+    spaced: as of `Probe`, for all texts.
     seeds, tails, seed_texts: (>= n_words,), out: of a window, its hash, that of its last
         `shortest[t]` words, its text.
     Returns the number of windows.
@@ -125,8 +141,9 @@ def hash_seeds(
             if first < text_words[t]:
                 continue
             if letters > 0:
-                seeds[found] = hash_of(words, first, length)
-                tails[found] = hash_of(words, k - shortest[t] + 1, shortest[t])
+                spare = words[k - GAP] * gap_weight(spaced)
+                seeds[found] = hash_of(words, first, length) - spare
+                tails[found] = hash_of(words, k - shortest[t] + 1, shortest[t]) - spare
                 seed_texts[found] = t
                 found += 1
             letters -= lettered[first]
@@ -225,11 +242,12 @@ def candidates(words: U64, probe: Probe, lasts: I64) -> np.int64:
     """
     n = words.shape[0]
     weight = power(probe.shortest - 1)
+    spare = gap_weight(probe.spaced)
     h = hash_of(words, 0, min(probe.shortest - 1, n))
     found = np.int64(0)
     for k in range(probe.shortest - 1, n):
         h = h * BASE + words[k]
-        spread = h * SPREAD
+        spread = (h - words[k - GAP] * spare) * SPREAD
         bits = bits_of(spread)
         lasts[found] = k
         found += np.int64(probe.bitmap[spread >> probe.shift] & bits == bits)
@@ -308,7 +326,8 @@ def close(
         t = room.touched[k]
         slide(words, t, texts, room)
         grams = texts.grams[t]
-        threshold = least.short if grams < least.grams else least.full
+        threshold = least.short if grams < least.grams else least.middle
+        threshold = least.full if grams >= least.more_grams else threshold
         if room.near[t, 2] / grams >= threshold:
             if found < hits.shape[0]:
                 hits[found, 0] = doc
@@ -388,7 +407,8 @@ def find_stretches(
         first = last + 1
         while first > max(last + 1 - probe.longest, doc_words[doc]):
             first -= 1
-            h += words[first] * weight
+            if probe.spaced == 0 or first != last - GAP:
+                h += words[first] * weight
             weight = weight * BASE
             if first > last + 1 - probe.shortest:
                 continue

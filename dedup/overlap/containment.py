@@ -6,20 +6,23 @@ The *containment* of a text A in B is the share of A's grams that stand in B too
 the resemblance and containment of documents"). Here
 - A is an item's text, B a *stretch* of the document: words in a row, at most 5/4 as many as A has;
 - a gram is 2 gram words in a row (`dedup.text.gram_words`), counted once however often it stands;
-- a *seed* is 4 to 7 of them, more of longer texts (`SEED_LENGTHS`). Windows of as many words that
+- a *seed* is 4 to 7 of them, more of longer texts (`SEED_LENGTHS`); of texts of 16 words or more
+  also 7 of which the fifth may be another (`SPACED`). Windows of as many words that
   many items of a benchmark share (`overlap.counts.MOST_ITEMS`), or more than 64 texts of all
   (`MOST_TEXTS`), or that have no letter, are no seeds, and grams within them do not count if 12
   others do: a prompt is not found for its items;
 - the document's containment of the text is the greatest of all stretches each word of which is
-  near a seed of the text: in some stretch that holds a whole one.
+  near a seed of the text, of one kind: in some stretch that holds a whole one.
 Where most words of a text are characters by themselves (`dense`), seeds are twice as long, and it
 has 16 words or more.
 Texts of fewer than 8 words, without a seed, or of fewer than 7 distinct grams are left out. A
 document's figures depend on nothing but it and the items: not on the batch, nor on others.
 
 A replaced word costs two grams: one word in ten leaves .8 of a long text, of 8 words 5 of 7; one
-in six leaves .67. Measured with tests/bench/containment.py on 7,768 items of GSM8K, HumanEval,
-MBPP, ARC and BoolQ, in web text, documentation and Wikipedia:
+in six leaves .67, one in five .6. In 21 MB of web text, documentation and Wikipedia no text of 16
+grams or more had .45 by chance, of 12 to 15 none .6: so THRESHOLD and MIDDLE_THRESHOLD. Measured
+with tests/bench/containment.py, by seeds of words in a row alone, on 7,768 items of GSM8K,
+HumanEval, MBPP, ARC and BoolQ, in web text, documentation and Wikipedia:
 
     containment from                         .3     .4     .5     .6     .7     .8   both below
     one word in ten, items of N words+    1.000  1.000  1.000  1.000   .999   .848   1.000
@@ -42,10 +45,11 @@ import pyarrow as pa
 
 from tokenmill.dedup.arrays import F64, I64, text_buffers
 from tokenmill.dedup.kernels.containment import Room, Thresholds, find_stretches
-from tokenmill.dedup.overlap.containment_index import LONG_GRAMS, ContainmentIndex
+from tokenmill.dedup.overlap.containment_index import LONG_GRAMS, LONGER_GRAMS, ContainmentIndex
 from tokenmill.dedup.text.gram_words import Block, blocks
 
-THRESHOLD = 0.6
+THRESHOLD = 0.45  # of texts with LONGER_GRAMS grams or more
+MIDDLE_THRESHOLD = 0.6  # at least, of shorter ones
 SHORT_THRESHOLD = 0.8  # of texts with fewer than LONG_GRAMS grams
 
 FIRST_HITS = 1 << 10  # room for what is found in a block; where it is more the block is read again
@@ -85,7 +89,8 @@ def contained(
 
     text: (n_docs,) string column, no nulls.
     threshold, short_threshold: containment from which on a text counts as found; of texts with
-        at least LONG_GRAMS grams, and of shorter ones.
+        at least LONGER_GRAMS grams, and with fewer than LONG_GRAMS; between them it is that of
+        longer ones, or MIDDLE_THRESHOLD if that is more, but no more than of shorter ones.
 
     Raises:
         ValueError: a threshold is not above 0.
@@ -94,7 +99,10 @@ def contained(
         if not least > 0:
             raise ValueError(f"a threshold of containment must be above 0, got {least}")
     data = text_buffers(text).data
-    limits = Thresholds(float(short_threshold), float(threshold), LONG_GRAMS)
+    middle = min(max(threshold, MIDDLE_THRESHOLD), short_threshold)
+    limits = Thresholds(
+        float(short_threshold), float(middle), float(threshold), LONG_GRAMS, LONGER_GRAMS
+    )
     room, hits = index.room(), np.empty((FIRST_HITS, 5), np.int64)
     found = [np.empty((0, 7), np.int64)]
     for block in blocks(text, longest=None, words=index.gram_words):
@@ -108,7 +116,13 @@ def contained(
             _find(block, index, limits, room, hits)
         places = block.places(data, np.ascontiguousarray(hits[:n, :4]))
         found.append(np.column_stack((places, hits[:n, 4])))
-    docs, texts, _, _, starts, ends, grams = np.ascontiguousarray(np.concatenate(found).T)
+    every = np.concatenate(found)
+    _, texts, firsts, lasts, _, _, grams = every.T
+    # a text may be found by seeds of two kinds: the better one, as of stretches
+    order = np.lexsort((-firsts, lasts, -grams, texts, every[:, 0]))
+    pairs = every[order, :2]
+    fresh = np.append(True, (np.diff(pairs, axis=0) != 0).any(axis=1))[: len(order)]
+    docs, texts, _, _, starts, ends, grams = np.ascontiguousarray(every[order[fresh]].T)
     items = index.items[texts]
     order = np.lexsort((texts, items, docs))
     columns = (docs, items, texts, starts, ends, grams / index.grams[texts])

@@ -52,6 +52,7 @@ GRAM_WORDS = 2
 MIN_GRAMS = MIN_WORDS - GRAM_WORDS + 1  # of a text, distinct
 # If as many grams of a text stand outside windows that are no seeds, they alone count.
 LONG_GRAMS = 12
+LONGER_GRAMS = 16  # from so many on nothing was met by chance that is as like as an edited copy
 
 # A seed of more texts than this is none, whatever share of a benchmark they are: each document
 # that has it is compared with all of them, and a phrase that begins thousands of questions stands
@@ -60,13 +61,17 @@ MOST_TEXTS = 64
 
 
 class Family(NamedTuple):
-    """Seeds of `shortest` to `longest` words, which are looked for together."""
+    """Seeds of `shortest` to `longest` words, which are looked for together; see `Probe`."""
 
     shortest: int
     longest: int
+    spaced: int = 0
 
 
-FAMILIES = (Family(4, 4), Family(5, 7), Family(8, 14))  # the last of `dense` texts
+# the third of `dense` texts, the last of others from SPACED_FROM words on
+FAMILIES = (Family(4, 4), Family(5, 7), Family(8, 14), Family(7, 7, 1))
+SPACED = FAMILIES[-1]
+SPACED_FROM = 16  # of fewer words seeds are so short that they stand between words replaced
 BITS_PER_SEED = 16
 SLOTS_PER_SEED = 2
 
@@ -74,7 +79,7 @@ SLOTS_PER_SEED = 2
 class Postings(NamedTuple):
     """Seeds, and which texts have each.
 
-    seeds: (n_seeds,) uint64, hashes, distinct, ascending.
+    seeds: (n_seeds,) uint64, hashes, distinct; ascending, those of one kind.
     tails: (n_seeds,) uint64, hash of the last words of each, `shortest` of its family.
     offsets: (n_seeds + 1,) int64; seed s stands in `texts[offsets[s]:offsets[s + 1]]`.
     texts: int32, rows of texts, ascending for each seed.
@@ -92,6 +97,12 @@ class Postings(NamedTuple):
         texts = self.texts[np.repeat(wanted, counts)]
         return Postings(self.seeds[wanted], self.tails[wanted], offsets, texts)
 
+    def and_others(self, others: "Postings") -> "Postings":
+        """These, then seeds of another kind."""
+        offsets = np.append(self.offsets, others.offsets[1:] + self.offsets[-1])
+        seeds, tails = (np.concatenate(both) for both in zip(self[:2], others[:2], strict=True))
+        return Postings(seeds, tails, offsets, np.concatenate((self.texts, others.texts)))
+
 
 def seed_lengths(words: I64) -> I64:
     """Words of a seed of texts of so many words; 0 of a text that is too short."""
@@ -100,7 +111,13 @@ def seed_lengths(words: I64) -> I64:
 
 
 def postings_of(
-    texts: pa.Array, items: I64, lengths: I64, starts: I64, gram_words: GramWords = "scripts"
+    texts: pa.Array,
+    items: I64,
+    lengths: I64,
+    starts: I64,
+    gram_words: GramWords = "scripts",
+    *,
+    spaced: int = 0,
 ) -> Postings:
     """The seeds of texts: windows that have a letter, and that not many items share.
 
@@ -111,7 +128,7 @@ def postings_of(
     found = [
         (np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int32)),
         *(
-            _windows(block, texts, lengths)
+            _windows(block, texts, lengths, spaced)
             for block in blocks(texts, longest=None, words=gram_words)
         ),
     ]
@@ -121,14 +138,14 @@ def postings_of(
     return made.only(~_shared(made, items, starts))
 
 
-def _windows(block: Block, texts: pa.Array, lengths: I64) -> tuple[U64, U64, I32]:
+def _windows(block: Block, texts: pa.Array, lengths: I64, spaced: int) -> tuple[U64, U64, I32]:
     """Of each window of a block's texts that has a letter: hash, that of its tail, text."""
     n = len(block.hashes)
     lettered = np.empty(n, np.uint8)
     data = text_buffers(texts).data
     mark_letters(data, block.begins, block.stops, block.doc_words, chars(), lettered)
     of_block = lengths[block.doc : block.doc + len(block.begins)]
-    family = np.searchsorted([f.shortest for f in FAMILIES], of_block, "right") - 1
+    family = np.searchsorted([f.shortest for f in FAMILIES[:-1]], of_block, "right") - 1
     seeds, tails = np.empty(n, np.uint64), np.empty(n, np.uint64)
     rows = np.empty(n, np.int32)
     n = kernels.hash_seeds(
@@ -136,7 +153,10 @@ def _windows(block: Block, texts: pa.Array, lengths: I64) -> tuple[U64, U64, I32
         block.doc_words,
         read_only(lettered),
         read_only(of_block),
-        read_only(np.array([f.shortest for f in FAMILIES])[family]),
+        read_only(
+            np.array([f.shortest for f in FAMILIES[:-1]])[family] if not spaced else of_block
+        ),
+        spaced,
         seeds,
         tails,
         rows,
@@ -201,7 +221,7 @@ def slots_of(seeds: U64) -> I32:
     return slots
 
 
-FORMAT = "2"  # of the saved index; raise it with any change of hash, gram words or layout
+FORMAT = "3"  # of the saved index; raise it with any change of hash, gram words or layout
 KIND = "containment index"
 
 
@@ -260,15 +280,19 @@ class ContainmentIndex:
         words = count_words(texts, gram_words)
         by = dense(texts, words, gram_words)
         lengths = by * seed_lengths(words // by)
-        found = postings_of(texts, of_text, lengths, starts, gram_words)
+        plain = postings_of(texts, of_text, lengths, starts, gram_words)
+        of_spaced = np.where((by == 1) & (words >= SPACED_FROM), SPACED.longest, 0)
+        with_gap = postings_of(texts, of_text, of_spaced, starts, gram_words, spaced=1)
+        found = plain.and_others(with_gap)
         slots = slots_of(found.seeds)
         seeds = _kernel_seeds(found.seeds, slots, found.offsets, found.texts)
         tables = gram_tables(texts, words, lengths, seeds, gram_words)
-        of_seeds = lengths[found.texts[found.offsets[:-1]]]
+        of_seeds = lengths[plain.texts[plain.offsets[:-1]]]
         bitmaps = [
-            bitmap_of(found.tails[(of_seeds >= f.shortest) & (of_seeds <= f.longest)])
-            for f in FAMILIES
+            bitmap_of(plain.tails[(of_seeds >= f.shortest) & (of_seeds <= f.longest)])
+            for f in FAMILIES[:-1]
         ]
+        bitmaps.append(bitmap_of(with_gap.tails))
         return cls(
             gram_words=gram_words,
             seeds=found.seeds,
@@ -343,6 +367,7 @@ def _parameters(gram_words: GramWords) -> dict[str, str]:
     """What decides the seeds and grams of an index; texts scored with others would never match."""
     return {
         "format": FORMAT,
+        "spaced": f"{SPACED.longest} from {SPACED_FROM}",
         "seed": ",".join(f"{n} from {words}" for words, n in SEED_LENGTHS.items()),
         "gram": f"{GRAM_WORDS}, {MIN_GRAMS} to {LONG_GRAMS}",
         "shared": f"{MOST_ITEMS}, {MOST_ITEMS_FRAC}, {MOST_TEXTS}",

@@ -48,7 +48,7 @@ Share = Annotated[float, Field(gt=0, le=1)]
 class Copies(Config):
     """From which containment on a stretch of a document is a copy (`dedup.overlap.containment`).
 
-    threshold: of texts of some 20 words and more.
+    threshold: of texts of some 20 words and more; those a little shorter need .6 at least.
     short_threshold: of shorter texts.
     """
 

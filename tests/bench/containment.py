@@ -24,8 +24,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tests.bench.corpus import packages, shared, texts_of
-from tokenmill.dedup.overlap.containment import SHORT_THRESHOLD, THRESHOLD, Containments, contained
-from tokenmill.dedup.overlap.containment_index import LONG_GRAMS, ContainmentIndex
+from tokenmill.dedup.overlap.containment import (
+    MIDDLE_THRESHOLD,
+    SHORT_THRESHOLD,
+    THRESHOLD,
+    Containments,
+    contained,
+)
+from tokenmill.dedup.overlap.containment_index import LONG_GRAMS, LONGER_GRAMS, ContainmentIndex
 from tokenmill.dedup.text.gram_words import count_words
 from tokenmill.pipelines.contamination.index import ItemTexts, prepare_texts
 from tokenmill.pipelines.contamination.items.items import item_texts, read_items
@@ -157,8 +163,11 @@ def edited(text: str, words: list[str], every: int, draw: random.Random) -> str:
 
 
 def that_count(found: Containments, index: ContainmentIndex) -> npt.NDArray[np.bool_]:
-    short = index.grams[found.texts] < LONG_GRAMS
-    counts: npt.NDArray[np.bool_] = found.containment >= np.where(short, SHORT_THRESHOLD, THRESHOLD)
+    grams = index.grams[found.texts]
+    least = np.where(grams < LONGER_GRAMS, MIDDLE_THRESHOLD, THRESHOLD)
+    counts: npt.NDArray[np.bool_] = found.containment >= np.where(
+        grams < LONG_GRAMS, SHORT_THRESHOLD, least
+    )
     return counts
 
 

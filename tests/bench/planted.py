@@ -6,7 +6,8 @@ Of every benchmark of the sample data up to so many texts are planted, each in a
 own, in every disguise of tests/pipelines/contamination/disguises.py; an item of several parts is
 found if every part is. Shares are percent of those planted: found by n-grams, of all and of each
 benchmark; by containment; by either. `covered`: of the bytes planted, from the first n-gram found
-to the last. Then what is found, by either, in the documents as they are.
+to the last. "16 words and more": by either, of such texts. Then what is found, by either, in the
+documents as they are.
 """
 
 import argparse
@@ -30,9 +31,20 @@ from tests.pipelines.contamination.planting import (
     results,
     shown_overlaps,
 )
+from tokenmill.dedup.text.fold import fold
+from tokenmill.dedup.text.gram_words import count_words
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
 
-ENDS = ("planted", "n-grams", "covered", "containment", "either", "foldings needed by most")
+LONG_WORDS = 16  # from which on edited copies are told apart from what is like by chance
+ENDS = (
+    "planted",
+    "n-grams",
+    "covered",
+    "containment",
+    "either",
+    "16 words and more",
+    "foldings needed by most",
+)
 
 
 def main() -> None:
@@ -64,6 +76,8 @@ def row(
     items = index.texts.items[[p.row for p in planted]]
     ends = np.searchsorted(items, [*index.texts.starts, len(index.texts.lengths)])
     covered = [share for r in found for share in r.covered if share]
+    words = count_words(fold(index.texts.texts, index.folding).text)
+    long = words[[p.row for p in planted]] >= LONG_WORDS
     kinds = Counter(name for r in found for name in r.foldings)
     return [
         f"{len(planted):,}",
@@ -72,6 +86,7 @@ def row(
         percent(covered),
         percent(edited_),
         percent(grams | edited_),
+        percent((grams | edited_)[long]),
         ", ".join(name for name, n in kinds.items() if n > 0.5 * len(planted)),
     ]
 

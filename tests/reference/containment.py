@@ -22,8 +22,11 @@ def contained(
         words = gram_words(doc)
         for t, own in grams.items():
             n_words = len(gram_words(texts[t]))
-            best = best_stretch([w.text for w in words], own, seeds[t], n_words * 5 // 4)
-            least = short_threshold if len(own) < 12 else threshold
+            in_words = [w.text for w in words]
+            bests = [best_stretch(in_words, own, s, n_words * 5 // 4) for s in seeds[t] if s]
+            best = max(filter(None, bests), key=lambda b: (b[0], -b[2], b[1]), default=None)
+            middle = min(max(threshold, 0.6), short_threshold)
+            least = threshold if len(own) >= 16 else middle if len(own) >= 12 else short_threshold
             if best and best[0] / len(own) >= least:
                 n, first, last = best
                 place = words[first].start, words[last].end
@@ -34,24 +37,30 @@ def contained(
 def indexed(texts, items, starts, most_items=10, most_texts=64):
     """The grams that count and the seeds of each text that is not left out."""
     windows = [seed_windows([w.text for w in gram_words(text)]) for text in texts]
+    gapped = [gapped_windows([w.text for w in gram_words(text)]) for text in texts]
     items_of, n_texts = defaultdict(set), defaultdict(int)
-    for item, of_text in zip(items, windows, strict=True):
-        for window in set(of_text):
+    for item, of_text, others in zip(items, windows, gapped, strict=True):
+        for window in {*of_text, *(window for _, window in others)}:
             items_of[window].add(item)
             n_texts[window] += 1
     grams, seeds = {}, {}
     for t, of_text in enumerate(windows):
-        is_seed = [
-            any(flags_of(ord(c)) & ALPHA for word in window for c in word)
-            and not is_shared(items_of[window], starts, most_items)
-            and n_texts[window] <= most_texts
-            for window in of_text
-        ]
+
+        def held(window, letters):
+            return (
+                any(flags_of(ord(c)) & ALPHA for word in letters for c in word)
+                and not is_shared(items_of[window], starts, most_items)
+                and n_texts[window] <= most_texts
+            )
+
+        is_seed = [held(window, window) for window in of_text]
+        spaced = {window for whole, window in gapped[t] if held(window, whole)}
         words = [w.text for w in gram_words(texts[t])]
         counted = grams_of(words, is_seed)
-        if any(is_seed) and len(counted) >= 7:
+        if (any(is_seed) or spaced) and len(counted) >= 7:
             grams[t] = counted
-            seeds[t] = {window for window, held in zip(of_text, is_seed, strict=True) if held}
+            plain = {w for w, is_one in zip(of_text, is_seed, strict=True) if is_one}
+            seeds[t] = plain, spaced
     return grams, seeds
 
 
@@ -61,6 +70,14 @@ def seed_windows(words):
         return []
     length = 4 if n < 16 else 5 if n < 32 else 6 if n < 64 else 7
     return [tuple(words[i : i + length]) for i in range(n - length + 1)]
+
+
+def gapped_windows(words):
+    """Seven words in a row, and the same without the fifth."""
+    if len(words) < 16:
+        return []
+    rows = [tuple(words[i : i + 7]) for i in range(len(words) - 6)]
+    return [(row, (*row[:4], None, *row[5:])) for row in rows]
 
 
 def is_shared(items, starts, most_items):
@@ -90,7 +107,8 @@ def best_stretch(words, grams, seeds, reach):
     length = len(next(iter(seeds)))
     near = [False] * len(words)
     for i in range(len(words) - length + 1):
-        if tuple(words[i : i + length]) in seeds:
+        window = tuple(words[i : i + length])
+        if {window, (*window[:4], None, *window[5:])} & seeds:
             for k in range(max(i + length - reach, 0), min(i + reach, len(words))):
                 near[k] = True
     stretches = [(0, 0, 0)]

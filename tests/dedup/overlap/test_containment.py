@@ -182,7 +182,7 @@ def test_a_phrase_of_many_texts_is_no_seed_however_many_items_there_are(sharing,
     items = [" ".join(f"w{i}x{k}" for k in range(16)) for i in range(7000)]
     index = index_of([f"{phrase} {item}" if i < sharing else item for i, item in enumerate(items)])
     n_texts = np.diff(index.seed_offsets)
-    assert n_texts[n_texts > 1].tolist() == [sharing] * 3 * is_seed
+    assert n_texts[n_texts > 1].tolist() == [sharing] * 4 * is_seed
     docs = pa.array([f"{phrase} {items[3]}", f"{phrase} of all"])
     assert [row[:2] for row in rows(contained(docs, index))] == [(0, 3)]
 

@@ -281,6 +281,58 @@ def two(text: str, n: int, random: Random) -> list[str]:
     return whole(*(random.choice([*KINDS[kind].values()]) for kind in kinds))(text, n, random)
 
 
+def every(n: int) -> Callable[[str, Random], str]:
+    """Every n-th word replaced, from a place drawn on."""
+
+    def regular(text: str, random: Random) -> str:
+        parts = re.split(r"(\S+)", text)
+        for k in range(1 + 2 * random.randrange(n), len(parts), 2 * n):
+            parts[k] = random.choice(OTHER_WORDS)
+        return "".join(parts)
+
+    return regular
+
+
+def mistyped(text: str, random: Random) -> str:
+    return "".join(_typo(c, random) if random.random() < 0.05 else c for c in text)
+
+
+def every_twentieth_mistyped(text: str, random: Random) -> str:
+    first = random.randrange(20)
+    return "".join(_typo(c, random) if k % 20 == first else c for k, c in enumerate(text))
+
+
+def _typo(char: str, random: Random) -> str:
+    """Another letter, none, or two."""
+    other = random.choice(string.ascii_lowercase)
+    return char if char.isspace() else random.choice((other, "", char + other))
+
+
+def with_tags(text: str, random: Random) -> str:
+    """One word of four in a tag."""
+    words = re.split(r"(\S+)", text)
+    tags = ("span", "b", "em", "code", "a")
+    for k in range(1, len(words), 2):
+        if random.random() < 0.25:
+            tag = random.choice(tags)
+            words[k] = f"<{tag}>{words[k]}</{tag}>"
+    return "".join(words)
+
+
+def with_latex(text: str, random: Random) -> str:
+    """Numbers and one word of five between delimiters, some in a command."""
+    words = re.split(r"(\S+)", text)
+    for k in range(1, len(words), 2):
+        if random.random() < 0.2 or any(c.isdigit() for c in words[k]):
+            words[k] = random.choice(("$%s$", "\\(%s\\)", "\\textbf{%s}", "\\text{%s}")) % words[k]
+    return "".join(words)
+
+
+def joined(text: str, random: Random) -> str:
+    """No space behind punctuation."""
+    return re.sub(r"(?<=[,;:.!?]) +", "", text)
+
+
 DISGUISES = {
     "verbatim": Disguise(whole(), 0.99),
     **{name: Disguise(whole(disguise), 0.99) for kind in KINDS for name, disguise in kind.items()},
@@ -289,5 +341,14 @@ DISGUISES = {
     "split": Disguise(split, 0.90, least_ngrams=2),
     "one word in ten": Disguise(whole(replaced(10)), None),
     "one word in six": Disguise(whole(replaced(6)), None),
+    "every tenth word": Disguise(whole(every(10)), None),
+    "every sixth word": Disguise(whole(every(6)), None),
+    "every fifth word": Disguise(whole(every(5)), None),
+    "one word in five": Disguise(whole(replaced(5)), None),
+    "typos in 5 % of characters": Disguise(whole(mistyped), None),
+    "every twentieth character": Disguise(whole(every_twentieth_mistyped), None),
+    "markup inside": Disguise(whole(with_tags), None),
+    "LaTeX inside": Disguise(whole(with_latex), None),
+    "punctuation that joins": Disguise(whole(joined), None),
     "punctuation to spaces": Disguise(whole(punctuation_to_spaces), None),
 }
