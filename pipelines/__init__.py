@@ -33,6 +33,9 @@ buy) and `flows/` (commands, Prefect, pools of workers). Where to look for
       where a duplicate is decided         equal: corpus/equal.py (`find_equal`). Nearly the same:
                                            dedup/same/sets.py (`shared`); corpus/edges.py
                                            (`Comparing`) gives it the candidates
+      a column that a step adds            core/filter.py (`Filter.annotations`), or `Step`'s; read
+                                           by filters/select.py, tokens/mix/groups.py; written
+                                           with the text, tokens/text.py
       which of a cluster stays             equal: `_kept` in corpus/equal.py. Nearly the same:
                                            `decide` in corpus/stars.py; of components
                                            `join_forests` in corpus/near.py

@@ -112,7 +112,8 @@ def _once(
             wanted.update(receipt.facts.wanted)
         grouping = next(shard.grouping for shard in shards if shard.grouping is not None)
         of = grouping.weights or {name: n / max(tokens[name], 1) for name, n in wanted.items()}
-        return docs, tokens, {name: {of.get(name, 0.0)} for name in sorted(docs)}
+        names = sorted({*docs, *grouping.mix.named})  # of a share that no document has, too
+        return docs, tokens, {name: {of.get(name, 0.0)} for name in names}
     for shard, receipt in zip(shards, made, strict=True):
         once = receipt.facts["measured"]
         docs[shard.source] += once["docs"]["train"]

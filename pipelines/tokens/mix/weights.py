@@ -76,6 +76,12 @@ def _grouped(job: TokenRun, made: Sequence[Receipt], finished: Finished) -> tupl
     tokens = Counter(dict.fromkeys(mix.named, 0))
     for facts in counted.values():
         tokens.update({name: n for name, n in facts.tokens.items() if name in mix.named})
+    n_docs = sum(sum(facts.docs.values()) for facts in counted.values())
+    if mix.shares and n_docs and not any(tokens.values()):
+        raise ConfigError(
+            f"mix.shares: none of {n_docs:,} documents has a share: of {' and '.join(mix.by)} they"
+            f" have other values than {', '.join(mix.named)}"
+        )
     found = weights(mix, tokens, epochs=job.tokenizing.output.epochs) if mix.shares else {}
     grouping = Grouping(mix=mix, cuts=cuts, weights=found)
     made_of = []

@@ -240,6 +240,15 @@ def test_a_mixture_that_does_not_fit_is_refused(corpus, mix, why):
     assert why in str(e.value)
 
 
+def test_shares_that_no_document_has_are_told(corpus, tmp_path):
+    mix = {"by": ["topic"], "shares": {"law": 1, "lw": 1}}
+    told = prepare(recipe(corpus, mix), tmp_path / "run", one_by_one)["mixture"]["sources"]
+    assert (told["lw"]["docs"], told["lw"]["dataset_tokens"]) == (0, 0)
+    assert told["law"]["share"] == 1.0
+    with pytest.raises(ConfigError, match="none of 160 documents has a share: of topic they have"):
+        prepare(recipe(corpus, {"by": ["topic"], "shares": {"lw": 1}}), tmp_path / "r", one_by_one)
+
+
 def test_a_weight_beyond_bounds_names_the_document(corpus, tmp_path):
     lines = [{"id": "a", "text": "t", "times": 1}, {"id": "b", "text": "t", "times": -2}]
     (tmp_path / "d.jsonl").write_text("\n".join(map(json.dumps, lines)))
