@@ -28,7 +28,7 @@ from tokenmill.sizing.comparison import (
 from tokenmill.sizing.report.data import rests_on, sheet_json
 from tokenmill.sizing.report.image_tokens import by_image_tokens
 from tokenmill.sizing.report.notes import notes
-from tokenmill.sizing.report.outline import FIRST, about, prepared
+from tokenmill.sizing.report.outline import FIRST, about, answer, prepared
 from tokenmill.sizing.report.tiers import TIERS, legend, remarks, tier_table
 from tokenmill.sizing.report.tornado import tornado_table
 from tokenmill.sizing.requirement import Requirement
@@ -72,7 +72,7 @@ def _run(args: argparse.Namespace, corpus: Path | None) -> int:
     tiers = tier_table(verdicts, TIERS)
     tables = [(s.title, s.rows) for s in sheet.sections] if args.all else []
     show(
-        about(sheet),
+        [about(sheet), answer(sheet)],
         requirements_table(FIRST, headline(sheet), sheet),
         prepared(sheet),
         by_image_tokens(sheet),

@@ -12,6 +12,10 @@ Flags mark what is asked for on a logarithmic axis:
     100 MB/s   1 GB/s   10 GB/s
 
 A page brings the colours, and nothing is told by colour alone (`svg`).
+
+Held against libraries (November 2026): four rows of the dots above are 11.7 kB of SVG by matplotlib
+and 16 kB by Altair with vl-convert, of 80 and 94 MB installed; neither takes a page's colours,
+light, dark or printed, nor tells its rows to who cannot see them. Ours are 8.9 kB of 18 rows.
 """
 
 import math

@@ -51,7 +51,7 @@ def _large(sheet: Sheet) -> Sequence[KeyFigure]:
 
 READ, RESTART = "read bandwidth, whole job", "restart read bandwidth"
 FLAGS = {READ: "training reads", JOB_RATE: "checkpoints write", RESTART: "restart reads"}
-BYTES, RATE = Axis("bytes", format_bytes), Axis("bytes/s that the whole job gets", format_rate)
+BYTES, RATE = Axis("bytes", format_bytes), Axis("bytes/s of all nodes together", format_rate)
 INTERVAL = Axis("from one checkpoint to the next", lambda s: format_quantity(s, "s"))
 WASTE = Axis("time lost", lambda percent: f"{percent:g} %")
 TIMES = tuple(  # seconds that a clock face would show

@@ -12,6 +12,7 @@ from tokenmill.sizing.document.section import (
     Table,
     table,
 )
+from tokenmill.sizing.limits import is_asked
 from tokenmill.sizing.report.data import assumptions, kind, rests_on
 from tokenmill.sizing.report.image_tokens import by_image_tokens
 from tokenmill.sizing.report.notes import notes
@@ -20,6 +21,7 @@ from tokenmill.sizing.report.tornado import tornado_table
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.requirements import headline
 from tokenmill.sizing.sections.capacity import PREPARED, TO_ADD, not_held, switch
+from tokenmill.sizing.sections.checkpoints import JOB_RATE
 from tokenmill.sizing.sheet import Sheet, SourceFacts
 from tokenmill.sizing.units import format_quantity, times
 
@@ -40,7 +42,7 @@ def sections(sheet: Sheet) -> list[Section]:
     """What a buyer wants to know, in the order in which it is asked."""
     warnings = tuple(f"Warning: {sentence}." for sentence in sheet.warnings)
     parts = [
-        Section(key="summary", title="In short", blocks=(about(sheet),)),
+        Section(key="summary", title="In short", blocks=(about(sheet), answer(sheet))),
         Section(key="headline", title=FIRST, blocks=_headline(sheet)),
         Section(key="warnings", title="Warnings", blocks=warnings),
         Section(key="tiers", title="Which storage would do", blocks=tier_blocks(sheet)),
@@ -74,6 +76,27 @@ def about(sheet: Sheet) -> str:
         f" {plan.cluster.count:,} {plan.cluster.accelerator} in {time}{beside}."
         f" {_measured(sheet)}"
     )
+
+
+def answer(sheet: Sheet) -> str:
+    """What to buy, and how fast it must be, in one sentence."""
+    told = [
+        f"{sheet[name].shown} {what}"
+        for name, what in (
+            (READS, "of reads"),
+            (JOB_RATE, "of checkpoint writes"),
+            ("restart read bandwidth", "of reads to restart"),
+        )
+        if is_asked(sheet, name)
+    ]
+    fast = f" that give the whole job {', '.join(told)}" if told else ""
+    return (
+        f"What to buy: {sheet['raw capacity'].shown} of drives, {sheet['usable capacity'].shown}"
+        f" usable,{fast}."
+    )
+
+
+READS = "read bandwidth, whole job"
 
 
 def _measured(sheet: Sheet) -> str:

@@ -103,9 +103,12 @@ def test_the_headline_comes_first_with_value_interval_and_what_it_rests_on():
     text = lines(corpus=measured())
     assert text[0] == "# Storage requirements"
     assert text[4].startswith("For a model of 70 billion parameters, trained on 2 trillion tokens")
-    assert text[6] == "## What matters first"
-    assert text[8] == "| requirement | value | 95 % interval | rests on |"
-    assert text[10].startswith("| raw capacity | ")
+    assert text[6].startswith(
+        "What to buy: 13 TB of drives, 10.4 TB usable, that give the whole job"
+    )
+    assert text[8] == "## What matters first"
+    assert text[10] == "| requirement | value | 95 % interval | rests on |"
+    assert text[12].startswith("| raw capacity | ")
     dataset = "| stored: dataset | 4.4 TB | 4.36 to 4.44 TB | extrapolated, stated |"
     assert dataset in text
     assert "| one checkpoint | 980 GB | — | stated, chosen |" in text
