@@ -36,15 +36,15 @@ CAUSES = (
 # Elements without an end tag, or that need none: others bound how deep they nest.
 _VOID = "area base br col embed hr img input link meta param source track wbr image keygen bgsound"
 _LOOSE = (
-    f"{_VOID} html head body li dt dd option optgroup tr tbody thead tfoot colgroup rb rp rt rtc"
-    " form a nobr button frame"
+    f"{_VOID} html head body option optgroup tr tbody thead tfoot colgroup rb rp rt rtc"
+    " a nobr button frame"
 )
 _FORMATTING = "b big code em font i s small strike strong tt u"
 _SPECIAL = (
-    "address applet article aside blockquote caption center details dialog dir div dl fieldset"
-    " figcaption figure footer frameset h1 h2 h3 h4 h5 h6 header hgroup iframe listing main marquee"
-    " menu nav noembed noframes noscript object ol p plaintext pre script search section select"
-    " style summary table td template textarea th title ul xmp"
+    "address applet article aside blockquote caption center dd details dialog dir div dl dt"
+    " fieldset figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 header hgroup iframe li"
+    " listing main marquee menu nav noembed noframes noscript object ol p plaintext pre script"
+    " search section select style summary table td template textarea th title ul xmp"
 )
 _BARRIER = (
     "applet caption table td th marquee object template select svg math foreignobject desc"
@@ -77,11 +77,15 @@ _KINDS = (
     ("h1 h2 h3 h4 h5 h6", kernel.HEADING),
     ("p", kernel.PARAGRAPH),
     (_CLOSES_P, kernel.CLOSES_P),
-    ("td th", kernel.CELL),
     ("tr tbody thead tfoot", kernel.ROW),
     ("table template", kernel.TABLE),
     ("template", kernel.TEMPLATE),
     ("td th caption", kernel.OF_TABLES),
+    ("li", kernel.LI),
+    ("dd dt", kernel.DD),
+    ("ol ul", kernel.LIST),
+    ("form", kernel.FORM),
+    ("address div p", kernel.PASSED),
     (_LEAVES_FOREIGN, kernel.LEAVES_FOREIGN),
     (_INTEGRATION, kernel.INTEGRATION),
     (_MARKER, kernel.MARKER),
@@ -111,7 +115,7 @@ def outline(page: bytes, bounds: Bounds) -> tuple[Outline, str]:
     """What a page asks for, and the cause of refusing it: "too_deep" and the like, else "".
 
     Of a page that is refused counting ends at what is too much. Tags without an end tag count for
-    no depth: they may nest once more in each of those that do.
+    no depth: they may nest once more in each of those that do. Optional end tags may be left out.
     """
     limits = np.array([*bounds, MOST_NODES, MOST_OPTIONS], np.int64)
     found = np.zeros(len(limits), np.int64)

@@ -6,9 +6,10 @@ from tokenmill.dedup.kernels._jit import I64, U8, U64, inlined, kernel
 
 # what pipelines.read.web.extract knows of each element
 LOOSE, FORMATTING, SPECIAL, BARRIER, RAW, FOREIGN, OPTION, HEADING = 1, 2, 4, 8, 16, 32, 64, 128
-PARAGRAPH, CLOSES_P, CELL, ROW, TABLE = 256, 512, 1024, 2048, 4096
+PARAGRAPH, CLOSES_P, ROW, TABLE = 256, 512, 2048, 4096
 LEAVES_FOREIGN, INTEGRATION, REOPENS_NONE, MARKER = 8192, 16384, 32768, 65536
-OF_TABLES, TEMPLATE = 1 << 17, 1 << 18
+OF_TABLES, TEMPLATE, LI, DD, LIST, PASSED = 1 << 17, 1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22
+FORM = 1 << 23
 TAGS, ATTRIBUTES, DEPTH, NODES, OPTIONS = range(5)
 
 LT, GT, SLASH, BANG, DASH, EQUALS, QUESTION, DOUBLE, SINGLE = b"<>/!-=?\"'"
@@ -150,10 +151,26 @@ def nearest(stack: U64, depth: int, wanted: int, bounds: int) -> int:
 def matching(stack: U64, depth: int, h: np.uint64, kind: int) -> int:
     """The place in the stack of the element that an end tag ends; -1 if it is ignored."""
     bounds = BARRIER if kind & (SPECIAL | FORMATTING) else BARRIER | SPECIAL
+    if kind & LI:
+        bounds |= LIST
+    elif kind & (TABLE | OF_TABLES) and not kind & TEMPLATE:
+        bounds = TABLE  # it ends all that was left open in its cells
     for j in range(depth - 1, -1, -1):
         if stack[NAME, j] == h:
             return j
         if stack[KIND, j] & np.uint64(bounds):
+            return -1
+    return -1
+
+
+@inlined
+def item_before(stack: U64, depth: int, wanted: int) -> int:
+    """The item of a list that the next one ends, with what was left open in it; -1 if none."""
+    for j in range(depth - 1, -1, -1):
+        if stack[KIND, j] & np.uint64(wanted):
+            return j
+        passed = stack[KIND, j] & np.uint64(PASSED)
+        if stack[KIND, j] & np.uint64(SPECIAL | BARRIER) and not passed:
             return -1
     return -1
 
@@ -203,7 +220,7 @@ def outline(
 
     Nesting is told too high rather than too low. NODES are elements and their attributes.
     """
-    n, i, depth, foreign, n_waiting, base = len(data), 0, 0, 0, 0, 0
+    n, i, depth, foreign, n_waiting, base, in_form = len(data), 0, 0, 0, 0, 0, False
     while i < n:
         text = data[i] != LT
         if text and (n_waiting == base or foreign):  # nothing is opened anew in foreign content
@@ -240,6 +257,10 @@ def outline(
                 if j >= 0:
                     n_waiting = closed(stack, depth, j, waiting, n_waiting)
                     foreign, depth = foreign - foreign_from(stack, j, depth), j
+            if kind & FORM and not foreign:
+                if not closing and in_form and nearest(stack, depth, TEMPLATE, 0) < 0:
+                    continue  # no form is in another
+                in_form = not closing
             if closing:
                 j = -1 if kind & LOOSE and not foreign else matching(stack, depth, h, kind)
                 if j < 0:
@@ -249,7 +270,7 @@ def outline(
                                 copy(waiting, k + 1, waiting, k)
                             n_waiting -= 1
                             break
-                elif kind & FORMATTING:
+                elif kind & (FORMATTING | FORM):  # what is open in it stays so
                     for k in range(j, depth - 1):
                         copy(stack, k + 1, stack, k)
                     depth -= 1
@@ -266,11 +287,12 @@ def outline(
             if kind & OPTION:
                 found[OPTIONS] += 1
             found[NODES] += 1 + count
-            if not foreign and kind & (CLOSES_P | CELL | ROW):
-                if kind & CLOSES_P:
+            if not foreign and kind & (CLOSES_P | OF_TABLES | ROW):
+                j = item_before(stack, depth, kind & (LI | DD))
+                if j < 0 and kind & CLOSES_P:
                     j = nearest(stack, depth, PARAGRAPH, BARRIER)
-                else:
-                    j = nearest(stack, depth, CELL, TABLE)
+                elif not kind & CLOSES_P:
+                    j = nearest(stack, depth, OF_TABLES, TABLE)
                 if j >= 0:
                     n_waiting = closed(stack, depth, j, waiting, n_waiting)
                     depth = j
