@@ -452,6 +452,7 @@ def _run_in(folder: Path) -> str | None:
     paths = [i["path"] for i in identity["recipe"]["inputs"]]
     more = f" and {len(paths) - MOST_PATHS} more" if len(paths) > MOST_PATHS else ""
     return (
-        "a run of prepare, holds tokens, not text; name the inputs it was made from:"
+        "a run of prepare, holds tokens, not text; get its text by `tokenmill export"
+        f" {folder} --format jsonl --text --out FOLDER`, or name its inputs:"
         f" {', '.join(paths[:MOST_PATHS])}{more}"
     )

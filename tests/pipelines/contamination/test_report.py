@@ -27,6 +27,7 @@ RUN = {
     "documents": {"read": 4733, "text_bytes": 23_456_789, "failed": {"bad_json": 3, "no_text": 1}},
     "failed_inputs": [{"path": "a.gz", "cause": "not_gzip", "message": "no magic", "bytes": 123}],
     "failed_shards": [{"step": "search", "key": "00002", "error": "ShardError: cut short"}],
+    "failed_sources": [],
     "damaged_shards": [{"key": "00003", "message": "line 14: not JSON"}],
     "files": {"report": "contamination.html", "items": "items.parquet"},
     "seconds": 1.5,

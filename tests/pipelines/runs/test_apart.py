@@ -42,7 +42,8 @@ def test_what_a_run_made_is_not_read(tmp_path):
         with pytest.raises(ConfigError) as e:
             refuse_runs([Input(path=str(tmp_path)), Input(path=str(path))])
         assert str(e.value) == (
-            f"{path}: a run of prepare, holds tokens, not text; name the inputs it was made from:"
+            f"{path}: a run of prepare, holds tokens, not text; get its text by `tokenmill export"
+            f" {out} --format jsonl --text --out FOLDER`, or name its inputs:"
             " /in/0, /in/1, /in/2 and 2 more"
         )
 
