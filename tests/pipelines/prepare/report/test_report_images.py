@@ -6,7 +6,7 @@ from tests.pipelines.prepare.report.test_report import run_report
 from tokenmill.pipelines.core.ledger import ImageStats, StageStats
 from tokenmill.pipelines.core.measured import measure
 from tokenmill.pipelines.prepare.report.images import image_blocks, image_facts, image_plots
-from tokenmill.pipelines.prepare.report.model import Report
+from tokenmill.pipelines.prepare.report.model import ImageToken, Report
 from tokenmill.sizing.document.section import Table
 
 
@@ -105,6 +105,16 @@ def test_what_a_document_and_its_images_take_is_told_with_errors():
         " standard error over images). Decoded wholly, without resizing, by Pillow 13.0 on Z80."
         " 2 images had no bytes here, or would not decode."
     )
+
+
+def test_a_placeholder_for_each_image_is_told_as_tokens_unknown():
+    known = of_images()
+    one = {"token": "<image>", "id": 7, "tokens": 1}
+    for tokens, told in ((1, True), (576, False)):
+        token = ImageToken(**{**one, "tokens": tokens})
+        settings = known.tokenizer.model_copy(update={"image_token": token})
+        words = image_blocks(known.model_copy(update={"tokenizer": settings}))
+        assert any("Tokens of an image are unknown" in str(w) for w in words) is told
 
 
 def test_images_that_are_not_at_hand_are_not_measured():
