@@ -206,6 +206,10 @@ class NearDedup(KeyedStep, VerdictStep):
         return [*told, *columns]
 
     @property
+    def decides_in_order(self) -> bool:
+        return self.cluster == "stars"
+
+    @property
     def keys_frac(self) -> float:
         return SHINGLES_FRAC if self.exact else 0.0
 

@@ -319,6 +319,11 @@ class CorpusStep(Step):
         return 0
 
     @property
+    def decides_in_order(self) -> bool:
+        """Whether who leaves is decided document by document (`corpus.stars`), not by forests."""
+        return False
+
+    @property
     def keys_frac(self) -> float:
         """Bytes of its columns for each byte of text, besides those of each document."""
         return 0.0

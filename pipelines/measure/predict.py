@@ -11,6 +11,7 @@ Time is that of this machine. How it differs from one time to another is in the 
 sampled parts differ in it is small beside that.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
@@ -20,7 +21,7 @@ import numpy as np
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.shard import Plan
-from tokenmill.pipelines.corpus.passes import passes
+from tokenmill.pipelines.corpus.passes import corpus_steps, passes
 from tokenmill.pipelines.measure import scratch
 from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.drawn import DRAWS, Drawn, between, exact
@@ -30,7 +31,7 @@ from tokenmill.pipelines.measure.left import Left
 from tokenmill.pipelines.measure.pictures import Pictures, PredictedImages, with_images
 from tokenmill.pipelines.measure.remarks import grown_to, remarks, unique_by_of
 from tokenmill.pipelines.measure.sample import Sample
-from tokenmill.pipelines.measure.scan import KEYS, READ, START, TOKENIZE, PartFacts
+from tokenmill.pipelines.measure.scan import KEYS, KEYS_BYTES, READ, START, TOKENIZE, PartFacts
 from tokenmill.pipelines.measure.scanned import Scanned
 from tokenmill.pipelines.measure.unseen import Growth
 from tokenmill.pipelines.measure.weights import LocalSample
@@ -291,6 +292,8 @@ class Findings:
             reach=self._reach(prediction),
             left=prediction.docs,
             of_images=of_images,
+            keys=self._keys(),
+            made_ready=made_ready(self._job),
         )
         return scratch.stored_of(self._job, self._plan, written)
 
@@ -304,6 +307,10 @@ class Findings:
             docs = prediction.docs[known[-1]] if known else docs
             shares[part.index] = docs / self._docs
         return shares
+
+    def _keys(self) -> tuple[frozenset[str], Drawn] | None:
+        size = self._scanned.sums(KEYS_BYTES)
+        return (frozenset(s.name for s in self._job.dedup), size) if size.value else None
 
     def _edges(self) -> Drawn | None:
         last = self._job.dedup[-1] if self._job.dedup else None
@@ -340,3 +347,16 @@ class Findings:
             of_images = self._left.by(steps[self._image_step], "docs")
             of_all = (of_all / of_images).within(most=1.0)
         return of_all
+
+
+def made_ready(job: MeasureJob) -> dict[str, Drawn]:
+    """Bytes by folder of what steps make before the first pass: it is made, and its files counted.
+
+    In the scratch, which goes; no more of a recipe is made for its size alone.
+    """
+    sizes: dict[str, float] = defaultdict(float)
+    for step in corpus_steps(job.recipe.steps):
+        work = step.setup(job, step.build()) if step.makes_ready else None
+        for path in () if work is None else work.call(job, *work.args).files:
+            sizes[path.relative_to(job.out).parts[0]] += path.stat().st_size
+    return {folder: exact(size) for folder, size in sizes.items()}

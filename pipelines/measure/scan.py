@@ -141,6 +141,7 @@ LOCAL = pa.schema(
 KEYS, DOCUMENTS, TOKENIZE, READ = "keys", "documents", "tokenize", "read"  # what is timed
 START = "start"  # what is loaded or compiled once a process
 COPIES_BYTES = 4  # of a column of how many left for a document
+KEYS_BYTES = "keys_bytes"  # of the key sidecar, heads left out
 ENCODED = "encoded_bytes"  # of the text that was tokenized
 ROW_BYTES = 4 + 8 + 4 + 4  # of a dataset's row: offsets of ids, id and source, doc_id
 T = TypeVar("T")
@@ -208,8 +209,8 @@ class PartFacts(WorkFacts):
     """Of a part of the inputs that was scanned.
 
     seconds: of one core, by what took them.  write_s_per_byte: seconds of writing a byte.
-    sums: of the documents at the end (end_docs, end_bytes, row_bytes), of those tokenized
-        (encoded_bytes) and, of a sampled part, bytes as compressed (documents).
+    sums: of the documents at the end (end_docs, end_bytes, row_bytes), of their keys (keys_bytes),
+        of those tokenized (encoded_bytes) and, of a sampled part, bytes as compressed (documents).
     damage: what was wrong with its file, where that could not be read to its end.
     """
 
@@ -329,7 +330,9 @@ def _keys(tally: _Tally) -> Callable[[pa.RecordBatch, dict[str, I64]], None]:
         return document_keys(batch, job.dedup, schema, source=part.source)
 
     def write(batch: pa.RecordBatch, ends: dict[str, I64]) -> None:
-        keys.write_batch(tally.timed(KEYS, keys_of, batch))
+        made = tally.timed(KEYS, keys_of, batch)
+        keys.write_batch(made)
+        tally.sums[KEYS_BYTES] += made.nbytes
         columns = [pa.array(ends[name]) for name in ENDS.names]
         sidecar.write_batch(pa.record_batch(columns, schema=ENDS))
 

@@ -219,15 +219,16 @@ class Scanned:
         """
         size = sums["text_bytes"]
         group = np.unique(looked_at >= 1, return_inverse=True)[1]
-        whole = np.bincount(group, size)
-        seen = np.bincount(group, size * looked_at) / whole
+        whole = np.bincount(group, size).astype(np.float64)
+        # what they stand for is in the sums already, and comes back by the bytes of their group
+        own = (np.bincount(group, size * looked_at) / whole)[group]
         return LocalSample(
             strata=group.astype(np.int64),
-            strata_bytes=whole / seen,
-            cluster_bytes=size,
-            read_bytes=size,
+            strata_bytes=whole,
+            cluster_bytes=size * own,
+            read_bytes=size * own,
             docs=np.ones(len(size), np.int64),
-            sums=sums,
+            sums={name: values * own for name, values in sums.items()},
             seed=self._job.measuring.seed,
         )
 

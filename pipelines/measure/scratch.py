@@ -8,7 +8,8 @@ Pairs of near duplicates are told by the probes: documents like each, times the 
 pair meets. How many bands hangs on how alike the two are, which probes do not tell, so that the
 interval runs from one band to all.
 
-Left out is what decontaminate writes: 05-index, 15-found, 16-ignored, overlaps and pieces.
+What is made before the first pass, as an index of benchmarks, is made here too, and its files
+counted. Left out are folders that hang on what a step finds, as `overlaps` and `12-leaders`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,7 @@ from tokenmill.pipelines.core.schema import REMOVED, REMOVED_IMAGE
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.corpus import equal, near
 from tokenmill.pipelines.corpus.copies import columns_of
+from tokenmill.pipelines.corpus.edges import ALIKE, ALIKE_EDGE
 from tokenmill.pipelines.corpus.keys import key_schema
 from tokenmill.pipelines.corpus.pairs import FOREST, FORESTS, PAIRS_AT_ONCE
 from tokenmill.pipelines.corpus.passes import passes
@@ -30,6 +32,7 @@ from tokenmill.pipelines.corpus.rows import GROUP_ROWS, RANGE_ROWS, range_bits
 from tokenmill.pipelines.corpus.shuffle import row_schema
 from tokenmill.pipelines.corpus.spill import ROW_BYTES as SPILL_BYTES
 from tokenmill.pipelines.corpus.spill import SPILL, n_words_of
+from tokenmill.pipelines.corpus.stars import BUCKET, BUCKETS, STAR, STARS
 from tokenmill.pipelines.corpus.step import CorpusStep, Pass
 from tokenmill.pipelines.corpus.units import FOUND, REPEATED, UNITS
 from tokenmill.pipelines.corpus.verdicts import VERDICTS
@@ -47,6 +50,7 @@ from tokenmill.pipelines.tokens.dataset import dataset_schema
 from tokenmill.pipelines.tokens.shards import splits, token_schema
 from tokenmill.sizing.corpus import DATASET, INPUTS
 
+BUCKET_BYTES = 16  # of a document in one: its row, and of two its key and end
 NUMBER_BYTES, WORD_BYTES, PAIR_BYTES = 4, 8, 16
 UNPADDED_ROWS, MOST_PADDING = 64, 8.0  # of a batch of row numbers
 
@@ -65,6 +69,8 @@ def of_step(step: CorpusStep, docs: Drawn, left: Drawn) -> dict[str, Drawn]:
     spill = docs.each(lambda n: columns * (n * row + _groups(n) * batch) + _groups(n) * head)
     if step.probe(Asked()) is None:
         return {SPILL.name: spill}
+    if step.decides_in_order:
+        return {SPILL.name: spill, **_decided_in_order(docs, left, columns)}
     forest_head, forest_batch = _padded_head(FOREST)
     # of pairs of many bands there are the forests below the last one
     files = docs.each(
@@ -76,6 +82,31 @@ def of_step(step: CorpusStep, docs: Drawn, left: Drawn) -> dict[str, Drawn]:
     padded = between(forest_batch, most, order=12, value=forest_batch + MOST_PADDING / 2)
     forest = gone * PAIR_BYTES + files * forest_head + batches * padded
     return {SPILL.name: spill, FORESTS.name: forest}
+
+
+def _decided_in_order(docs: Drawn, left: Drawn, columns: int) -> dict[str, Drawn]:
+    """Bytes of buckets, edges and who leaves; leaders of crowded buckets are left out.
+
+    Each document that leaves has an edge, and shares a key in one column, or all.
+    """
+    gone = (docs - left).within(0.0)
+    files = docs.each(lambda n: columns * _ranges(n))
+    of_bucket = between(BUCKET_BYTES, BUCKET_BYTES * columns * 2, order=13)
+    edges = between(1.0, ALL_PAIRS / 2.0, order=14)
+    of_edge = float(_row_bytes(ALIKE_EDGE))
+    return {
+        BUCKETS.name: gone * of_bucket + files * float(_file_head(BUCKET)),
+        ALIKE.name: gone * edges * of_edge + files * float(_file_head(ALIKE_EDGE)),
+        STARS.name: gone * float(_row_bytes(STAR)) + float(sum(_padded_head(STAR))),
+    }
+
+
+def _file_head(schema: pa.Schema) -> int:
+    return _head_bytes(_none_of(schema))[0]
+
+
+def _row_bytes(schema: pa.Schema) -> int:
+    return sum(column.type.bit_width // 8 for column in schema)
 
 
 def _padded_head(schema: pa.Schema) -> tuple[int, int]:
@@ -170,6 +201,8 @@ class Written:
     width: bytes of a token id.
     reach: by pass, the share of the documents that reaches it; all, if nothing is told.
     of_images: by folder, what there is for images.
+    keys: steps whose keys were made of all documents, and the bytes of these, heads left out.
+    made_ready: by folder, what is made before the first pass.
     """
 
     docs: Drawn
@@ -184,12 +217,14 @@ class Written:
     reach: Mapping[int, Drawn] = field(default_factory=dict)
     left: Mapping[str, Drawn] = field(default_factory=dict)
     of_images: Mapping[str, Drawn] = field(default_factory=dict)
+    keys: tuple[frozenset[str], Drawn] | None = None
+    made_ready: Mapping[str, Drawn] = field(default_factory=dict)
 
 
 def stored_of(job: MeasureJob, plan: Plan, written: Written) -> dict[str, Drawn]:
     """Bytes by folder of the run directory, in the order they are written."""
     images = job.recipe.images
-    folders: dict[str, Drawn] = {}
+    folders: dict[str, Drawn] = dict(written.made_ready)
     for part in passes(job.recipe.steps):
         # what decontaminate leaves for further passes is left out
         if part.after and (part.index == 0 or images is not None):
@@ -220,8 +255,7 @@ def _of_pass(part: Pass, plan: Plan, written: Written, schema: pa.Schema) -> dic
         size = written.compressed_frac * text_bytes * between(*COMPRESSED, order=11, value=1.0)
         folders[f"{number}0-filtered"] = size + heads(schema, plan)
     if part.finders:
-        size = docs * key_bytes(part.finders)
-        size = size + written.text_bytes * (share * sum(step.keys_frac for step in part.finders))
+        size = _keys_size(part.finders, written, docs, share)
         folders[KEYS.named(part.index)] = heads(key_schema(part.finders), plan) + size
     there = docs
     for step in part.finders:
@@ -232,12 +266,21 @@ def _of_pass(part: Pass, plan: Plan, written: Written, schema: pa.Schema) -> dic
             folder = f"{number}{folder}"
             folders[folder] = folders[folder] + size if folder in folders else size
         there = left
-        if step.joined_columns and written.edges is not None:
+        if step.joined_columns and not step.decides_in_order and written.edges is not None:
             folders[near.EDGES.named(part.index)] = written.edges * share
         if step.removes_whole:
             folder = step.verdict_folder().named(part.index)
             folders[folder] = heads(VERDICTS, plan) + docs * VERDICT_BYTES
     return folders
+
+
+def _keys_size(finders: Sequence[CorpusStep], written: Written, docs: Drawn, share: Drawn) -> Drawn:
+    """Of key sidecars without their heads: as made of the documents, or by the schema."""
+    made, of_made = written.keys or (frozenset(), exact(0.0))
+    others = [step for step in finders if step.name not in made]
+    size = docs * (key_bytes(others) - (DOC_ID_BYTES if made else 0.0))
+    size = size + written.text_bytes * (share * sum(step.keys_frac for step in others))
+    return size + of_made * share
 
 
 def heads(schema: pa.Schema, plan: Plan, *, of_dataset: bool = False) -> Drawn:

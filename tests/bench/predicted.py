@@ -1,48 +1,68 @@
-"""How often the 95 % interval of each predicted figure holds what the run then makes.
+"""How often the 95 % interval of each predicted figure holds what the run then makes, how wide
+it is, and what `measure` takes of the run's CPU: corpus x recipe x seeds.
 
-    python -m tests.bench.predicted [--seeds 200] [--probes 10000 600]
+    python -m tests.bench.predicted [NAME=PATH[,PATH…] …] [--seeds 50] [--probes 10000] [--full]
 
-On the real text of ../shared/data: Django's and etcd's documentation in several versions, web
-pages, WikiText-2. At most a fifth of the bytes is tokenized. With 10,000 probes every document of
-this small corpus is one; with 600 a fifth of them are, as in a large one. All parts are read and
-tokenized once, and each seed then looks at those that it draws, as `tokenmill measure` would have.
-CPU hours are here of less than a second, and one run's are held against all seeds.
+Without corpora it takes the text of ../shared/data. The inputs are read once and tokenized whole;
+each seed then looks at those documents and parts that it draws, as `tokenmill measure` would have.
+CPU seconds are of this process, in which nothing is left to compile. `--full` has all figures.
 """
 
 import argparse
 import tempfile
+import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from tests.conftest import SHARED_DATA
-from tests.running import one_by_one, prepare
+from tests.running import one_by_one
 from tokenmill.pipelines.measure.compare import Compared, compare
 from tokenmill.pipelines.measure.copies import count_copies
-from tokenmill.pipelines.measure.job import Measuring
-from tokenmill.pipelines.measure.run import estimate_of, opened, phases, predict_from
-from tokenmill.pipelines.measure.sample import DEFAULT_SAMPLE, draw_sample
+from tokenmill.pipelines.measure.job import LOCAL_FOLDER, MeasureJob, Measuring
+from tokenmill.pipelines.measure.run import (
+    estimate_of,
+    measure_corpus,
+    opened,
+    phases,
+    predict_from,
+)
+from tokenmill.pipelines.measure.sample import DEFAULT_SAMPLE, Sample, chance, chosen, draw_sample
+from tokenmill.pipelines.measure.scan import LOCAL
 from tokenmill.pipelines.prepare.prepare import plan_run, run_recipe
 from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe
 from tokenmill.pipelines.runs.drive import drive
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 
-GOPHER = {"gopher_quality": {"min_stop_words": None}}
-STEPS = {
-    "filters, then duplicates": ["normalize", GOPHER, "exact", "near"],
-    "a filter behind duplicates": ["normalize", "exact", "near", GOPHER],
+GOPHER: dict[str, Any] = {"gopher_quality": {"min_stop_words": None}}
+STEPS: dict[str, list[Any]] = {
+    "gopher, exact, near": ["normalize", GOPHER, "gopher_repetition", "exact", "near"],
+    "c4, exact, near": ["normalize", "c4", "exact", "near"],
+    "exact, near, gopher": ["normalize", "exact", "near", GOPHER],
 }
-ENOUGH = 0.93
+SHARED = {
+    "documentation": ("docs_django_5.1_5.2.jsonl.gz", "docs_etcd.jsonl.gz"),
+    "web": ("c4_sample_wimbd/**/*.json.gz",),
+}
+SHOWN = {
+    "unique fraction": "unique",
+    "tokens": "tokens",
+    "stored in 10-filtered": "10-filtered",
+    "disk after removed": "disk",
+}
+HEADS = ("corpus", "text", "recipe", *SHOWN.values(), "all figures", "CPU")
 
 
-def recipe_of(steps: list[Any]) -> Recipe:
-    text = SHARED_DATA / "text"
+def recipe_of(paths: Sequence[str], steps: list[Any]) -> Recipe:
+    """Each path is a source."""
     inputs = [
-        {"path": str(text / "docs_django_5.1_5.2.jsonl.gz"), "source": "django"},
-        {"path": str(text / "docs_etcd.jsonl.gz"), "source": "etcd"},
-        {"path": str(text / "c4_sample_wimbd/**/*.json.gz"), "source": "c4", "format": "jsonl"},
-        {"path": str(text / "wikitext2/**/*.txt"), "source": "wikitext"},
+        {"path": path, "source": f"source-{n}", **({"format": "jsonl"} if ".json" in path else {})}
+        for n, path in enumerate(paths)
     ]
     tokenizer = {"path": str(SHARED_DATA / "tokenizers" / "gpt2.json")}
     run = {"keep_intermediates": True, "workers": 1}
@@ -50,56 +70,112 @@ def recipe_of(steps: list[Any]) -> Recipe:
     return make_recipe(data, where="bench")
 
 
+class Tokenized:
+    """What was tokenized of all documents, and what a seed would have of it."""
+
+    def __init__(self, job: MeasureJob, keys: Sequence[str]) -> None:
+        self._paths = [job.path(LOCAL_FOLDER, key=key) for key in keys]
+        self._batches = [
+            [pa.record_batch(batch.to_pydict(), schema=LOCAL) for batch in open_arrow(path)[0]]
+            for path in self._paths
+        ]
+
+    def draw(self, share: float, seed: int) -> None:
+        for path, batches in zip(self._paths, self._batches, strict=True):
+            with arrow_file(path, LOCAL) as writer:
+                for batch in batches:
+                    chances = chance(np.asarray(batch["end_bytes"]), share)
+                    taken = pa.array(chosen(np.asarray(batch["doc_id"]), chances, seed))
+                    columns = [*batch.columns[:-1], pa.array(chances)]
+                    writer.write_batch(pa.record_batch(columns, schema=LOCAL).filter(taken))
+
+
 def compared(recipe: Recipe, probes: int, seeds: int, folder: Path) -> Iterator[list[Compared]]:
-    """For each seed, what it predicts beside what the run made."""
-    prepare(recipe, folder / "first", one_by_one)  # which compiles and loads for both
-    report = run_recipe(recipe, folder / "run", one_by_one)
+    """For each seed, what it predicts beside what the run made; first, what both took."""
+    took = []
+    for turn in ("warm", "run"):  # what is compiled and loaded counts for neither
+        started = time.process_time()
+        report = run_recipe(recipe, folder / turn, one_by_one)
+        between = time.process_time()
+        measure_corpus(Measuring(recipe=recipe), folder / "once.json", one_by_one)
+        took.append((time.process_time() - between) / (between - started))
+    yield [Compared("CPU", compare_none(), took[-1], True)]
     plan, everything = plan_run(recipe), Measuring(recipe=recipe, sample=1.0, probes=probes)
     sample = draw_sample(recipe, plan, sample=1.0, seed=0)
     with opened(everything, folder / "estimate.json", sample.plan) as job:
         finished = drive(job, phases(job, sample), one_by_one)
-        keys = tuple(part.key for part in sample.plan.shards)
+        keys = tuple(part.key for part in sample.plan.shards if part.key in finished.parts)
+        tokenized = Tokenized(job, keys)
         for seed in range(seeds):
-            drawn = draw_sample(recipe, plan, sample=DEFAULT_SAMPLE, seed=seed)
-            assert drawn.drawn_frac <= DEFAULT_SAMPLE
+            drawn: Sample = draw_sample(recipe, plan, sample=DEFAULT_SAMPLE, seed=seed)
+            tokenized.draw(drawn.share, seed)
             its = replace(job, measuring=everything.model_copy(update={"seed": seed}))
             count_copies(its, keys)
             predicted = predict_from(its, plan, drawn, finished)
             yield compare(estimate_of(its, drawn, finished, predicted), report)
 
 
-def table(recipe: Recipe, probes: int, seeds: int) -> list[str]:
-    """A line for each figure that is no count: how often it was held, half-widths, error."""
-    held, half, off = defaultdict(int), defaultdict(list), defaultdict(list)
-    with tempfile.TemporaryDirectory() as folder:
-        for rows in compared(recipe, probes, seeds, Path(folder)):
-            for name, predicted, actual, is_held in rows:
-                low, high = (predicted.value if e is None else e for e in predicted.limits())
-                held[name] += is_held
-                half[name].append((high - low) / 2 / predicted.value if predicted.value else 0.0)
-                off[name].append(predicted.value / actual - 1 if actual else 0.0)
-    exact = [name for name in held if held[name] == seeds and max(half[name]) == 0]
-    lines = ["| figure | held | mean half-width | widest | mean error |", "|---|---|---|---|---|"]
-    for name, n in held.items():
-        if name not in exact:
-            mark = "" if n >= ENOUGH * seeds else " !"
-            mean, error = sum(half[name]) / seeds, sum(off[name]) / seeds
-            widest = max(half[name])
-            lines.append(
-                f"| {name} | {n / seeds:.1%}{mark} | {mean:.2%} | {widest:.2%} | {error:+.2%} |"
-            )
-    return [*lines, "", f"exact: {', '.join(exact)}"]
+def compare_none() -> Any:
+    return None
+
+
+class Tally:
+    """Of each figure: how often it was held, full widths and errors as shares of the truth."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, list[bool]] = defaultdict(list)
+        self.width: dict[str, list[float]] = defaultdict(list)
+        self.off: dict[str, list[float]] = defaultdict(list)
+        self.actual: dict[str, float] = {}
+
+    def add(self, rows: Sequence[Compared]) -> None:
+        for name, predicted, actual, is_held in rows:
+            low, high = (predicted.value if e is None else e for e in predicted.limits())
+            self.held[name].append(is_held)
+            self.width[name].append((high - low) / actual if actual else 0.0)
+            self.off[name].append(predicted.value / actual - 1 if actual else 0.0)
+            self.actual[name] = actual
+
+    def cell(self, name: str) -> str:
+        if name not in self.held:
+            return ""
+        return f"{np.mean(self.held[name]):.0%}, {np.mean(self.width[name]):.1%}"
+
+    def pooled(self) -> float:
+        """Share held of the figures that are no counts; those of time left out."""
+        told = [n for n in self.held if max(self.width[n]) > 0 and "hours" not in n]
+        return float(np.mean([np.mean(self.held[name]) for name in told])) if told else 1.0
+
+    def lines(self) -> Iterator[str]:
+        for name in self.held:
+            yield f"    {name}: {self.cell(name)}, {np.mean(self.off[name]):+.1%}"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seeds", type=int, default=200)
-    parser.add_argument("--probes", type=int, nargs="+", default=[10_000, 600])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("corpora", nargs="*")
+    parser.add_argument("--seeds", type=int, default=50)
+    parser.add_argument("--probes", type=int, default=10_000)
+    parser.add_argument("--full", action="store_true")
     given = parser.parse_args()
-    for name, steps in STEPS.items():
-        for probes in given.probes:
-            print(f"\n{name}, {probes:,} probes, {given.seeds} seeds\n")
-            print("\n".join(table(recipe_of(steps), probes, given.seeds)), flush=True)
+    corpora = {n: tuple(p.split(",")) for n, p in (c.split("=", 1) for c in given.corpora)}
+    if not corpora:
+        corpora = {n: tuple(str(SHARED_DATA / "text" / p) for p in of) for n, of in SHARED.items()}
+    print(f"| {' | '.join(HEADS)} |\n|{'---|' * len(HEADS)}", flush=True)
+    for name, paths in corpora.items():
+        for recipe, steps in STEPS.items():
+            with tempfile.TemporaryDirectory() as folder:
+                tally, made = Tally(), recipe_of(paths, steps)
+                rows = compared(made, given.probes, given.seeds, Path(folder))
+                cpu = next(rows)[0].actual
+                for row in rows:
+                    tally.add(row)
+            cells = [tally.cell(figure) for figure in SHOWN]
+            text = f"{tally.actual['text bytes in'] / 1e6:,.1f} MB"
+            shown = [name, text, recipe, *cells, f"{tally.pooled():.0%}", f"{cpu:.2f}"]
+            print(f"| {' | '.join(shown)} |", flush=True)
+            if given.full:
+                print("\n".join(tally.lines()), flush=True)
 
 
 if __name__ == "__main__":

@@ -90,3 +90,17 @@ def test_text_that_normalizing_lengthens_is_no_mistake(base, tmp_path):
     recipe = recipe_of(base, tmp_path, ["exact", "normalize"], documents)
     measured = measure_corpus(Measuring(recipe=recipe), tmp_path / "e.json", one_by_one)
     assert measured.estimate.corpus.docs.value == 20
+
+
+def test_long_documents_do_not_draw_tokens_their_way(base, tmp_path):
+    """Of digits a token is a byte, of prose some three; the long ones are taken for certain."""
+    digits = [{"text": " ".join(str(i * k) for i in range(40))} for k in range(1, 600)]
+    long = [{"text": " ".join(prose()[i::8])} for i in range(8)]
+    recipe = recipe_of(base, tmp_path, ["exact"], [*digits, *long])
+    total = prepare(recipe, tmp_path / "run", one_by_one)["measurement"]["total"]
+    off = []
+    for seed in range(6):
+        measuring = Measuring(recipe=recipe, sample=0.2, seed=seed)
+        tokens = measure_corpus(measuring, tmp_path / "e.json", one_by_one).estimate.corpus.tokens
+        off.append(tokens.value / total["tokens"] - 1)
+    assert abs(sum(off) / len(off)) < 0.01
