@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
 from tokenmill.dedup.arrays import F32, I64, U32
@@ -26,6 +27,7 @@ from tokenmill.dedup.same.partition import prefix_bits
 from tokenmill.dedup.same.sets import Ratio, distinct, pack
 from tokenmill.dedup.same.verify import CONTEXT_ROWS, cut_large, verified_edges
 from tokenmill.dedup.text.shingle import Shingles
+from tokenmill.dedup.text.simplified import simplified
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.corpus.edges import ALIKE, PACKED, SHINGLES, Comparing
 from tokenmill.pipelines.corpus.keys import fixed_size_list
@@ -88,6 +90,9 @@ class NearDedup(KeyedStep, VerdictStep):
     words: "scripts" are runs of letters and digits, and one character a word in Chinese and
         Japanese, one grapheme cluster in Thai and its like, one Tibetan syllable, whatever spaces
         stand between; "unicode" such runs in every script; "whitespace" what stands between spaces.
+    normalize: "none", or "datatrove" to compare texts in the form in which it does: numbers as 0,
+        no punctuation, no diacritics (`dedup.text.simplified`), and none of fewer words than
+        `ngram`, which otherwise are compared as a whole; with words: whitespace.
     num_perm, seed: of the signatures.
     bands, rows: of the LSH. Two documents of similarity s share a band with probability
         1 - (1 - s^rows)^bands: 18 bands of 6 bring .996 of the pairs of 0.8 together, .896 of
@@ -108,6 +113,7 @@ class NearDedup(KeyedStep, VerdictStep):
 
     ngram: Annotated[int, Field(ge=1, le=64)] = 5
     words: Literal["scripts", "unicode", "whitespace"] = "scripts"
+    normalize: Literal["none", "datatrove"] = "none"
     num_perm: Annotated[int, Field(ge=1, le=16384)] = 108
     bands: Annotated[int, Field(ge=1, le=1024)] = 18
     rows: Annotated[int, Field(ge=1, le=256)] = 6
@@ -177,6 +183,7 @@ class NearDedup(KeyedStep, VerdictStep):
             "rows": lsh.rows,
             "scope": self.scope,
             "similarity": self.similarity,
+            **({} if self.normalize == "none" else {"normalize": self.normalize}),
         }
 
     def key_fields(self) -> list[pa.Field]:
@@ -193,11 +200,16 @@ class NearDedup(KeyedStep, VerdictStep):
         return [*fields, *(pa.field(column.keys, pa.uint64()) for column in self.shuffled)]
 
     def key_columns(self, documents: pa.RecordBatch, source: str) -> list[pa.Array]:
+        texts = documents["text"]
+        if self.normalize == "datatrove":
+            forms = simplified(texts)
+            short = pc.less(pc.count_substring(forms, " "), self.ngram - 1)
+            texts = pc.if_else(short, "", forms)
         if self.exact:
-            signed, found = signed_shingles(documents["text"], self.minhash())
+            signed, found = signed_shingles(texts, self.minhash())
             told = [_lists(found.hashes, found.offsets), pa.array(np.zeros(len(signed), np.uint32))]
         else:
-            signed = signatures(documents["text"], self.minhash())
+            signed = signatures(texts, self.minhash())
             told = [fixed_size_list(signed)]
         keys = band_keys(signed, self.lsh())
         if self.scope == "source":
