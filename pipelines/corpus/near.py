@@ -162,7 +162,7 @@ class NearDedup(KeyedStep, VerdictStep):
 
     @classmethod
     def verdict_folder(cls) -> Folder:
-        return Folder(f"4-{cls.name}", "part-{key}.arrow")
+        return Folder(f"4-{cls.name}", "{group:05d}.arrow")
 
     @property
     def shuffled(self) -> tuple[Shuffled, ...]:

@@ -3,8 +3,9 @@
     counts of all shards ── the rows work ── a file ── Corpus, of every other work
 
 A row number, of 64 bits, names a document in all corpus-wide steps of a pass. Shards are gathered
-in groups of about GROUP_ROWS documents: what is done shard by shard is done a group a work. And all
-keys are parted in ranges of about RANGE_ROWS. How many there are follows from the documents alone.
+in groups of about GROUP_ROWS documents, or GROUP_SHARDS shards: what is done shard by shard is done
+a group a work. And all keys are parted in ranges of about RANGE_ROWS. How many there are follows
+from the documents of the shards alone.
 """
 
 from collections.abc import Sequence
@@ -33,6 +34,7 @@ from tokenmill.pipelines.storage.files import (
 from tokenmill.sizing.units import format_memory
 
 GROUP_ROWS = 1 << 21
+GROUP_SHARDS = 1000  # of a group at most, however few documents they have
 RANGE_ROWS = 1 << 22
 LEAST_BYTES = 1 << 18  # of memory for a work: with less, nothing is gained by trying
 MOST_BITS = 14  # of a key, that tell its range: a file of each group is opened for each range
@@ -42,6 +44,10 @@ FIRST_ROW = 0  # the number of the corpus' first row; tests begin elsewhere
 ROWS = Folder("1-rows", "shards.arrow")
 # A row for each shard; those of earlier runs have no key, and come in the order of `earlier_keys`.
 SHARDS = pa.schema([pa.field("key", pa.string()), pa.field("docs", pa.int64(), nullable=False)])
+# The ids of a group's documents, by row: those that others leave for are looked up by the million,
+# and lie in all groups. To open the key sidecars of all shards for each group would be in vain.
+IDS = Folder("2-ids", "{group:05d}.arrow")
+DOC_IDS = pa.schema([pa.field("doc_id", pa.uint64(), nullable=False)])
 
 
 class Shards(NamedTuple):
@@ -59,6 +65,12 @@ class Shards(NamedTuple):
     @property
     def n_groups(self) -> int:
         return len(self.groups) - 1
+
+    def place_of(self, key: str) -> tuple[int, int]:
+        """The group of a shard of this run, and its place among those of this run in there."""
+        number = self.keys.index(pa.scalar(key, pa.string())).as_py()
+        group = int(np.searchsorted(self.groups, number, side="right")) - 1
+        return group, number - max(int(self.groups[group]), self.n_earlier)
 
     @property
     def n_earlier(self) -> int:
@@ -97,7 +109,7 @@ def read_shards(path: Path) -> Shards:
     """What `write_rows` wrote."""
     (batch,) = open_arrow(path)[0]
     starts = np.concatenate(([0], np.cumsum(np.asarray(batch["docs"])))).astype(np.int64)
-    return Shards(batch["key"], starts + FIRST_ROW, groups_of(starts, GROUP_ROWS))
+    return Shards(batch["key"], starts + FIRST_ROW, groups_of(starts, GROUP_ROWS, GROUP_SHARDS))
 
 
 def earlier_keys(run: RunFolder, part: Pass) -> tuple[Path, ...]:
@@ -120,16 +132,24 @@ def range_bits(n: int) -> int:
     return min((max(n - 1, 0) // RANGE_ROWS).bit_length(), MOST_BITS)
 
 
-def groups_of(starts: Sequence[int] | I64, most: int) -> I64:
+def groups_of(starts: Sequence[int] | I64, most: int, most_shards: int | None = None) -> I64:
     """(n_groups + 1,) shard where each group of about `most` rows begins.
 
-    starts: (n_shards + 1,).
+    starts: (n_shards + 1,).  most_shards: that a group may have; None is any number.
 
     >>> groups_of([0, 4, 4, 9, 25, 26], 10).tolist()
     [0, 4, 5]
+    >>> groups_of([0, 4, 4, 9, 25, 26], 10, 2).tolist()
+    [0, 2, 4, 5]
     """
     of_group = np.asarray(starts)[:-1] // most
-    return np.append(np.flatnonzero(np.diff(of_group, prepend=-1)), len(of_group))
+    begins = np.flatnonzero(np.diff(of_group, prepend=-1))
+    if most_shards is not None:
+        in_group = np.arange(len(of_group)) - np.repeat(
+            begins, np.diff(np.append(begins, len(of_group)))
+        )
+        begins = np.flatnonzero(in_group % most_shards == 0)
+    return np.append(begins, len(of_group))
 
 
 @dataclass(frozen=True)
@@ -187,8 +207,15 @@ class Corpus:
         )
 
     def ids_of(self, wanted: I64) -> U64:
-        """(n,) ids of the documents of rows in any order."""
-        rows, ids = self.rows(), np.empty(len(wanted), np.uint64)
+        """(n,) ids of the documents of rows in any order; of all groups the files are there."""
+        starts = self.shards.starts[self.shards.groups]
+        rows = corpus_rows(
+            lambda group: self.path(IDS, group=group),
+            np.diff(starts),
+            {},
+            first=int(starts[0]),
+        )
+        ids = np.empty(len(wanted), np.uint64)
         for start in range(0, len(wanted), ROWS_AT_ONCE):
             each, where = np.unique(wanted[start : start + ROWS_AT_ONCE], return_inverse=True)
             ids[start : start + ROWS_AT_ONCE] = rows.take("doc_id", each)[where]

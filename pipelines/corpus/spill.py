@@ -7,9 +7,10 @@ the same range of one column of all these files ── spilled ── parts ─�
 from collections.abc import Iterable
 
 import numpy as np
+import pyarrow as pa
 
 from tokenmill.dedup.arrays import U32, U64, Bools
-from tokenmill.pipelines.corpus.rows import Corpus, range_bits
+from tokenmill.pipelines.corpus.rows import DOC_IDS, IDS, Corpus, range_bits
 from tokenmill.pipelines.corpus.shuffle import Range, chunk_of, local_rows, row_schema, words
 from tokenmill.pipelines.corpus.step import Chain, CorpusStep, Pass, Shuffled, Size, group_works
 from tokenmill.pipelines.corpus.verdicts import alive_before
@@ -54,12 +55,18 @@ def spill_keys(run: RunFolder, part: Pass, name: str, group: int) -> Done:
     corpus.memory_left(name, len(of_group), per_row, works=corpus.shards.n_groups)
     alive = alive_before(corpus, name, group)
     path, schema = corpus.path(SPILL, step=name, group=group), row_schema(n_words)
+    paths = [path]
+    if name == part.finders[0].name:  # the others need them too, and come later
+        paths.append(corpus.path(IDS, group=group))
+        with arrow_file(paths[-1], DOC_IDS) as writer:
+            for batch in rows.walk(shards.start, shards.stop):
+                writer.write_batch(pa.record_batch([batch.rows["doc_id"]], schema=DOC_IDS))
     with arrow_file(path, schema) as writer:
         for column in step.shuffled:
             batches = rows.walk(shards.start, shards.stop)
             keys, numbers = _keyed(batches, column, alive, of_group.start)
             writer.write_batch(chunk_of(schema, bits, (keys, numbers)))
-    return Done(files=[path])
+    return Done(files=paths)
 
 
 def spilled(corpus: Corpus, name: str, column: int, number: int) -> Range:

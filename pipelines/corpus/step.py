@@ -356,7 +356,7 @@ class CorpusStep(Step):
     @classmethod
     def verdict_folder(cls) -> Folder:
         """Where the verdicts lie of a step that `removes_whole`."""
-        return Folder(f"3-{cls.name}", "part-{key}.arrow")
+        return Folder(f"3-{cls.name}", "{group:05d}.arrow")
 
     def applier(self, run: RunFolder, pass_index: int, key: str) -> Applier:
         """What applies its findings to the documents of a shard; pass_index: that before."""

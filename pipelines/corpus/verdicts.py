@@ -1,10 +1,11 @@
 """Verdicts: which documents of a shard leave at a step, and which are left behind it.
 
-    rows that leave, by group ── write_verdicts ── a file a shard ──┬── apply, in the next pass
+    rows that leave, by group ── write_verdicts ── a file a group ──┬── apply, in the next pass
                                                                     └── alive: what later steps of
                                                                         the pass look at
 
-A file has a row for each document of its shard, a batch for each batch.
+A file has a part for each shard of this run in the group, and in it a row for each document, a
+batch for each batch.
 """
 
 from collections.abc import Iterator
@@ -17,11 +18,16 @@ import pyarrow as pa
 
 from tokenmill.dedup.arrays import F32, I64, U64, Bools
 from tokenmill.pipelines.core.step import KEEP, keep_where
-from tokenmill.pipelines.corpus.rows import Corpus
+from tokenmill.pipelines.corpus.rows import ROWS, Corpus, read_shards
 from tokenmill.pipelines.corpus.step import Applied, Applier, CorpusStep, Pass, Rows
 from tokenmill.pipelines.runs.folder import KEYS, RunFolder
-from tokenmill.pipelines.storage import files
-from tokenmill.pipelines.storage.files import arrow_file, open_arrow, values
+from tokenmill.pipelines.storage.files import (
+    arrow_file,
+    open_arrow,
+    open_part,
+    values,
+    with_parts,
+)
 
 # duplicate_of: the document that is kept in its place, of one that leaves for it.
 # alive: neither this step nor one before it in the pass removes it.
@@ -49,8 +55,7 @@ class VerdictStep(CorpusStep):
         return self.name
 
     def applier(self, run: RunFolder, pass_index: int, key: str) -> Applier:
-        path = run.path(self.verdict_folder(), pass_index, key=key)
-        verdicts = iter(open_arrow(path)[0])
+        verdicts = iter(verdicts_on(run, pass_index, self, key))
 
         def apply(documents: pa.RecordBatch, rows: Rows) -> Applied:
             found = next(verdicts).take(pa.array(rows))
@@ -82,40 +87,44 @@ class Going(NamedTuple):
 
 def write_verdicts(corpus: Corpus, step: VerdictStep, group: int, going: Going) -> list[Path]:
     """Write the verdicts of a step on every shard of a group."""
-    rows, paths = corpus.rows(), []
+    rows, path = corpus.rows(), corpus.path(step.verdict_folder(), group=group)
     shards, of_group = corpus.group(group)
     alive = alive_before(corpus, step.name, group)
     alive[going.rows - of_group.start] = False
-    for number in shards:
-        if number >= corpus.shards.n_earlier:
-            path = corpus.path(step.verdict_folder(), key=corpus.shards.keys[number].as_py())
-            _write_shard(path, rows, number, going, alive, of_group.start)
-            paths.append(path)
-    return paths
+    mine = range(max(shards.start, corpus.shards.n_earlier), shards.stop)
+    starts = [rows.starts[number] + rows.shard(number).starts for number in mine]
+    schema = with_parts(VERDICTS, (len(of_shard) - 1 for of_shard in starts))
+    with arrow_file(path, schema) as writer:
+        for start, stop in (edge for of_shard in starts for edge in pairwise(of_shard.tolist())):
+            here = alive[start - of_group.start : stop - of_group.start]
+            writer.write_batch(_batch(going, start, here))
+    return [path]
 
 
-def _write_shard(
-    path: Path, rows: files.Rows, number: int, going: Going, alive: Bools, first: int
-) -> None:
-    """Write the verdicts on one shard, a batch for each of its key sidecar."""
-    starts = rows.starts[number] + rows.shard(number).starts
-    cuts = np.searchsorted(going.rows, starts)
-    with arrow_file(path, VERDICTS) as writer:
-        for b, (start, stop) in enumerate(pairwise(starts.tolist())):
-            at, n = slice(cuts[b], cuts[b + 1]), stop - start
-            local = going.rows[at] - start
-            no_other, of = np.ones(n, np.bool_), np.zeros(n, np.uint64)
-            similarity = np.full(n, np.nan, np.float32)
-            if going.of is not None:
-                no_other[local], of[local] = False, going.of[at]
-            if going.similarity is not None:
-                similarity[local] = going.similarity[at]
-            columns = [
-                pa.array(of, mask=no_other),
-                pa.array(similarity, mask=np.isnan(similarity)),
-                pa.array(alive[start - first : stop - first]),
-            ]
-            writer.write_batch(pa.record_batch(columns, schema=VERDICTS))
+def _batch(going: Going, start: int, alive: Bools) -> pa.RecordBatch:
+    """The verdicts on the documents from row `start`."""
+    at, n = slice(*np.searchsorted(going.rows, [start, start + len(alive)])), len(alive)
+    local = going.rows[at] - start
+    no_other, of = np.ones(n, np.bool_), np.zeros(n, np.uint64)
+    similarity = np.full(n, np.nan, np.float32)
+    if going.of is not None:
+        no_other[local], of[local] = False, going.of[at]
+    if going.similarity is not None:
+        similarity[local] = going.similarity[at]
+    columns = [
+        pa.array(of, mask=no_other),
+        pa.array(similarity, mask=np.isnan(similarity)),
+        pa.array(alive),
+    ]
+    return pa.record_batch(columns, schema=VERDICTS)
+
+
+def verdicts_on(
+    run: RunFolder, pass_index: int, step: VerdictStep, key: str
+) -> list[pa.RecordBatch]:
+    """The verdicts on a shard, a batch for each of its documents'."""
+    group, place = read_shards(run.path(ROWS, pass_index)).place_of(key)
+    return open_part(run.path(step.verdict_folder(), pass_index, group=group), place)
 
 
 def last_with_verdicts(part: Pass, name: str = "") -> VerdictStep | None:
@@ -139,19 +148,21 @@ def alive_before(corpus: Corpus, name: str, group: int) -> Bools:
     step = last_with_verdicts(corpus.part, name)
     if step is None:
         return alive
-    for number in shards:
-        if number >= corpus.shards.n_earlier:
-            at = int(corpus.shards.starts[number]) - rows.start
-            for batch in alive_of(corpus, step, corpus.shards.keys[number].as_py()):
-                alive[at : at + len(batch)] = batch
-                at += len(batch)
+    if shards.stop > corpus.shards.n_earlier:
+        at = max(corpus.shards.first_new_row - rows.start, 0)
+        for batch in open_arrow(corpus.path(step.verdict_folder(), group=group))[0]:
+            alive[at : at + batch.num_rows] = _alive(batch)
+            at += batch.num_rows
     return alive
 
 
 def alive_of(corpus: Corpus, step: VerdictStep, key: str) -> Iterator[Bools]:
     """(n_docs,) of each batch of a shard the documents that are left behind a step."""
-    for batch in open_arrow(corpus.path(step.verdict_folder(), key=key))[0]:
-        yield np.asarray(batch["alive"].to_numpy(zero_copy_only=False))
+    yield from map(_alive, verdicts_on(corpus.run, corpus.part.index, step, key))
+
+
+def _alive(verdicts: pa.RecordBatch) -> Bools:
+    return np.asarray(verdicts["alive"].to_numpy(zero_copy_only=False))
 
 
 def removed_ids(corpus: Corpus, name: str, key: str) -> Iterator[U64] | None:

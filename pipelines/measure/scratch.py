@@ -28,7 +28,14 @@ from tokenmill.pipelines.corpus.edges import ALIKE, ALIKE_EDGE
 from tokenmill.pipelines.corpus.keys import key_schema
 from tokenmill.pipelines.corpus.pairs import FOREST, FORESTS, PAIRS_AT_ONCE
 from tokenmill.pipelines.corpus.passes import passes
-from tokenmill.pipelines.corpus.rows import GROUP_ROWS, RANGE_ROWS, range_bits
+from tokenmill.pipelines.corpus.rows import (
+    DOC_IDS,
+    GROUP_ROWS,
+    GROUP_SHARDS,
+    IDS,
+    RANGE_ROWS,
+    range_bits,
+)
 from tokenmill.pipelines.corpus.shuffle import row_schema
 from tokenmill.pipelines.corpus.spill import ROW_BYTES as SPILL_BYTES
 from tokenmill.pipelines.corpus.spill import SPILL, n_words_of
@@ -257,6 +264,8 @@ def _of_pass(part: Pass, plan: Plan, written: Written, schema: pa.Schema) -> dic
     if part.finders:
         size = _keys_size(part.finders, written, docs, share)
         folders[KEYS.named(part.index)] = heads(key_schema(part.finders), plan) + size
+        ids = heads(DOC_IDS, plan, files=group_files(len(plan.shards))) + docs * DOC_ID_BYTES
+        folders[IDS.named(part.index)] = ids
     there = docs
     for step in part.finders:
         if not step.shuffled:
@@ -270,7 +279,8 @@ def _of_pass(part: Pass, plan: Plan, written: Written, schema: pa.Schema) -> dic
             folders[near.EDGES.named(part.index)] = written.edges * share
         if step.removes_whole:
             folder = step.verdict_folder().named(part.index)
-            folders[folder] = heads(VERDICTS, plan) + docs * VERDICT_BYTES
+            files = group_files(len(plan.shards))
+            folders[folder] = heads(VERDICTS, plan, files=files) + docs * VERDICT_BYTES
     return folders
 
 
@@ -283,17 +293,29 @@ def _keys_size(finders: Sequence[CorpusStep], written: Written, docs: Drawn, sha
     return size + of_made * share
 
 
-def heads(schema: pa.Schema, plan: Plan, *, of_dataset: bool = False) -> Drawn:
-    """Bytes of the heads and ends of the shards' files, and of their batches.
+def group_files(n_shards: int) -> int:
+    """Files of which there is one for each group of shards, of shards as large as they should be.
 
-    of_dataset: the same batches in one file, as a stream.
+    >>> group_files(3), group_files(2500)
+    (1, 3)
+    """
+    return -(-n_shards // GROUP_SHARDS)
+
+
+def heads(
+    schema: pa.Schema, plan: Plan, *, of_dataset: bool = False, files: int | None = None
+) -> Drawn:
+    """Bytes of the heads and ends of files, and of their batches.
+
+    of_dataset: the same batches in one file, as a stream.  files: None is one for each shard.
     """
     head, batch = _head_bytes(
         _none_of(schema), pa.ipc.new_stream if of_dataset else pa.ipc.new_file
     )
     blocks = blocks_of(plan)
     batches = between(blocks.least, blocks.most, order=0, value=blocks.usual)
-    return batches * float(batch) + float(head * (1 if of_dataset else len(plan.shards)))
+    n_files = len(plan.shards) if files is None else files
+    return batches * float(batch) + float(head * (1 if of_dataset else n_files))
 
 
 def key_bytes(finders: Sequence[CorpusStep]) -> float:
@@ -319,7 +341,7 @@ def files_of(job: MeasureJob, plan: Plan, tokens: Drawn, width: int) -> Mapping[
             folders[KEYS.named(part.index)] = exact(n)
         for step in part.finders:
             if step.removes_whole:
-                folders[step.verdict_folder().named(part.index)] = exact(n)
+                folders[step.verdict_folder().named(part.index)] = exact(group_files(n))
     folders["90-tokens"] = exact(n * n_splits)
     row = width * (output.seq_len or 1)
     file_tokens = max(output.shard_bytes // row, 1) * (output.seq_len or 1)

@@ -89,15 +89,45 @@ def open_batch(path: Path, number: int) -> pa.RecordBatch:
     return batch
 
 
+PARTS = b"tokenmill.parts"
+
+
+def with_parts(schema: pa.Schema, n_batches: Iterable[int]) -> pa.Schema:
+    """The schema with what `open_part` needs in its metadata: how many batches each part has."""
+    return schema.with_metadata({**(schema.metadata or {}), PARTS: json.dumps([*n_batches])})
+
+
+def open_part(path: Path, number: int) -> list[pa.RecordBatch]:
+    """The batches of one part of an Arrow IPC file, memory-mapped; none is read of the others.
+
+    Raises:
+        ShardError: not a whole Arrow IPC file of more than `number` parts.
+    """
+
+    def of_part(reader: pa.ipc.RecordBatchFileReader) -> range:
+        n_batches = json.loads((reader.schema.metadata or {}).get(PARTS, b"[]"))
+        if number >= len(n_batches):
+            raise ValueError(f"has {len(n_batches)} parts")
+        first = sum(n_batches[:number])
+        return range(first, first + n_batches[number])
+
+    return _mapped(path, of_part)[0]
+
+
+def _all(reader: pa.ipc.RecordBatchFileReader) -> range:
+    return range(reader.num_record_batches)
+
+
 def _mapped(
-    path: Path, wanted: Callable[[int], Iterable[int]] = range
+    path: Path, wanted: Callable[[pa.ipc.RecordBatchFileReader], Iterable[int]] = _all
 ) -> tuple[list[pa.RecordBatch], pa.Schema, mmap.mmap]:
-    """The batches `wanted` of so many."""
+    """wanted: which of its batches."""
     with whole_file(path), present(path).open("rb") as f:
         mapped = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
         reader = pa.ipc.open_file(pa.py_buffer(mapped))
-        check_blocks(memoryview(mapped), wanted)
-        batches = [reader.get_batch(i) for i in wanted(reader.num_record_batches)]
+        numbers = [*wanted(reader)]
+        check_blocks(memoryview(mapped), lambda _: numbers)
+        batches = [reader.get_batch(i) for i in numbers]
     return batches, reader.schema, mapped
 
 

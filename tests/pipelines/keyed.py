@@ -16,6 +16,7 @@ from tokenmill.pipelines.corpus.equal import DATE
 from tokenmill.pipelines.corpus.keys import document_keys, key_schema
 from tokenmill.pipelines.corpus.near import NearDedup
 from tokenmill.pipelines.corpus.passes import corpus_wide, passes
+from tokenmill.pipelines.corpus.verdicts import verdicts_on
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.runs.drive import drive
@@ -142,8 +143,8 @@ def found(job, step, sizes, *, earlier=0):
     """{row: (id of the document kept, similarity)} of the duplicates among all shards' rows."""
     made, at = {}, sum(sizes[:earlier])
     for shard in range(earlier, len(sizes)):
-        path, n = job.path(step.verdict_folder(), 0, key=f"{shard:05d}"), 0
-        for batch in open_arrow(path)[0]:
+        n = 0
+        for batch in verdicts_on(job, 0, step, f"{shard:05d}"):
             for row, verdict in enumerate(batch.to_pylist()):
                 of, alike = verdict["duplicate_of"], verdict["similarity"]
                 if of is not None:
@@ -153,6 +154,15 @@ def found(job, step, sizes, *, earlier=0):
         assert n == sizes[shard]
         at += n
     return made
+
+
+def verdict_bytes(job, *steps):
+    """The verdicts of all shards, as bytes that do not tell how they were grouped."""
+    told = []
+    for step in steps:
+        for path in sorted((job.out / step.verdict_folder().named(0)).iterdir()):
+            told += [batch.serialize().to_pybytes() for batch in open_arrow(path)[0]]
+    return told
 
 
 def rows_of(shards):

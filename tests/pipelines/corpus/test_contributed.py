@@ -24,6 +24,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.step import STEPS
 from tokenmill.pipelines.corpus import rows as corpus_rows
 from tokenmill.pipelines.corpus.passes import passes
+from tokenmill.pipelines.corpus.verdicts import verdicts_on
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
 from tokenmill.pipelines.prepare.inspect import beside, removals
@@ -207,12 +208,12 @@ def test_any_corpus_in_any_parts_is_that_of_plain_loops(
         patch.setattr(corpus_rows, "FIRST_ROW", first_row)
         write_shards(job, (step,), sizes, np.zeros((n, 0)), keys, earlier=earlier, batch=5)
         find(job, (step,), sizes, earlier=earlier)
-    verdicts = [
-        verdict
-        for shard in range(earlier, len(sizes))
-        for batch in open_arrow(job.path(step.verdict_folder(), key=f"{shard:05d}"))[0]
-        for verdict in batch.to_pylist()
-    ]
+        verdicts = [
+            verdict
+            for shard in range(earlier, len(sizes))
+            for batch in verdicts_on(job, 0, step, f"{shard:05d}")
+            for verdict in batch.to_pylist()
+        ]
     seen, expected = Counter(), []
     for row, key in enumerate(map(tuple, keys.tolist())):
         seen[key] += any(key)

@@ -3,6 +3,7 @@
 from collections import Counter
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,7 +21,8 @@ from tokenmill.pipelines.corpus.pairs import (
     trees_between,
     write_pairs,
 )
-from tokenmill.pipelines.corpus.rows import Corpus, write_rows
+from tokenmill.pipelines.corpus.rows import DOC_IDS, IDS, Corpus, write_rows
+from tokenmill.pipelines.storage.files import arrow_file
 
 N = 40
 row = st.integers(0, N - 1)
@@ -32,9 +34,11 @@ def job_with(folder, bands, budget="4GiB"):
     step = NearDedup(num_perm=bands, bands=bands, rows=1, **ESTIMATED)
     job = job_of(folder, (step,), budget)
     zeros = np.zeros((N, 2), np.uint64)
-    write_shards(job, (step,), (N,), np.zeros((N, bands), np.uint32), zeros)
+    ids = write_shards(job, (step,), (N,), np.zeros((N, bands), np.uint32), zeros)
     part = part_of([step])
     write_rows(job, part, ("00000",), (N,))
+    with arrow_file(job.path(IDS, group=0), DOC_IDS) as writer:
+        writer.write_batch(pa.record_batch([ids], schema=DOC_IDS))
     return job, part
 
 

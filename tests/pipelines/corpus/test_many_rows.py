@@ -20,7 +20,7 @@ from tests.pipelines.corpus.counted.test_count import (
 from tests.pipelines.corpus.counted.test_count import job_of as counting_job
 from tests.pipelines.corpus.repeats_corpora import corpus
 from tests.pipelines.corpus.test_spans import set_sizes
-from tests.pipelines.keyed import ESTIMATED, find, found, job_of, write_shards
+from tests.pipelines.keyed import ESTIMATED, find, found, job_of, verdict_bytes, write_shards
 from tests.strategies import few
 from tokenmill.dedup.same.minhash import EMPTY
 from tokenmill.pipelines.corpus import near, rows
@@ -82,7 +82,7 @@ def test_documents_are_compared_as_if_their_rows_began_at_0(
         receipts = find(job, steps, SIZES, earlier=earlier)
         gone = [found(job, step, SIZES, earlier=earlier) for step in steps]
         told = {step: [receipt.facts for receipt in some] for step, some in receipts.items()}
-        verdicts = [files(job, step.verdict_folder().named(0)) for step in steps]
+        verdicts = verdict_bytes(job, *steps)
         made.append((gone, told, verdicts))
     assert all(len(one) > 30 for one in made[0][0])
     assert made[1] == made[0]

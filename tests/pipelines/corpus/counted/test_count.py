@@ -22,6 +22,7 @@ from tokenmill.pipelines.corpus.keys import document_keys, key_schema
 from tokenmill.pipelines.corpus.rows import write_rows
 from tokenmill.pipelines.corpus.spill import spill_keys
 from tokenmill.pipelines.corpus.units import LATER_COPY, REPEATED
+from tokenmill.pipelines.corpus.verdicts import verdicts_on
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.runs.folder import KEYS
@@ -290,7 +291,7 @@ def test_equal_documents_are_those_that_dictionaries_find(tmp_path, kind, keep, 
     assert len(wanted) > 100
     rows = []
     for shard in keys:
-        for batch in open_arrow(job.path(step.verdict_folder(), key=shard))[0]:
+        for batch in verdicts_on(job, 0, step, shard):
             rows += batch.to_pylist()
     found = {d["doc_id"]: row["duplicate_of"] for d, row in zip(docs, rows, strict=True)}
     assert {d: of for d, of in found.items() if of is not None} == wanted
@@ -308,7 +309,7 @@ def test_one_url_of_more_documents_than_fit_keeps_one(tmp_path, keep):
     facts = find_same(job, (step,))
     kept = 0 if keep == "first" else 3_999
     assert facts == {"docs": 4_000, "clusters": 1, "largest": [[kept, 4_000]]}
-    batches = open_arrow(job.path(step.verdict_folder(), key="0"))[0]
+    batches = verdicts_on(job, 0, step, "0")
     of = [row for batch in batches for row in batch["duplicate_of"].to_pylist()]
     assert of == [None if i == kept else kept for i in range(4_000)]
 
