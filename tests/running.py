@@ -12,7 +12,11 @@ from tokenmill.pipelines.runs.work import Execute, Job, Outcome, Phase, attempt
 
 def one_by_one(job: Job, phase: Phase[Any]) -> Sequence[Outcome]:
     """The plainest executor."""
-    return [attempt(job, work) for work in phase.works]
+    outcomes = []
+    for work in phase.works:
+        outcomes.append(attempt(job, work))
+        phase.told(outcomes[-1])
+    return outcomes
 
 
 def prepare(

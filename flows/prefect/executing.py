@@ -133,8 +133,12 @@ class _Running:
 
     def run(self, name: str) -> list[Outcome]:
         """Do a group, in the thread that calls."""
-        lane = Lane(self._pool, self._pace, self._show.advance, self._stopping)
+        lane = Lane(self._pool, self._pace, self._heard, self._stopping)
         return lane.run(self._job, self._groups.pop(name))
+
+    def _heard(self, outcome: Outcome) -> None:
+        self._show.advance(outcome)
+        self._phase.told(outcome)
 
     def __repr__(self) -> str:
         return "works"

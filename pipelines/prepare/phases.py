@@ -19,9 +19,19 @@ from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.prepare.shard import run_pass
 from tokenmill.pipelines.runs.course import Course
+from tokenmill.pipelines.runs.folder import KEYS, SPOOL
 from tokenmill.pipelines.runs.packs import find_receipts
 from tokenmill.pipelines.runs.receipt import Receipt
-from tokenmill.pipelines.runs.work import Coming, Finished, Phase, Phases, Work, do_one, do_phase
+from tokenmill.pipelines.runs.work import (
+    Coming,
+    Finished,
+    Phase,
+    Phases,
+    Spends,
+    Work,
+    do_one,
+    do_phase,
+)
 from tokenmill.pipelines.tokens import dataset
 from tokenmill.pipelines.tokens.mix.phases import mix
 from tokenmill.pipelines.tokens.shards import TokenShard, splits
@@ -53,6 +63,14 @@ def course_of(recipe: Recipe) -> Course:
     return Course([*coming, Coming("dataset", DATASET)])
 
 
+def _spent_by(job: PrepareJob, part: Pass) -> Spends | None:
+    """What a pass is the last to read: the documents before it, their keys and what steps found."""
+    if part.index == 0 or job.recipe.run.keep_intermediates:
+        return None
+    keys = (KEYS.named(part.index - 1),) if job.recipe.run.keep_index else ()
+    return Spends(f"pass-{part.index - 1}", (SPOOL.name, *keys))
+
+
 def _pass_name(part: Pass) -> str:
     return "filter" if part.after else "tokenize"
 
@@ -79,7 +97,7 @@ def phases(job: PrepareJob, plan: Plan) -> Phases[Prepared]:
             for shard in shards
         ]
         name = _pass_name(part)
-        phase = Phase(name=name, works=tuple(works))
+        phase = Phase(name=name, works=tuple(works), spends=_spent_by(job, part))
         receipts = yield from course.take(name, do_phase(phase, finished))
         shards = [shard for shard in shards if shard.key in receipts]
         if part.after:

@@ -34,6 +34,7 @@ from tokenmill.pipelines.runs.manifest import (
     read_manifest,
     write_manifest,
 )
+from tokenmill.pipelines.runs.packs import unspend
 from tokenmill.pipelines.runs.work import Execute, Finished, do
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import sweep_partials
@@ -138,6 +139,7 @@ def clean(job: PrepareJob) -> None:
     if job.recipe.run.keep_intermediates:
         return
     mirror.remove_folders(job.out, SCRATCH)
+    unspend(job.out)
 
 
 def finished_report(job: PrepareJob) -> Report | None:

@@ -7,11 +7,14 @@ receipts/STEP/KEY.json                     of one work: written last and alone, 
 receipts/STEP/00003-9f86d081884c.jsonl.gz  a pack: of works 3,000 to 3,999 of a finished phase, in
                                            order, a line each
 
-A pack is put in place whole, and only then are the receipts in it removed. So wherever a run is
-killed, a receipt lies alone, in a pack, or in both, which then say the same. The name of a pack
-tells which works it is of: it never takes the place of a pack of others, where a shard that failed
-moves them. Packs and receipts of works that are no part of the run any more go when its last phase
-has ended.
+A pack is put in place whole, when its works are done, and only then are the receipts in it removed.
+So wherever a run is killed, a receipt lies alone, in a pack, or in both, which then say the same.
+The name of a pack tells which works it is of: it never takes the place of a pack of others, where a
+shard that failed moves them. Packs and receipts of works that are no part of the run any more go
+when its last phase has ended.
+
+receipts/STEP/00003-9f86d081884c.spent.jsonl.gz   a pack of works whose scratch a later phase has
+                                                  read for the last time: it may be deleted
 
 Only the process that drives a run looks into packs and writes them; one that does works looks for
 their own receipts alone.
@@ -20,8 +23,9 @@ their own receipts alone.
 import gzip
 import json
 import math
+import threading
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -35,16 +39,19 @@ from tokenmill.pipelines.runs.receipt import (
     Receipt,
     WorkFacts,
     WorkId,
+    is_scratch,
     is_whole,
     receipt_path,
     save_receipt,
     step_folder,
     valid_receipt,
 )
+from tokenmill.pipelines.runs.work import Spends
 from tokenmill.pipelines.storage import mirror
 
 GROUP = 1000  # works of a pack: what is in memory once more while it is written, 1 to 4 MB of JSON
 PACK = ".jsonl.gz"
+SPENT = f".spent{PACK}"
 LOOKERS = 16  # receipts looked at a time: each takes requests, or calls of a disk far away
 DAMAGED = (gzip.BadGzipFile, EOFError, zlib.error, ValueError, KeyError, TypeError)
 
@@ -61,6 +68,11 @@ class Found:
     packs: dict[str, str] = field(default_factory=dict)
     n_packed: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def spent(self) -> set[str]:
+        """Keys of works whose scratch may be gone."""
+        return {key for key, pack in self.packs.items() if pack.endswith(SPENT)}
+
 
 def find_receipts(out: Path, works: Sequence[WorkId]) -> Found:
     """The receipts of works that are done already, wherever they lie; all works are of one step.
@@ -76,7 +88,8 @@ def find_receipts(out: Path, works: Sequence[WorkId]) -> Found:
             receipts = _read(pack, works[0].facts)
             found.n_packed[pack.name] = len(receipts)
             own = [r for r in receipts if r.key in by_key and by_key[r.key].inputs == r.inputs]
-            for receipt, whole in zip(own, looking.map(partial(is_whole, out), own), strict=True):
+            look = partial(is_whole, out, spent=pack.name.endswith(SPENT))
+            for receipt, whole in zip(own, looking.map(look, own), strict=True):
                 if whole:
                     found.receipts[receipt.key], found.packs[receipt.key] = receipt, pack.name
         keys = (p.name.removesuffix(RECEIPT) for p in files if p.name.endswith(RECEIPT))
@@ -88,31 +101,115 @@ def find_receipts(out: Path, works: Sequence[WorkId]) -> Found:
     return found
 
 
-def pack_receipts(
-    out: Path, works: Sequence[WorkId], receipts: Mapping[str, Receipt[Any]], found: Found
-) -> list[str]:
-    """Pack the receipts of a phase that has ended, a group at a time; works that failed have none.
+class Packing:
+    """Packs the receipts of a phase a group at a time, as its works are done; by several threads.
 
-    found: what there was of them when the phase began.
-
-    Returns:
-        Names of the files in the folder of the step that have them now.
+    Those of works that failed there are none of.
     """
-    names = []
-    for first in range(0, len(works), GROUP):
-        group = works[first : first + GROUP]
-        own = [receipts[work.key] for work in group if work.key in receipts]
+
+    def __init__(
+        self,
+        out: Path,
+        works: Sequence[WorkId],
+        found: Found,
+        spends: Callable[[int, Sequence[WorkId]], object] | None = None,
+    ) -> None:
+        """found: what there was of them when the phase began.
+
+        spends: called when all of a group are done and packed, with its number and its works.
+        """
+        self._out, self._found, self._spends = out, found, spends
+        self._groups = [works[first : first + GROUP] for first in range(0, len(works), GROUP)]
+        self._of = {work.key: number for number, g in enumerate(self._groups) for work in g}
+        self._left = [
+            sum(work.key not in found.receipts for work in group) for group in self._groups
+        ]
+        self._own: list[dict[str, Receipt[Any]]] = [{} for _ in self._groups]
+        self._names: dict[int, list[str]] = {}
+        self._lock = threading.Lock()
+
+    def note(self, key: str, receipt: Receipt[Any] | None) -> None:
+        """How a work ended; None if it failed."""
+        with self._lock:
+            number = self._of[key]
+            self._left[number] -= 1
+            if receipt is not None:
+                self._own[number][key] = receipt
+            if self._left[number]:
+                return
+        self._pack(number, self._own[number])
+
+    def end(self, receipts: Mapping[str, Receipt[Any]]) -> list[str]:
+        """Pack those that nobody was told of.
+
+        receipts: all of the phase.
+
+        Returns:
+            Names of the files in the folder of the step that have them now.
+        """
+        for number in range(len(self._groups)):
+            if number not in self._names:
+                self._pack(number, receipts)
+        return [name for number in sorted(self._names) for name in self._names[number]]
+
+    def _pack(self, number: int, receipts: Mapping[str, Receipt[Any]]) -> None:
+        group, found = self._groups[number], self._found
+        all_of = (receipts, found.receipts)
+        having = [
+            next(some[work.key] for some in all_of if work.key in some)
+            for work in group
+            if any(work.key in some for some in all_of)
+        ]
         if len(group) == 1:  # a pack of one would save nothing
-            names += [_alone(out, receipt, found) for receipt in own]
-        elif own:
-            name = _pack_name(first // GROUP, group)
-            is_there = all(found.packs.get(receipt.key) == name for receipt in own)
-            if not is_there or found.n_packed[name] != len(own):
-                _write_pack(step_folder(out, group[0].step) / name, own)
-            fresh = (receipt for receipt in own if receipt.key not in found.packs)
-            mirror.remove(receipt_path(out, r.step, r.key) for r in fresh)
-            names.append(name)
-    return names
+            self._names[number] = [_alone(self._out, receipt, found) for receipt in having]
+            return
+        self._names[number] = [_packed(self._out, number, group, having, found)] if having else []
+        self._own[number] = {}
+        if self._spends is not None and len(having) == len(group):
+            self._spends(number, group)
+
+
+def _packed(
+    out: Path, number: int, group: Sequence[WorkId], own: Sequence[Receipt[Any]], found: Found
+) -> str:
+    """The name of the pack of a group's receipts, which is written unless it is there."""
+    name, step = _pack_name(number, group), group[0].step
+    if _spent(name) in found.n_packed:
+        name = _spent(name)
+    is_there = all(found.packs.get(receipt.key) == name for receipt in own)
+    if not is_there or found.n_packed[name] != len(own):
+        _write_pack(step_folder(out, step) / name, own)
+    fresh = (receipt for receipt in own if receipt.key not in found.packs)
+    mirror.remove(receipt_path(out, step, r.key) for r in fresh)
+    return name
+
+
+def spend(out: Path, spends: Spends, number: int, works: Sequence[WorkId]) -> None:
+    """Delete what works of a group were the last to read, once they are done.
+
+    works: of the phase that reads; those before have the same keys.
+    """
+    pack = step_folder(out, spends.step) / _pack_name(number, works)
+    try:
+        data = mirror.read_bytes(pack)
+    except FileNotFoundError:  # spent before, or the works before were parted otherwise
+        return
+    mirror.write_bytes(pack.with_name(_spent(pack.name)), data)
+    names = (name for receipt in _read(pack, None) for name, _, _ in receipt.files)
+    scratch = [n for n in names if is_scratch(n) and n.partition("/")[0] not in spends.but]
+    mirror.remove([pack, *(out / name for name in scratch)])
+
+
+def unspend(out: Path) -> None:
+    """Let the receipts of all packs be proof again that their scratch is there, or of nothing."""
+    for pack in mirror.find(out / "receipts", f"*/*{SPENT}"):
+        plain = pack.with_name(pack.name.removesuffix(SPENT) + PACK)
+        mirror.write_bytes(plain, mirror.read_bytes(pack))
+        mirror.remove([pack])
+
+
+def _spent(name: str) -> str:
+    return name.removesuffix(PACK) + SPENT
 
 
 def sweep_receipts(out: Path, kept: Mapping[str, Collection[str]]) -> None:
@@ -122,8 +219,9 @@ def sweep_receipts(out: Path, kept: Mapping[str, Collection[str]]) -> None:
     """
     for step, names in kept.items():
         files = mirror.find(step_folder(out, step), "*")
+        stay = {*names, *(_spent(name) for name in names if name.endswith(PACK))}
         strays = [
-            p for p in files if p.name.endswith((PACK, RECEIPT, FAILED)) and p.name not in names
+            p for p in files if p.name.endswith((PACK, RECEIPT, FAILED)) and p.name not in stay
         ]
         mirror.remove(strays)
 

@@ -10,6 +10,7 @@ receipts/STEP/KEY.failed  of a work that failed since the run was begun or conti
 
 import contextlib
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
@@ -27,6 +28,7 @@ from tokenmill.pipelines.storage.atomic import json_text
 COPY_BYTES = 1 << 20
 UPLOADS_AT_ONCE = 8
 RECEIPT, FAILED = ".json", ".failed"
+SCRATCH = re.compile(r"\d\d-[^/]*/")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,9 +187,18 @@ def valid_receipt(out: Path, work: WorkId) -> Receipt[Any] | None:
     return receipt if receipt.inputs == work.inputs and is_whole(out, receipt) else None
 
 
-def is_whole(out: Path, receipt: Receipt[Any]) -> bool:
-    """Whether every file of a receipt is there and of its size."""
-    return all(mirror.size(out / name) == size for name, size, _ in receipt.files)
+def is_whole(out: Path, receipt: Receipt[Any], *, spent: bool = False) -> bool:
+    """Whether every file of a receipt is there and of its size.
+
+    spent: scratch is not looked at, which nobody reads any more.
+    """
+    looked_at = (f for f in receipt.files if not (spent and is_scratch(f[0])))
+    return all(mirror.size(out / name) == size for name, size, _ in looked_at)
+
+
+def is_scratch(name: str) -> bool:
+    """Whether a file of the run directory, by its name below it, goes when the run has finished."""
+    return SCRATCH.match(name) is not None
 
 
 def file_entry(out: Path, path: Path) -> tuple[str, int, str]:

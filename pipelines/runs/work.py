@@ -105,6 +105,20 @@ class Coming(NamedTuple):
     cost: float
 
 
+class Spends(NamedTuple):
+    """What the works of a phase are the last to read: scratch of works of the same keys before.
+
+    step: of these, in receipts.  but: folders of the run directory that others read later.
+    """
+
+    step: str
+    but: tuple[str, ...] = ()
+
+
+def unheard(_outcome: Outcome) -> None:
+    """Where nobody wants to be told."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Phase(Generic[F]):
     """Works of one step that may run at the same time, in any order; the next phase waits for all.
@@ -112,6 +126,8 @@ class Phase(Generic[F]):
     whole: the run cannot go on if one of them fails; else the failed ones are listed.
     done: receipts of works beside these that were found done: an executor is not handed those.
     cost, behind: for who shows progress: as of `Coming`, and what comes when it has ended.
+    spends: what is deleted as its works are done.
+    told: called by an executor with each outcome as it comes, if it can, by any of its threads.
     """
 
     name: str
@@ -120,6 +136,8 @@ class Phase(Generic[F]):
     done: tuple[Receipt[F], ...] = ()
     cost: float = 0.0
     behind: tuple[Coming, ...] = ()
+    spends: Spends | None = None
+    told: Callable[[Outcome], Any] = unheard
 
 
 def chained(works: Sequence[Work[Any]], at_least: int) -> list[deque[Work[Any]]]:

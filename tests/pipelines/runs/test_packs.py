@@ -18,8 +18,8 @@ from tokenmill.pipelines.runs.finished import manifest, missing_file
 from tokenmill.pipelines.runs.manifest import open_run, read_manifest, write_manifest
 from tokenmill.pipelines.runs.packs import (
     Found,
+    Packing,
     find_receipts,
-    pack_receipts,
     receipts_of,
     sweep_receipts,
 )
@@ -29,6 +29,10 @@ from tokenmill.pipelines.storage.lock import PROBE
 
 N, GROUP = 40, 7
 MOMENTS = [("written", 2), ("placed", 2), ("removing", 3), ("removed", 2), ("sweeping", 1)]
+
+
+def pack_receipts(out, works, receipts, found):
+    return Packing(out, works, found).end(receipts)
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from tokenmill.pipelines.core.ledger import StageStats
-from tokenmill.pipelines.runs.packs import find_receipts, pack_receipts, receipts_of
+from tokenmill.pipelines.runs.packs import Packing, find_receipts, receipts_of
 from tokenmill.pipelines.runs.receipt import (
     Receipt,
     WorkFacts,
@@ -76,7 +76,7 @@ def test_a_pack_tells_of_no_work_whose_file_went_and_that_failed_then(tmp_path):
     for keys in (["0", "1"], ["0"]):
         found = find_receipts(tmp_path, works)
         assert list(found.receipts) == keys
-        pack_receipts(tmp_path, works, found.receipts, found)
+        Packing(tmp_path, works, found).end(found.receipts)
         assert [receipt.key for receipt in receipts_of(tmp_path, "s")] == keys
         (tmp_path / "1").unlink(missing_ok=True)
 

@@ -1,0 +1,160 @@
+"""Scratch that was read for the last time goes while the run goes on; nothing is lost by it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.corpus import prose, write_corpus
+from tests.e2e.test_kill import contents
+from tests.running import prepare
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.prepare.recipe import load_recipe
+from tokenmill.pipelines.runs import packs
+from tokenmill.pipelines.runs.work import attempt
+
+SHARDS, GROUP = 12, 3
+STEPS = ["normalize", {"exact": {}}]
+
+
+class Stopped(BaseException):
+    """As when the process is killed."""
+
+
+class Watching:
+    """Does works in turn; tells files by folder before each, and stops before one.
+
+    done: step and key of the works done.
+    """
+
+    def __init__(self, stop="", number=0):
+        self.stop, self.number, self.done, self.seen = stop, number, [], []
+
+    def __call__(self, job, phase):
+        outcomes = []
+        for number, work in enumerate(phase.works):
+            if (work.step, number) == (self.stop, self.number):
+                raise Stopped
+            self.seen.append((work.step, number, files(job.out)))
+            outcomes.append(attempt(job, work))
+            phase.told(outcomes[-1])
+            self.done.append((work.step, work.key))
+        return outcomes
+
+    def before(self, step, number):
+        return next(found for at, n, found in self.seen if (at, n) == (step, number))
+
+
+def files(out):
+    """How many files there are by folder."""
+    folders = [path for path in Path(out).iterdir() if path.is_dir()]
+    return {f.name: sum(p.is_file() for p in f.rglob("*")) for f in folders}
+
+
+@pytest.fixture(autouse=True)
+def small_groups(monkeypatch):
+    monkeypatch.setattr(packs, "GROUP", GROUP)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("corpus")
+    recipe = write_corpus(folder, steps=STEPS)
+    docs = [*prose()[:20], *prose()[:4]]
+    for i in range(SHARDS):
+        with (folder / f"part-{i:02d}.jsonl").open("w") as f:
+            f.writelines(json.dumps({"text": text}) + "\n" for text in docs[i * 2 : i * 2 + 2])
+    (folder / "docs.jsonl").unlink()
+    recipe.write_text(recipe.read_text().replace("docs.jsonl", "part-*.jsonl"))
+    return recipe
+
+
+@pytest.fixture
+def recipe(path):
+    return load_recipe(path)
+
+
+def kept(recipe, **settings):
+    return recipe.model_copy(update={"run": recipe.run.model_copy(update=settings)})
+
+
+def test_a_shard_has_three_files_at_most_and_its_receipts_lie_in_packs(recipe, tmp_path):
+    watching = Watching()
+    prepare(recipe, tmp_path / "run", watching)
+    folders = ("10-filtered", "11-keys", "removed", "90-tokens")
+    of_group = GROUP * 2  # tokens and removed rows of those whose group has not ended
+    for step, number, found in watching.seen:
+        assert sum(found.get(f, 0) for f in folders) <= 3 * SHARDS + of_group, (step, number)
+        assert found["receipts"] <= 2 * SHARDS / GROUP + GROUP + 6, (step, number)
+    half = watching.before("pass-1", 2 * GROUP)
+    assert {f: half[f] for f in folders} == {
+        "10-filtered": SHARDS - 2 * GROUP,
+        "11-keys": SHARDS - 2 * GROUP,
+        "removed": SHARDS + 2 * GROUP,
+        "90-tokens": 2 * GROUP,
+    }
+    assert not list((tmp_path / "run" / "receipts").rglob("*spent*"))
+
+
+@pytest.mark.parametrize("number", [0, GROUP, 2 * GROUP + 1])
+def test_stopped_and_continued_no_work_is_done_again(recipe, tmp_path, number):
+    prepare(recipe, tmp_path / "undisturbed", Watching())
+    first, again = Watching("pass-1", number), Watching()
+    with pytest.raises(Stopped):
+        prepare(recipe, tmp_path / "run", first)
+    assert ("10-filtered" in files(tmp_path / "run")) == (number < SHARDS)
+    prepare(recipe, tmp_path / "run", again)
+    assert set(first.done).isdisjoint(again.done)
+    assert contents(tmp_path / "run") == contents(tmp_path / "undisturbed")
+
+
+@pytest.mark.parametrize("lost", ["13-exact", "90-tokens"])
+def test_what_was_made_of_deleted_scratch_and_is_lost_is_made_again(recipe, tmp_path, lost):
+    prepare(recipe, tmp_path / "undisturbed", Watching())
+    out = tmp_path / "run"
+    with pytest.raises(Stopped):
+        prepare(recipe, out, Watching("pass-1", 2 * GROUP))
+    next(path for path in (out / lost).rglob("*") if path.is_file()).unlink()
+    with pytest.raises(ConfigError, match="the same command makes both again"):
+        prepare(recipe, out, Watching())
+    prepare(recipe, out, Watching())
+    assert contents(out) == contents(tmp_path / "undisturbed")
+
+
+def test_a_finished_run_whose_dataset_is_damaged_is_made_again(recipe, tmp_path):
+    prepare(recipe, tmp_path / "undisturbed", Watching())
+    prepare(recipe, tmp_path / "run", Watching())
+    next((tmp_path / "run" / "dataset").glob("*.arrow")).unlink()
+    prepare(recipe, tmp_path / "run", Watching())
+    assert contents(tmp_path / "run") == contents(tmp_path / "undisturbed")
+
+
+def test_intermediates_that_are_kept_and_keys_for_an_index_stay(recipe, tmp_path):
+    prepare(kept(recipe, keep_intermediates=True), tmp_path / "all", Watching())
+    assert files(tmp_path / "all")["10-filtered"] == SHARDS
+    watching = Watching()
+    prepare(kept(recipe, keep_index=True), tmp_path / "index", watching)
+    half = watching.before("pass-1", 2 * GROUP)
+    assert (half["10-filtered"], half["11-keys"]) == (SHARDS - 2 * GROUP, SHARDS)
+    assert files(tmp_path / "index")["index"] == SHARDS
+
+
+def test_a_shard_that_failed_keeps_the_scratch_of_all(recipe, path, tmp_path):
+    """Tried again, it may change what is found among all: they are looked at once more."""
+    prepare(recipe, tmp_path / "undisturbed", Watching())
+    away = sorted(path.parent.glob("part-*"))[4]
+    watching, out = Watching(), tmp_path / "run"
+
+    def execute(job, phase):
+        if phase.works and phase.works[0].step == "pass-0":
+            away.rename(tmp_path / "away")
+        try:
+            return watching(job, phase)
+        finally:
+            if (tmp_path / "away").exists():
+                (tmp_path / "away").rename(away)
+
+    assert prepare(recipe, out, execute)["failed_shards"]
+    assert files(out)["10-filtered"] == SHARDS - 1
+    prepare(recipe, out, Watching())
+    assert contents(out) == contents(tmp_path / "undisturbed")
