@@ -37,7 +37,12 @@ from tokenmill.pipelines.runs.receipt import (
 )
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import writing
-from tokenmill.pipelines.storage.inputs import PAUSES_S, is_outage, stop_if_gone
+from tokenmill.pipelines.storage.inputs import (
+    PAUSES_S,
+    OutageError,
+    is_outage,
+    stop_if_gone,
+)
 from tokenmill.pipelines.storage.mirror import join_run
 
 
@@ -231,11 +236,20 @@ def attempt(job: Job, work: Work[Any]) -> Outcome:
             return do(job, work)
         except Exception as e:  # noqa: BLE001 - whatever one shard meets, the others go on
             stop_if_hopeless(job, e)
-            if not is_outage(e) or not pauses:
+            if not _may_pass(job, e) or not pauses:
                 note_failure(job.out, work, line_of(e))
                 return Outcome(work=work, error=e)
             stop_if_gone(e)
             time.sleep(pauses.pop(0) * random.uniform(0.5, 1.0))  # not all workers at once
+
+
+def _may_pass(job: Job, error: BaseException) -> bool:
+    """Whether an error may be gone a little later.
+
+    A file that is not there may still come where other machines write: NFS shows it late.
+    """
+    missing = isinstance(error, FileNotFoundError) and not isinstance(error, OutageError)
+    return is_outage(error) and not (missing and job.options.runner == "threads")
 
 
 def stop_if_hopeless(job: Job, error: BaseException) -> None:

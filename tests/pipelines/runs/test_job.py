@@ -6,6 +6,7 @@ import pytest
 from tests.running import one_by_one
 from tokenmill.pipelines.core.errors import ConfigError, LedgerError, ShardError
 from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.runs.drive import drive
 from tokenmill.pipelines.runs.manifest import held
 from tokenmill.pipelines.runs.receipt import receipt_path
@@ -77,6 +78,18 @@ def test_what_one_shard_meets_is_its_outcome(tmp_path, said):
     outcome = attempted(tmp_path, *said)
     assert isinstance(outcome.error, said[0])
     assert outcome.receipt is None
+
+
+@pytest.mark.parametrize(("runner", "pauses"), [("threads", 0), ("dask", 3)])
+def test_a_file_that_is_not_there_is_waited_for_where_other_machines_write(
+    tmp_path, monkeypatch, runner, pauses
+):
+    slept = []
+    monkeypatch.setattr("tokenmill.pipelines.runs.work.time.sleep", slept.append)
+    work = Work(step="s", key="0", inputs="", call=failing, args=(FileNotFoundError, 2, "no", "f"))
+    job = Job(out=tmp_path, identity="test", options=RunOptions(runner=runner))
+    assert isinstance(attempt(job, work).error, FileNotFoundError)
+    assert len(slept) == pauses
 
 
 def test_another_error_of_the_disk_is_told_with_the_way_on(tmp_path):
