@@ -39,6 +39,7 @@ from tokenmill.pipelines.read.images.headers import Header, canvas, read_header
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.read.stream import one_line
 from tokenmill.pipelines.storage.mirror import present
+from tokenmill.sizing.roots import held
 
 # Whatever a decoder raises on bad bytes, the image is bad. Memory running out is not its fault.
 BAD = (
@@ -341,11 +342,16 @@ def _blobs(batches: Sequence[pa.RecordBatch]) -> Iterator[bytes | None]:
 def _referenced(image: Mapping[str, Any]) -> bytes | None:
     if image["offset"] is None:
         return None
+    path, start, n = image["path"], image["offset"], image["bytes"]
     try:
-        with open(image["path"], "rb") as file:
-            return os.pread(file.fileno(), image["bytes"], image["offset"])
-    except OSError:
-        return None  # it stands elsewhere
+        with held(path) as name:
+            if not Path(name).is_file():  # a pipe, which nobody writes to
+                return None
+            with open(name, "rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                return os.pread(file.fileno(), n, start) if 0 <= start <= size - n else None
+    except (OSError, ValueError):
+        return None  # it stands elsewhere, or where TOKENMILL_ROOTS lets nobody read
 
 
 # What a name promises; other suffixes promise nothing.

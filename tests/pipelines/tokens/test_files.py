@@ -1,6 +1,7 @@
 """Other libraries' files: rank files as tiktoken reads them, GPT-2's pair, SentencePiece."""
 
 import base64
+import hashlib
 import io
 import json
 
@@ -151,3 +152,16 @@ def test_control_tokens_in_a_sentencepiece_text_cannot_be_asked_for(tmp_path):
     (tmp_path / "a.model").write_bytes(b"x")
     with pytest.raises(ConfigError, match="special_tokens_in_text"):
         load_engine(Tokenizer(path=str(tmp_path / "a.model"), special_tokens_in_text="id"))
+
+
+def test_a_tokenizer_is_known_where_md5_is_forbidden_but_for_names(tokenizer_path, monkeypatch):
+    real = hashlib.md5
+
+    def of_fips(data, *, usedforsecurity=True):
+        if usedforsecurity:
+            raise ValueError("disabled for FIPS")
+        return real(data, usedforsecurity=False)
+
+    wanted = open_reference(str(tokenizer_path)).digest
+    monkeypatch.setattr(hashlib, "md5", of_fips)
+    assert open_reference(str(tokenizer_path)).digest == wanted

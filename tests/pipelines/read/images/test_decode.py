@@ -1,6 +1,7 @@
 """What decoding costs: of which images, how it is weighted, and what a run's report says of it."""
 
 import json
+import os
 from math import sqrt
 from statistics import stdev
 
@@ -98,6 +99,30 @@ def test_references_are_followed_where_they_lead_somewhere(tmp_path):
     path = dataset(tmp_path / "a.arrow", [[there, gone, {"path": "https://x"}]], kind=REFERENCE)
     found = decode_cost([path], {}).to_json()
     assert (counts(found), found["skipped"]) == ({"png": (1, 20)}, 2)
+
+
+def test_references_lead_to_no_pipe_out_of_no_root_and_to_no_more_than_there_is(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "in").mkdir()
+    for folder in (tmp_path, tmp_path / "in"):
+        (folder / "tar").write_bytes(png(4, 5))
+    os.mkfifo(tmp_path / "in" / "pipe")
+    n = len(png(4, 5))
+    named = [
+        (tmp_path / "in" / "tar", 0, n),
+        (tmp_path / "tar", 0, n),
+        (tmp_path / "in" / ".." / "tar", 0, n),
+        (tmp_path / "in" / "pipe", 0, n),
+        (tmp_path / "in" / "tar", 0, 1 << 60),
+        (tmp_path / "in" / "tar", -1, n),
+        ("\0", 0, n),
+    ]
+    images = [{"path": str(path), "offset": at, "bytes": size} for path, at, size in named]
+    path = dataset(tmp_path / "in" / "a.arrow", [images], kind=REFERENCE)
+    monkeypatch.setenv("TOKENMILL_ROOTS", str(tmp_path / "in"))
+    found = decode_cost([path], {}).to_json()
+    assert (counts(found), found["skipped"]) == ({"png": (1, 20)}, 6)
 
 
 seconds = st.lists(st.floats(1e-5, 1.0), min_size=2, max_size=9)
