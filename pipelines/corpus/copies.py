@@ -29,6 +29,7 @@ from tokenmill.pipelines.corpus.step import (
     Size,
     group_works,
 )
+from tokenmill.pipelines.corpus.verdicts import verdicts_on
 from tokenmill.pipelines.runs.folder import KEYS, Folder, RunFolder
 from tokenmill.pipelines.runs.work import Done, Finished, Phases
 from tokenmill.pipelines.storage.files import arrow_file, open_arrow, values
@@ -149,7 +150,7 @@ def _leaving(corpus: Corpus, step: CorpusStep, group: int) -> tuple[U64, U64]:
     first = np.uint64(sum(run.shards for run in corpus.run.against) << ROW_BITS)
     ids, of = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)]
     for key in _keys(corpus, group):
-        verdicts = open_arrow(corpus.path(step.verdict_folder(), key=key))[0]
+        verdicts = verdicts_on(corpus.run, corpus.part.index, step, key)
         documents = open_arrow(corpus.path(KEYS, key=key))[0]
         for verdict, batch in zip(verdicts, documents, strict=True):
             found = verdict["duplicate_of"]

@@ -120,7 +120,7 @@ def _batch(going: Going, start: int, alive: Bools) -> pa.RecordBatch:
 
 
 def verdicts_on(
-    run: RunFolder, pass_index: int, step: VerdictStep, key: str
+    run: RunFolder, pass_index: int, step: CorpusStep, key: str
 ) -> list[pa.RecordBatch]:
     """The verdicts on a shard, a batch for each of its documents'."""
     group, place = read_shards(run.path(ROWS, pass_index)).place_of(key)

@@ -64,8 +64,11 @@ def course_of(recipe: Recipe) -> Course:
 
 
 def _spent_by(job: PrepareJob, part: Pass) -> Spends | None:
-    """What a pass is the last to read: the documents before it, their keys and what steps found."""
-    if part.index == 0 or job.recipe.run.keep_intermediates:
+    """What the last pass is the last to read: documents before it, their keys and sidecars.
+
+    What stands before other passes is looked at once more before the last one.
+    """
+    if part.index == 0 or part.after or job.recipe.run.keep_intermediates:
         return None
     keys = (KEYS.named(part.index - 1),) if job.recipe.run.keep_index else ()
     return Spends(f"pass-{part.index - 1}", (SPOOL.name, *keys))
