@@ -52,14 +52,11 @@ from tokenmill.pipelines.corpus.step import (
 )
 from tokenmill.pipelines.corpus.verdicts import VerdictStep
 from tokenmill.pipelines.filters.images.keys import (
-    KEY_BYTES,
     ImageKey,
-    Keys,
-    has_key,
-    image_keys,
+    image_set_keys,
     text_keys,
 )
-from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
+from tokenmill.pipelines.read.images.nodes import counts_of
 from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Phases
@@ -269,24 +266,6 @@ def _text_digests(documents: pa.RecordBatch, kind: Literal["md5", "xxh3"]) -> U6
     names = np.asarray(documents["doc_id"])[alone]
     made = pairs.copy()
     made[alone] = span_digests(names.view(np.uint8), np.arange(len(names) + 1) * 8, "xxh3")
-    return made
-
-
-def image_set_keys(documents: pa.RecordBatch, by: ImageKey) -> Keys:
-    """(n_docs, 2) xxh3 over each document's images' keys, sorted, each once.
-
-    No key for a document without images, or with one that has none.
-    """
-    keys, owners = image_keys(documents, by), owners_of(documents)
-    order = np.lexsort((keys[:, 1], keys[:, 0], owners))
-    keys, owners = keys[order], owners[order]
-    again = (keys[1:] == keys[:-1]).all(axis=1) & (owners[1:] == owners[:-1])
-    first = np.concatenate((np.ones(min(len(keys), 1), np.bool_), ~again))
-    n_each = np.bincount(owners[first], minlength=documents.num_rows)
-    ends = np.concatenate(([0], np.cumsum(n_each))).astype(np.int64) * KEY_BYTES
-    made = span_digests(keys[first].reshape(-1).view(np.uint8), ends, "xxh3").copy()
-    made[counts_of(documents) == 0] = 0
-    made[owners[~has_key(keys)]] = 0
     return made
 
 

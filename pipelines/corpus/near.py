@@ -29,6 +29,7 @@ from tokenmill.dedup.same.verify import CONTEXT_ROWS, cut_large, verified_edges
 from tokenmill.dedup.text.shingle import Shingles
 from tokenmill.dedup.text.simplified import simplified
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.corpus.edges import ALIKE, PACKED, SHINGLES, Comparing
 from tokenmill.pipelines.corpus.keys import fixed_size_list
 from tokenmill.pipelines.corpus.pairs import (
@@ -59,6 +60,8 @@ from tokenmill.pipelines.corpus.step import (
     group_works,
 )
 from tokenmill.pipelines.corpus.verdicts import VerdictStep
+from tokenmill.pipelines.filters.images.keys import has_key, image_set_keys
+from tokenmill.pipelines.read.images.nodes import counts_of
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Phases
@@ -105,6 +108,9 @@ class NearDedup(KeyedStep, VerdictStep):
     cluster: "stars", as told above; or "components", as published pipelines have it: the first
         document of all that pairs connect is kept, though it need not be like each of them.
     scope: documents meet across the whole corpus, or only within their source.
+    samples: of images beside a caption, "images" asks for near captions and the same images, by
+        MD5, or URL where there are no bytes; "captions" for near captions alone. Where images stand
+        in the text, that is compared.
     """
 
     name: ClassVar[str] = "near"
@@ -122,6 +128,7 @@ class NearDedup(KeyedStep, VerdictStep):
     similarity: Literal["exact", "estimate"] = "exact"
     cluster: Literal["stars", "components"] = "stars"
     scope: Literal["corpus", "source"] = "corpus"
+    samples: Literal["images", "captions"] = "images"
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 1
 
     @model_validator(mode="after")
@@ -184,6 +191,7 @@ class NearDedup(KeyedStep, VerdictStep):
             "scope": self.scope,
             "similarity": self.similarity,
             **({} if self.normalize == "none" else {"normalize": self.normalize}),
+            **({"samples": self.samples} if self.samples == "captions" else {}),
         }
 
     def key_fields(self) -> list[pa.Field]:
@@ -214,6 +222,8 @@ class NearDedup(KeyedStep, VerdictStep):
         keys = band_keys(signed, self.lsh())
         if self.scope == "source":
             keys = _within_source(keys, source)
+        if self.samples == "images" and "images" in documents.schema.names:
+            keys = _with_images(keys, documents)
         columns = [pa.array(np.ascontiguousarray(keys[:, b])) for b in range(keys.shape[1])]
         return [*told, *columns]
 
@@ -317,6 +327,17 @@ def _within_source(keys: Any, source: str) -> Any:
     salt = np.uint64(xxhash.xxh3_64_intdigest(source.encode()))
     salted = keys ^ salt
     return np.where(keys == 0, keys, np.where(salted == 0, salt, salted))
+
+
+def _with_images(keys: Any, documents: pa.RecordBatch) -> Any:
+    """Band keys of samples that only meet those with the same images; 0 where these have no key."""
+    in_text = np.asarray(pc.match_substring(documents["text"], PLACEHOLDER))
+    samples = (counts_of(documents) > 0) & ~in_text
+    known, by_url = (image_set_keys(documents, by) for by in ("md5", "url"))
+    sets = np.where(has_key(known)[:, None], known, by_url)
+    salts = (sets[:, 0] ^ sets[:, 1])[:, None]
+    salted = np.where((keys == 0) | (salts == 0), np.uint64(0), keys ^ salts)
+    return np.where(samples[:, None], salted, keys)
 
 
 def find_edges(run: RunFolder, part: Pass, band: int, number: int) -> Done:

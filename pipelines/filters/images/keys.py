@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tokenmill.dedup.arrays import U64, Bools
-from tokenmill.dedup.same.digest import digests
+from tokenmill.dedup.same.digest import digests, span_digests
+from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
 
 Keys = U64  # (n, 2)
 KEY_BYTES = 16
@@ -41,3 +42,21 @@ def image_keys(documents: pa.RecordBatch, by: ImageKey) -> Keys:
     data = np.frombuffer(filled.buffers()[1], np.uint8)[start : start + len(filled) * KEY_BYTES]
     keys: Keys = np.ascontiguousarray(data).view(np.uint64).reshape(-1, 2)
     return np.where(known[:, None], keys, np.uint64(0))
+
+
+def image_set_keys(documents: pa.RecordBatch, by: ImageKey) -> Keys:
+    """(n_docs, 2) xxh3 over each document's images' keys, sorted, each once.
+
+    No key for a document without images, or with one that has none.
+    """
+    keys, owners = image_keys(documents, by), owners_of(documents)
+    order = np.lexsort((keys[:, 1], keys[:, 0], owners))
+    keys, owners = keys[order], owners[order]
+    again = (keys[1:] == keys[:-1]).all(axis=1) & (owners[1:] == owners[:-1])
+    first = np.concatenate((np.ones(min(len(keys), 1), np.bool_), ~again))
+    n_each = np.bincount(owners[first], minlength=documents.num_rows)
+    ends = np.concatenate(([0], np.cumsum(n_each))).astype(np.int64) * KEY_BYTES
+    made = span_digests(keys[first].reshape(-1).view(np.uint8), ends, "xxh3").copy()
+    made[counts_of(documents) == 0] = 0
+    made[owners[~has_key(keys)]] = 0
+    return made

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from tests.pipelines.corpus.repeats_corpora import batch_of
 from tokenmill.pipelines.corpus.counted.paragraphs import host_of
-from tokenmill.pipelines.corpus.equal import image_set_keys
-from tokenmill.pipelines.filters.images.keys import has_key, image_keys, text_keys
+from tokenmill.pipelines.filters.images.keys import has_key, image_keys, image_set_keys, text_keys
 
 urls = st.sampled_from([None, "", "https://a.org/1", "https://b.org:8/1", "//a.org", "x", "a.org"])
 md5s = st.one_of(st.none(), st.sampled_from([b"a" * 16, b"b" * 16, b"ab" * 8]))
