@@ -15,15 +15,18 @@ Twelve rooms; imports go down only (`make lint` holds it):
     storage                        bytes, local or S3: atomic, cached, locked
     core                           what all others speak in: schema, config, ledger, step
 
-Each room's own page says what flows through it and which module to open first. Beside this folder
-lie `dedup/` (what deduplication and matching compute; it knows no step), `sizing/` (what storage to
-buy) and `flows/` (commands, Prefect, pools of workers). Where to look for
+Each room's `__init__.py` says what flows through it and which module to open first; its README.md
+is for who runs tokenmill. Beside this folder lie `dedup/` (what deduplication and matching compute;
+it knows no step), `sizing/` (what storage to buy) and `flows/` (commands/, a module a command;
+prefect/; pools/, who does the works). Where to look for
 
     text
       where a web page becomes text        read/web/warc.py reads records, read/web/extract.py
                                            guards the extractor, read/web/child.py calls it
+      what charset a page is in            read/web/charset.py (`decode_page`)
+      what is passed over as damaged       read/web/damage.py (`read_past_damage`), in web archives
       how a document's text is shingled    dedup/text/shingle.py (`shingles_of`), called by
-                                           dedup/same/minhash.py (`signatures`), which
+                                           dedup/same/minhash.py (`signed_shingles`), which
                                            `NearDedup.key_columns` in corpus/near.py calls
       where it becomes token ids           tokens/tokenize.py (`Engine.encode`), called by
                                            tokens/shards.py
@@ -33,28 +36,38 @@ buy) and `flows/` (commands, Prefect, pools of workers). Where to look for
       where a duplicate is decided         equal: corpus/equal.py (`find_equal`). Nearly the same:
                                            dedup/same/sets.py (`shared`); corpus/edges.py
                                            (`Comparing`) gives it the candidates
-      a column that a step adds            core/filter.py (`Filter.annotations`), or `Step`'s; read
-                                           by filters/select.py, tokens/mix/groups.py; written
-                                           with the text, tokens/text.py
+      a column that a step adds            core/filter.py (`Filter.judge` fills it), or `Step`'s
+      what `select: {where}` means         filters/where.py (`Where`); filters/select.py applies it
+      how often a mixture has a document   tokens/mix/weights.py (`weighed`), of the groups that
+                                           tokens/mix/groups.py counts
       which of a cluster stays             equal: `_kept` in corpus/equal.py. Nearly the same:
                                            `decide` in corpus/stars.py; of components
-                                           `join_forests` in corpus/near.py
-      how many left for it             corpus/copies.py (`counted`), read by tokens/shards.py
+                                           `join_forests` in corpus/near.py. Images: `stars` in
+                                           dedup/same/images.py, for corpus/near_images.py
+      how many left for it, `copies_near`  corpus/copies.py (`counted`), read by tokens/shards.py
       where a removed row is written       core/step.py (`removed_rows`) makes it,
-                                           prepare/shard.py (`Tally.note`) writes it;
-                                           tokens/mix/spill.py, of a mixture's documents
+                                           prepare/shard.py (`Tally.note`) writes it; of a mixture
+                                           tokens/mix/spill.py, of packing tokens/dataset.py
+      where kept text is written           tokens/text.py (`text_file`), for tokens/dataset.py
       training or validation               tokens/shards.py (`in_validation`)
       where a benchmark item is matched    dedup/overlap/find.py (`find`); its edited copies:
                                            dedup/overlap/containment.py; called by
                                            contamination/found.py and contamination/copies.py
+      whether an item is dirty             contamination/analysis.py (`Analysis`), by the shares of
+                                           contamination/shares.py unless as published
     the run
       the order of all phases              prepare/phases.py
       the way of a shard through a pass    prepare/shard.py (`run_pass`)
-      what a rerun does not do again       runs/drive.py (`_run`) hands out works without a receipt
-                                           that holds (`valid_receipt` in runs/receipt.py),
-                                           runs/packs.py (`find_receipts`) looks them up;
+      what a rerun does not do again       runs/drive.py (`_Driving.run`) hands out works without
+                                           a receipt that holds (`valid_receipt` in
+                                           runs/receipt.py),
+                                           runs/packs.py packs them and (`find_receipts`) looks
+                                           them up;
                                            prepare/prepare.py (`finished_report`), a whole run
-      how far it is, seen from outside     runs/standing.py (`look`)
+      `tokenmill status`: how far it is    runs/standing.py (`look`) while it goes on; then what the
+                                           manifest has of its report, flows/commands/status.py
+      who does the works                   flows/pools/: threads, Dask, jobs of SLURM; job arrays
+                                           are planned in flows/pools/array.py (`plan`)
       that nothing is lost                 core/ledger.py has the rules; runs/work.py (`do`) holds
                                            each work to them, prepare/report/summary.py
                                            (`ledger`) adds up shards and run
@@ -68,14 +81,18 @@ buy) and `flows/` (commands, Prefect, pools of workers). Where to look for
                                            sizing/document/page.py
       Prefect's flows                      flows/prepare.py, flows/measure.py, …
     figures
-      duplicates, from a sample            measure/unique.py, if all inputs are read;
-                                           measure/unseen.py, if a part is (`--budget`)
+      duplicates, from a sample            measure/copies.py (`Probing`), of `near`
+                                           measure/earlier.py; measure/left.py makes shares of it, by
+                                           measure/unique.py and, of a part (`--budget`),
+                                           measure/unseen.py
       how much disk a run will take        prepare/dry_run.py, at most, by the inputs' sizes;
                                            measure/scratch.py, by folder, from a sample
-      a formula of sizing                  sizing/formulas/; sizing/sections/ puts it on the sheet,
+      a formula of sizing                  sizing/formulas/, a module a subject, as checkpoint.py;
+                                           sizing/sections/ puts it on the sheet,
                                            sizing/verdict.py judges a tier by it
     where to add
-      a filter                             a module in filters/ (models/ if it asks a model, images/
+      a filter                             a `Filter` (core/filter.py) in a module of filters/, as
+                                           filters/length.py (models/ if it asks a model, images/
                                            if it looks at images), and a line in
                                            filters/stages.py; a file in tests/golden/; `make pages`
       a step that needs all documents      a `CorpusStep` (corpus/step.py), most by way of
