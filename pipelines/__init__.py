@@ -60,9 +60,8 @@ prefect/; pools/, who does the works). Where to look for
       the way of a shard through a pass    prepare/shard.py (`run_pass`)
       what a rerun does not do again       runs/drive.py (`_Driving.run`) hands out works without
                                            a receipt that holds (`valid_receipt` in
-                                           runs/receipt.py),
-                                           runs/packs.py packs them and (`find_receipts`) looks
-                                           them up;
+                                           runs/receipt.py); runs/packs.py packs them, and looks
+                                           them up (`find_receipts`);
                                            prepare/prepare.py (`finished_report`), a whole run
       `tokenmill status`: how far it is    runs/standing.py (`look`) while it goes on; then what the
                                            manifest has of its report, flows/commands/status.py
@@ -82,14 +81,14 @@ prefect/; pools/, who does the works). Where to look for
       Prefect's flows                      flows/prepare.py, flows/measure.py, …
     figures
       duplicates, from a sample            measure/copies.py (`Probing`), of `near`
-                                           measure/earlier.py; measure/left.py makes shares of it, by
+                                           measure/earlier.py; measure/left.py makes shares of it by
                                            measure/unique.py and, of a part (`--budget`),
                                            measure/unseen.py
       how much disk a run will take        prepare/dry_run.py, at most, by the inputs' sizes;
                                            measure/scratch.py, by folder, from a sample
-      a formula of sizing                  sizing/formulas/, a module a subject, as checkpoint.py;
-                                           sizing/sections/ puts it on the sheet,
-                                           sizing/verdict.py judges a tier by it
+      a formula of sizing                  sizing/formulas/, a module a subject, as
+                                           sizing/formulas/checkpoint.py; sizing/sections/ puts
+                                           it on the sheet, sizing/verdict.py judges a tier by it
     where to add
       a filter                             a `Filter` (core/filter.py) in a module of filters/, as
                                            filters/length.py (models/ if it asks a model, images/
