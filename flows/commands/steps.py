@@ -52,7 +52,8 @@ def _show_all(*, as_data: bool) -> None:
 def _show_one(name: str, step: type[Config], *, as_data: bool) -> None:
     defaults = {key: _default(field) for key, field in step.model_fields.items()}
     if as_data:
-        as_json({"step": name, "text": _doc(step), "defaults": defaults})
+        text = "\n\n".join((_doc(step), *_shared(step)))
+        as_json({"step": name, "text": text, "defaults": defaults})
         return
     needed = {key for key, field in step.model_fields.items() if field.is_required()}
     rows = [(k, "needed" if k in needed else _written(v)) for k, v in defaults.items()]

@@ -20,6 +20,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from difflib import SequenceMatcher
 from functools import reduce
 from itertools import compress, count, groupby, pairwise
@@ -468,6 +469,8 @@ def as_trained_on(out: Path, doc_id: int) -> tuple[dict[str, Any] | None, str]:
         if (row := next(rows, None)) is not None:
             return row, ", as it went to the tokenizer"
         if (row := decoded(out, doc_id)) is not None:
+            with suppress(ConfigError):  # its input has gone: url and date with it
+                row = {**documents(out, [doc_id]).get(doc_id, {}), **row}
             return row, ", as its tokens have it"
     found = documents(out, [doc_id]).get(doc_id)
     if found is None:

@@ -65,7 +65,7 @@ def test_a_run_that_keeps_nothing_asks_for_no_storage_and_is_shown(
     out = tmp_path / "run"
     command = ["prepare", str(tmp_path / "none.yaml"), "--out", str(out), "--plan", SMALL]
     for _ in range(2):  # made now, and found finished
-        assert main(command) == 0
+        assert main(command) == 3  # nothing is left
         assert "too_short" in capsys.readouterr().out
     assert not FILES & {p.name for p in out.iterdir()}
 

@@ -43,6 +43,7 @@ Row = dict[str, Any]
 
 # lists of objects that are the rows: of SQuAD's articles, of their paragraphs, of DROP's passages
 NESTED = ("paragraphs", "qas", "qa_pairs")
+MOST_CELL_CHARS = 1 << 17  # csv's own limit, which readers of inputs raise for the process
 MMLU_COLUMNS = ["question", "A", "B", "C", "D", "answer"]
 SCHEME = "hf://"
 FORM = f"{SCHEME}OWNER/NAME/CONFIG/SPLIT"
@@ -328,9 +329,11 @@ def _headless_mmlu(data: bytes) -> list[Row] | None:
         for cells in csv.reader(io.StringIO(data.decode("utf-8-sig"), newline="")):
             if len(cells) != len(MMLU_COLUMNS) or cells[-1] not in {"A", "B", "C", "D"}:
                 return None
+            if max(map(len, cells)) > MOST_CELL_CHARS:
+                return None
             rows.append(dict(zip(MMLU_COLUMNS, cells, strict=True)))
             check_expansion(len(rows) * ROW_BYTES, len(data), "a file")
-    except csv.Error:  # a field over 128 KiB
+    except csv.Error:  # a field over what the process allows
         return None
     return rows
 
