@@ -293,6 +293,7 @@ class Findings:
             left=prediction.docs,
             of_images=of_images,
             keys=self._keys(),
+            left_for=left_for(self._probed),
             made_ready=made_ready(self._job),
         )
         return scratch.stored_of(self._job, self._plan, written)
@@ -308,9 +309,9 @@ class Findings:
             shares[part.index] = docs / self._docs
         return shares
 
-    def _keys(self) -> tuple[frozenset[str], Drawn] | None:
-        size = self._scanned.sums(KEYS_BYTES)
-        return (frozenset(s.name for s in self._job.dedup), size) if size.value else None
+    def _keys(self) -> dict[str, Drawn]:
+        sizes = {s.name: self._scanned.sums(KEYS_BYTES + s.name) for s in self._job.dedup}
+        return {name: size for name, size in sizes.items() if size.value}
 
     def _edges(self) -> Drawn | None:
         last = self._job.dedup[-1] if self._job.dedup else None
@@ -347,6 +348,23 @@ class Findings:
             of_images = self._left.by(steps[self._image_step], "docs")
             of_all = (of_all / of_images).within(most=1.0)
         return of_all
+
+
+def left_for(probed: Probed | None) -> dict[str, float]:
+    """By step, documents that others leave for, for each that leaves, as the probes tell."""
+    if probed is None:
+        return {}
+    found, scale = {}, probed.scale
+    for name, step in probed.steps.items():
+        leaves = np.isinf(step.copies)
+        if leaves.any():
+            gone, kept = scale[leaves].sum(), scale[~leaves & (step.alike > 1)].sum()
+        else:
+            gone = (scale * (1 - 1 / step.copies)).sum()
+            kept = (scale / step.copies)[step.copies > 1].sum()
+        if gone and kept:
+            found[name] = min(float(kept / gone), 1.0)
+    return found
 
 
 def made_ready(job: MeasureJob) -> dict[str, Drawn]:

@@ -56,6 +56,7 @@ from tokenmill.pipelines.tokens.reference import UnencodableError
 from tokenmill.pipelines.tokens.tokenize import MismatchError
 
 LZ4_WINDOW_BYTES = 1 << 16
+NOUGHT_BYTES = 24  # that the head of a batch of no rows lacks: numbers that are 0 are not written
 
 
 def set_down(batch: pa.RecordBatch) -> int:
@@ -81,7 +82,7 @@ def _empty(batch: pa.RecordBatch) -> int:
     """Of no documents. A slice of none still has the images that stand before it."""
     is_text = "images" not in batch.schema.names
     none = batch.slice(0, 0) if is_text else pa.RecordBatch.from_pylist([], schema=batch.schema)
-    return int(_lz4(none).size)
+    return int(_lz4(none).size) + NOUGHT_BYTES
 
 
 def _lz4(batch: pa.RecordBatch) -> pa.Buffer:
@@ -141,7 +142,7 @@ LOCAL = pa.schema(
 KEYS, DOCUMENTS, TOKENIZE, READ = "keys", "documents", "tokenize", "read"  # what is timed
 START = "start"  # what is loaded or compiled once a process
 COPIES_BYTES = 4  # of a column of how many left for a document
-KEYS_BYTES = "keys_bytes"  # of the key sidecar, heads left out
+KEYS_BYTES = "keys_bytes "  # and the name of a step: of its columns in the key sidecar
 ENCODED = "encoded_bytes"  # of the text that was tokenized
 ROW_BYTES = 4 + 8 + 4 + 4  # of a dataset's row: offsets of ids, id and source, doc_id
 T = TypeVar("T")
@@ -209,8 +210,9 @@ class PartFacts(WorkFacts):
     """Of a part of the inputs that was scanned.
 
     seconds: of one core, by what took them.  write_s_per_byte: seconds of writing a byte.
-    sums: of the documents at the end (end_docs, end_bytes, row_bytes), of their keys (keys_bytes),
-        of those tokenized (encoded_bytes) and, of a sampled part, bytes as compressed (documents).
+    sums: of the documents at the end (end_docs, end_bytes, row_bytes), of keys by step
+        (keys_bytes), of those tokenized (encoded_bytes) and, of a sampled part, bytes as
+        compressed (documents).
     damage: what was wrong with its file, where that could not be read to its end.
     """
 
@@ -332,7 +334,9 @@ def _keys(tally: _Tally) -> Callable[[pa.RecordBatch, dict[str, I64]], None]:
     def write(batch: pa.RecordBatch, ends: dict[str, I64]) -> None:
         made = tally.timed(KEYS, keys_of, batch)
         keys.write_batch(made)
-        tally.sums[KEYS_BYTES] += made.nbytes
+        for step in job.dedup:
+            size = sum(made[field.name].nbytes for field in step.key_fields())
+            tally.sums[KEYS_BYTES + step.name] += size
         columns = [pa.array(ends[name]) for name in ENDS.names]
         sidecar.write_batch(pa.record_batch(columns, schema=ENDS))
 

@@ -194,8 +194,8 @@ class Scanned:
         weight = 1 / local["chance"]
         if probed is not None:
             weight = weight * (probed.scale * self._stands_for(probed))[local["at"]]
-        left = (weight > 0) & (local["tokens"] > 0)
-        if not left.any():
+        left = weight > 0
+        if not local["tokens"][left].any():
             raise ConfigError(
                 "no text is left of the documents that were tokenized; sample more (--sample, now"
                 f" {self._sample.share:.2g} of the bytes) or loosen the filters"

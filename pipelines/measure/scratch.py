@@ -22,8 +22,10 @@ import pyarrow as pa
 from tokenmill.dedup.same.verify import ALL_PAIRS
 from tokenmill.pipelines.core.schema import REMOVED, REMOVED_IMAGE
 from tokenmill.pipelines.core.shard import Plan
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus import equal, near
-from tokenmill.pipelines.corpus.copies import columns_of
+from tokenmill.pipelines.corpus.copies import GATHERED, SENT, columns_of
+from tokenmill.pipelines.corpus.copies import schema_of as copies_schema
 from tokenmill.pipelines.corpus.edges import ALIKE, ALIKE_EDGE
 from tokenmill.pipelines.corpus.keys import key_schema
 from tokenmill.pipelines.corpus.pairs import FOREST, FORESTS, PAIRS_AT_ONCE
@@ -34,6 +36,8 @@ from tokenmill.pipelines.corpus.rows import (
     GROUP_SHARDS,
     IDS,
     RANGE_ROWS,
+    ROWS,
+    SHARDS,
     range_bits,
 )
 from tokenmill.pipelines.corpus.shuffle import row_schema
@@ -48,11 +52,12 @@ from tokenmill.pipelines.measure.drawn import Drawn, between, exact
 from tokenmill.pipelines.measure.images import SPOOLED_BYTES
 from tokenmill.pipelines.measure.job import Asked, MeasureJob
 from tokenmill.pipelines.measure.pictures import PredictedImages
-from tokenmill.pipelines.measure.scan import parquet_bytes
+from tokenmill.pipelines.measure.scan import NOUGHT_BYTES, parquet_bytes
 from tokenmill.pipelines.prepare.report.thumbnails import MOST, MOST_KEPT, THUMBNAIL
 from tokenmill.pipelines.prepare.shard import needs_spool
 from tokenmill.pipelines.read.stream import BLOCK_BYTES
 from tokenmill.pipelines.runs.folder import KEYS, SPOOL
+from tokenmill.pipelines.storage.files import with_parts
 from tokenmill.pipelines.tokens.dataset import dataset_schema
 from tokenmill.pipelines.tokens.shards import splits, token_schema
 from tokenmill.sizing.corpus import DATASET, INPUTS
@@ -193,6 +198,8 @@ DOC_ID_BYTES = 8
 LIST_BYTES = 4  # of a list of any length, besides what is in it
 TEXT_BYTES = 8  # the column of a token shard that the dataset has not
 VERDICT_BYTES = 8 + 4 + 3 / 8  # duplicate_of, similarity, whether there is one; alive
+COUNT_BYTES = 8  # of a document that others left for, by step
+LEFT_FOR = 0.1  # documents that others left for, at least, for each that left
 SEQUENCE_BYTES = 8 + 8  # doc_id and doc_offset of a packed sequence
 COMPRESSED = (0.95, 1.05)  # times as many bytes in a run's batches as in the parts measured
 
@@ -208,7 +215,8 @@ class Written:
     width: bytes of a token id.
     reach: by pass, the share of the documents that reaches it; all, if nothing is told.
     of_images: by folder, what there is for images.
-    keys: steps whose keys were made of all documents, and the bytes of these, heads left out.
+    keys: by step whose keys were made of all documents, the bytes of these, heads left out.
+    left_for: by step, documents that others leave for, for each that leaves, as is likely.
     made_ready: by folder, what is made before the first pass.
     """
 
@@ -224,7 +232,8 @@ class Written:
     reach: Mapping[int, Drawn] = field(default_factory=dict)
     left: Mapping[str, Drawn] = field(default_factory=dict)
     of_images: Mapping[str, Drawn] = field(default_factory=dict)
-    keys: tuple[frozenset[str], Drawn] | None = None
+    keys: Mapping[str, Drawn] = field(default_factory=dict)
+    left_for: Mapping[str, float] = field(default_factory=dict)
     made_ready: Mapping[str, Drawn] = field(default_factory=dict)
 
 
@@ -236,6 +245,7 @@ def stored_of(job: MeasureJob, plan: Plan, written: Written) -> dict[str, Drawn]
         # what decontaminate leaves for further passes is left out
         if part.after and (part.index == 0 or images is not None):
             folders |= _of_pass(part, plan, written, job.recipe.documents)
+    folders |= _of_copies(job.recipe.steps, plan, written)
     ids, seq_len = written.tokens * written.width, job.recipe.output.seq_len
     rows = ids + written.row_bytes
     text_bytes = written.docs_left * TEXT_BYTES
@@ -266,6 +276,7 @@ def _of_pass(part: Pass, plan: Plan, written: Written, schema: pa.Schema) -> dic
         folders[KEYS.named(part.index)] = heads(key_schema(part.finders), plan) + size
         ids = heads(DOC_IDS, plan, files=group_files(len(plan.shards))) + docs * DOC_ID_BYTES
         folders[IDS.named(part.index)] = ids
+        folders[ROWS.named(part.index)] = exact(_rows_bytes(plan))
     there = docs
     for step in part.finders:
         if not step.shuffled:
@@ -279,18 +290,61 @@ def _of_pass(part: Pass, plan: Plan, written: Written, schema: pa.Schema) -> dic
             folders[near.EDGES.named(part.index)] = written.edges * share
         if step.removes_whole:
             folder = step.verdict_folder().named(part.index)
+            schema = with_parts(VERDICTS, [1] * min(len(plan.shards), GROUP_SHARDS))
             files = group_files(len(plan.shards))
-            folders[folder] = heads(VERDICTS, plan, files=files) + docs * VERDICT_BYTES
+            folders[folder] = heads(schema, plan, files=files) + docs * VERDICT_BYTES
     return folders
 
 
 def _keys_size(finders: Sequence[CorpusStep], written: Written, docs: Drawn, share: Drawn) -> Drawn:
     """Of key sidecars without their heads: as made of the documents, or by the schema."""
-    made, of_made = written.keys or (frozenset(), exact(0.0))
-    others = [step for step in finders if step.name not in made]
-    size = docs * (key_bytes(others) - (DOC_ID_BYTES if made else 0.0))
-    size = size + written.text_bytes * (share * sum(step.keys_frac for step in others))
-    return size + of_made * share
+    others = [step for step in finders if step.name not in written.keys]
+    made = [written.keys[step.name] for step in finders if step.name in written.keys]
+    of_text = written.text_bytes * sum(step.keys_frac for step in others)
+    return docs * key_bytes(others) + sum(made, of_text) * share
+
+
+def _rows_bytes(plan: Plan) -> float:
+    """Of the list of shards; those of earlier runs are left out."""
+    columns = {"key": [shard.key for shard in plan.shards], "docs": [1] * len(plan.shards)}
+    return float(sum(_head_bytes(pa.RecordBatch.from_pydict(columns, SHARDS))))
+
+
+def _of_copies(steps: Sequence[Step], plan: Plan, written: Written) -> dict[str, Drawn]:
+    """How often documents that stay were there: as each step sends it, and gathered by shard.
+
+    It is left out where one of these steps is not predicted.
+    """
+    columns = columns_of(steps)
+    schema, row = copies_schema(columns), float(DOC_ID_BYTES + COUNT_BYTES * len(columns))
+    folders: dict[str, Drawn] = {}
+    there, gathered, is_counted = written.docs, exact(0.0), False
+    for part in passes(steps) if columns else ():
+        for step in part.after:
+            if not (step.removes_whole and step.has_keys):
+                continue
+            left = written.left.get(step.name)
+            if left is None:
+                return {}
+            is_counted = is_counted or bool(step.copies)
+            before, gone, there = there, (there - left).within(0.0), left
+            if not is_counted:
+                continue
+            likely = written.left_for.get(step.name, 1.0)
+            share = between(min(LEFT_FOR, likely / 2), 1.0, order=15, value=likely)
+            rows = (gone * share).within(most=left)
+            files = float(group_files(len(plan.shards)))
+            sent = rows * row + sum(_padded_head(schema)) * files
+            folder = SENT.named(part.index)
+            folders[folder] = folders[folder] + sent if folder in folders else sent
+            both = gathered * rows / before.within(1.0)  # that others left for at two steps
+            gathered = gathered + rows - both
+    if is_counted:
+        n = len(plan.shards)
+        head, batch = _padded_head(schema)
+        batches = exact(float(n)).within(most=gathered)  # of a shard with rows there is one
+        folders[GATHERED.name] = gathered * row + batches * float(batch) + float(head * n)
+    return folders
 
 
 def group_files(n_shards: int) -> int:
@@ -315,7 +369,7 @@ def heads(
     blocks = blocks_of(plan)
     batches = between(blocks.least, blocks.most, order=0, value=blocks.usual)
     n_files = len(plan.shards) if files is None else files
-    return batches * float(batch) + float(head * (1 if of_dataset else n_files))
+    return batches * float(batch + NOUGHT_BYTES) + float(head * (1 if of_dataset else n_files))
 
 
 def key_bytes(finders: Sequence[CorpusStep]) -> float:

@@ -103,8 +103,10 @@ def test_what_was_counted_is_held_however_files_are_cut(run, tmp_path, output):
     )
     recipe = load_recipe(tmp_path / "recipe.yaml")
     measured = measure_corpus(Measuring(recipe=recipe, sample=1.0), tmp_path / "e", one_by_one)
-    rows = compare(measured.estimate, run_recipe(recipe, tmp_path / "run", one_by_one))
+    report = run_recipe(recipe, tmp_path / "run", one_by_one)
+    rows = compare(measured.estimate, report)
     assert [row.name for row in rows if not row.held and row.name != "CPU hours"] == []
+    assert {f"stored in {folder}" for folder in report.stored_bytes} <= {row.name for row in rows}
 
 
 def test_wall_time_is_compared_where_the_run_had_as_many_cores_and_took_a_minute(run):
