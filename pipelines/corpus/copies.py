@@ -36,10 +36,10 @@ from tokenmill.pipelines.storage.files import arrow_file, open_arrow, values
 
 SENT = Folder("5-copies", "{step}-{group:05d}.arrow")
 GATHERED = Folder("89-copies", "part-{key}.arrow", of_pass=False)
-LEAVING_BYTES = 40  # of a document that leaves: it and whom it leaves for 16, their order 8, lists
+LEAVING_BYTES = 72  # of a document that leaves: it and whom it leaves for 32, order 8, lookup 32
 COUNT_BYTES = 48  # of a column: what is sent, in order and added up, and what was sent before
 ROWS_AT_ONCE = 1 << 16  # in a batch of a file
-HELD = 1 << 18  # rows that are added up at a time, at least
+HELD = 1 << 18  # rows that are added up at a time, at least, and documents that leave, at most
 
 Sender: TypeAlias = tuple[int, str]  # pass and name of a step whose verdicts were sent
 
@@ -50,7 +50,7 @@ def columns_of(steps: Iterable[Step]) -> tuple[str, ...]:
 
 
 def schema_of(columns: Sequence[str]) -> pa.Schema:
-    """A row for a document that others left for, in order of their ids."""
+    """A row for a document that others left for; each batch in order of their ids."""
     counts = [pa.field(name, pa.int64()) for name in columns]
     return pa.schema([pa.field("doc_id", pa.uint64()), *counts])
 
@@ -128,27 +128,31 @@ def send(
 ) -> Done:
     """Write for whom the documents of a group leave at a step, and how many with each."""
     corpus, step = Corpus(run, part), part.step(name, CorpusStep)
-    ids, of = _leaving(corpus, step, group)
-    per_doc = LEAVING_BYTES + COUNT_BYTES * len(columns)
-    corpus.memory_left(name, len(ids), per_doc, works=corpus.shards.n_groups, of="duplicates")
-    counts = np.zeros((len(ids), len(columns)), np.int64)
-    if step.copies:
-        counts[:, columns.index(step.copies)] = 1
-    if before and len(ids):
-        shards = ids >> np.uint64(ROW_BITS)
-        counts += _received(corpus, before, columns, int(shards.min()), int(shards.max())).of(ids)
+    left = corpus.memory_left(name, 0, 0, works=corpus.shards.n_groups)
+    at_once = min(left // (LEAVING_BYTES + COUNT_BYTES * len(columns)), HELD)
     path = corpus.path(SENT, step=name, group=group)
-    some = counts.any(axis=1)
     with arrow_file(path, schema_of(columns)) as writer:
-        for batch in _batches(added(of[some], counts[some]), columns):
-            writer.write_batch(batch)
+        for ids, of in _leaving(corpus, step, group, at_once):
+            counts = np.zeros((len(ids), len(columns)), np.int64)
+            if step.copies:
+                counts[:, columns.index(step.copies)] = 1
+            if before:
+                counts += _received_by(corpus, before, columns, ids)
+            some = counts.any(axis=1)
+            for batch in _batches(added(of[some], counts[some]), columns):
+                writer.write_batch(batch)
     return Done(files=[path])
 
 
-def _leaving(corpus: Corpus, step: CorpusStep, group: int) -> tuple[U64, U64]:
-    """(n,) documents of a group that leave at a step for another of this run, and that one."""
+def _leaving(
+    corpus: Corpus, step: CorpusStep, group: int, at_once: int
+) -> Iterator[tuple[U64, U64]]:
+    """Documents of a group that leave at a step for another of this run, and that one.
+
+    at_once: the most of them at a time; never none.
+    """
     first = np.uint64(sum(run.shards for run in corpus.run.against) << ROW_BITS)
-    ids, of = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)]
+    parts, n = [np.empty((2, 0), np.uint64)], 0
     for key in _keys(corpus, group):
         verdicts = verdicts_on(corpus.run, corpus.part.index, step, key)
         documents = open_arrow(corpus.path(KEYS, key=key))[0]
@@ -156,9 +160,17 @@ def _leaving(corpus: Corpus, step: CorpusStep, group: int) -> tuple[U64, U64]:
             found = verdict["duplicate_of"]
             others = np.asarray(found.fill_null(0))
             gone = np.asarray(found.is_valid()) & (others >= first)
-            ids.append(values(batch, "doc_id")[gone])
-            of.append(others[gone])
-    return np.concatenate(ids), np.concatenate(of)
+            parts.append(np.stack([values(batch, "doc_id")[gone], others[gone]]))
+            n += parts[-1].shape[1]
+            if n >= at_once:
+                held = np.concatenate(parts, axis=1)
+                for start in range(0, n - at_once + 1, at_once):
+                    yield held[0, start : start + at_once], held[1, start : start + at_once]
+                n %= at_once
+                parts = [held[:, held.shape[1] - n :].copy()]
+    if n:
+        ids, of = np.concatenate(parts, axis=1)
+        yield ids, of
 
 
 def _keys(corpus: Corpus, group: int) -> list[str]:
@@ -167,16 +179,35 @@ def _keys(corpus: Corpus, group: int) -> list[str]:
     return [corpus.shards.keys[n].as_py() for n in shards if n >= corpus.shards.n_earlier]
 
 
+def _received_by(corpus: Corpus, before: Sequence[Sender], columns: Sequence[str], ids: U64) -> I64:
+    """(n, n_columns) of what was sent for documents, or for what they were cut from."""
+    shards, wanted = ids >> np.uint64(ROW_BITS), np.unique([ids, ids & ~NUMBERS])
+    first, last = int(shards.min()), int(shards.max())
+    return _received(corpus, before, columns, first, last, wanted).of(ids)
+
+
 def _received(
-    corpus: Corpus, before: Sequence[Sender], columns: Sequence[str], first: int, last: int
+    corpus: Corpus,
+    before: Sequence[Sender],
+    columns: Sequence[str],
+    first: int,
+    last: int,
+    wanted: U64 | None = None,
 ) -> Counts:
-    """What was sent for documents of the shards from `first` to `last`, by ordinal."""
+    """What was sent for documents of the shards from `first` to `last`, by ordinal.
+
+    wanted: (n,), ascending, ids of those that are asked for; None is all.
+    """
     bounds = np.array([first << ROW_BITS, (last + 1) << ROW_BITS], np.uint64)
     total = Counts(np.empty(0, np.uint64), np.empty((0, len(columns)), np.int64))
     held, n_held = [total], 0
     for batch in rows_between(_sent(corpus, before), "doc_id", bounds):
-        held.append(_counts_of(batch, columns))
-        n_held += batch.num_rows
+        counts = _counts_of(batch, columns)
+        if wanted is not None:
+            some = np.isin(counts.ids, wanted)
+            counts = Counts(counts.ids[some], counts.counts[some])
+        held.append(counts)
+        n_held += len(counts.ids)
         if n_held > max(HELD, len(held[0].ids)):
             held, n_held = [_joined(held)], 0
     return _joined(held)

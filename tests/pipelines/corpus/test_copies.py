@@ -87,6 +87,18 @@ def test_what_left_is_counted_once_for_who_stays(runs, steps):
         assert total == len(docs) - len(found)
 
 
+@pytest.mark.parametrize("before", ["first", "behind"])
+def test_shards_of_which_nothing_is_left_are_no_harm_in_groups_of_one(runs, monkeypatch, before):
+    monkeypatch.setattr(corpus_rows, "GROUP_ROWS", 1)
+    docs = planted()
+    short = [f"short {i}" for i in range(200)]
+    steps = [LONG, "exact", "near"] if before == "first" else ["exact", LONG, "near"]
+    out = runs.make("docs", [*short, *docs[:40], *short[:150], *docs[40:], *short], steps=steps)
+    found = dataset(out)
+    assert found == truth(out, found)
+    assert sum(sum(of.values()) for of in found.values()) > 20
+
+
 def test_only_steps_that_are_there_have_a_column(runs):
     out = runs.make("docs", planted(), steps=["exact"], **FEW)
     found = dataset(out)
