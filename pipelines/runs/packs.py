@@ -190,12 +190,11 @@ def spend(out: Path, spends: Spends, number: int, works: Sequence[WorkId]) -> No
     works: of the phase that reads; those before have the same keys.
     """
     pack = step_folder(out, spends.step) / _pack_name(number, works)
-    try:
-        data = mirror.read_bytes(pack)
-    except FileNotFoundError:  # spent before, or the works before were parted otherwise
+    receipts = _read(pack, None)
+    if not receipts:  # spent before, or the works before were parted otherwise
         return
-    mirror.write_bytes(pack.with_name(_spent(pack.name)), data)
-    names = (name for receipt in _read(pack, None) for name, _, _ in receipt.files)
+    _write_pack(pack.with_name(_spent(pack.name)), receipts)
+    names = (name for receipt in receipts for name, _, _ in receipt.files)
     scratch = [n for n in names if is_scratch(n) and n.partition("/")[0] not in spends.but]
     mirror.remove([pack, *(out / name for name in scratch)])
 
