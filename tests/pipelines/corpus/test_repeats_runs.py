@@ -335,7 +335,8 @@ def test_captions_are_deduplicated_as_text_is(tmp_path, tokenizer_path):
     (tmp_path / "samples.tar").write_bytes(tar_bytes(members))
     inputs = [{"path": str(tmp_path / "samples.tar")}]
     run = {"workers": 1}
-    recipe = recipe_of(tmp_path, tokenizer_path, ["exact", "near"], inputs=inputs, run=run)
+    steps = ["exact", {"near": {"samples": "captions"}}]
+    recipe = recipe_of(tmp_path, tokenizer_path, steps, inputs=inputs, run=run)
     report = prepare(recipe, tmp_path / "run", one_by_one)
     rows = load_from_disk(str(tmp_path / "run" / "dataset"))
     assert [row["id"].rpartition("/")[2] for row in rows] == ["00", "01", "03", "06"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.pipelines.keyed import find, found, job_of, write_shards
@@ -68,6 +68,7 @@ def test_the_newest_of_each_is_the_greatest_date_and_of_those_the_last(rows):
     range_rows=st.integers(1, 60),
     seed=st.integers(0, 1_000),
 )
+@example(sizes=[0, 1, 0, 0, 2, 0], group_rows=1, range_rows=1, seed=0)
 def test_the_newest_of_any_corpus_in_any_parts_is_that_of_a_dictionary(
     tmp_path_factory, sizes, group_rows, range_rows, seed
 ):
@@ -81,7 +82,7 @@ def test_the_newest_of_any_corpus_in_any_parts_is_that_of_a_dictionary(
         none = np.zeros((n, 0), np.uint32)
         ids = write_shards(job, [NEWEST], sizes, none, keys, batch=5, dates=dates)
         find(job, [NEWEST], sizes)
-    assert found(job, NEWEST, sizes) == newest_of(keys, dates, ids)
+        assert found(job, NEWEST, sizes) == newest_of(keys, dates, ids)
 
 
 def newest_of(keys, dates, ids):
