@@ -190,5 +190,6 @@ def test_web_archives_are_read_where_they_lie(store, out, there, env, tmp_path, 
     for name, digest in runs.contents(tmp_path / "here").items():
         assert name.startswith("removed/") or runs.contents(run)[name] == digest
     read = ended.report["ledger"][0]
-    assert read["docs_out"] == 119
-    assert sum(read["failed"].values()) == 1
+    kept_in_part = packing == "gzip"  # what the end of a file cuts; of zstd no frame is left
+    assert read["docs_out"] == 119 + kept_in_part
+    assert kept_in_part or sum(read["failed"].values()) == 1
