@@ -76,6 +76,11 @@ def eventually(what: str, found: Callable[[], T], *, within_s: float, pause_s: f
     return value
 
 
+def as_at_a_terminal() -> None:
+    """Whoever runs the tests in the background has them ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Program:
     """A command that runs, in its own process group."""
 
@@ -96,6 +101,7 @@ class Program:
                 stderr=subprocess.STDOUT,
                 env=environment(**(env or {})),
                 cwd=cwd,
+                preexec_fn=as_at_a_terminal,
                 start_new_session=True,
             )
 
