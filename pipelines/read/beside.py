@@ -18,6 +18,8 @@ from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.batch import ReadBatch
 from tokenmill.pipelines.read.columns import is_listed, type_at
 
+FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_999  # years 1 to 9999, as Python's dates
+
 
 def with_beside(
     batch: ReadBatch, shard: SourceShard, column: Callable[[str], pa.Array | Sequence[Any]]
@@ -31,26 +33,35 @@ def with_beside(
     documents = batch.documents
     for path, kind in shard.columns:
         found, name = column(path), annotation_name(path)
-        made = _cast(found, kind) if isinstance(found, pa.Array) else None
-        if made is None:
+        cast = _cast(found, kind) if isinstance(found, pa.Array) else None
+        if cast is None:
             values = found.to_pylist() if isinstance(found, pa.Array) else found
-            made, odd = _made(values, kind)
-            notes |= {f"unreadable_{name}": odd} if odd else {}
+            cast = _made(values, kind)
+        made, odd = cast
+        notes |= {f"unreadable_{name}": odd} if odd else {}
         field = pa.field(name, COLUMN_TYPES[kind])
         schema = documents.schema.append(field)
         documents = pa.record_batch([*documents.columns, made], schema=schema)
     return batch._replace(documents=documents, notes={**(batch.notes or {}), **notes} or None)
 
 
-def _cast(column: pa.Array, kind: str) -> pa.Array | None:
-    """A column of a table as its kind; None where a value is none of it."""
+def _cast(column: pa.Array, kind: str) -> tuple[pa.Array, int] | None:
+    """A column of a table as its kind, and how many times no date has; None where a value is
+    none of it.
+    """
     if pa.types.is_nested(column.type):
         return None
+    how = pc.CastOptions(COLUMN_TYPES[kind], allow_time_truncate=True)
     try:
         column.validate(full=True)
-        return column.cast(COLUMN_TYPES[kind])
+        made = column.cast(options=how)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
+    if kind != "timestamp":
+        return made, 0
+    first, last = (pa.scalar(of, made.type) for of in (FIRST_MS, LAST_MS))
+    dated = pc.and_(pc.greater_equal(made, first), pc.less_equal(made, last))
+    return pc.if_else(dated, made, None), pc.sum(pc.invert(dated)).as_py() or 0
 
 
 def _made(values: Iterable[Any], kind: str) -> tuple[pa.Array, int]:
@@ -60,7 +71,7 @@ def _made(values: Iterable[Any], kind: str) -> tuple[pa.Array, int]:
     for value in values:
         try:
             made.append(None if value is None else make(value))
-        except (ValueError, TypeError, OverflowError):
+        except (ValueError, TypeError, OverflowError, KeyError):
             made.append(None)
             odd += 1
     return pa.array(made, COLUMN_TYPES[kind]), odd
@@ -81,7 +92,7 @@ def _int(value: Any) -> int:
 
 def _bool(value: Any) -> bool:
     if isinstance(value, str):
-        return {"true": True, "false": False}[value.lower()] if value else _bool(None)
+        return {"true": True, "false": False}[value.lower()]
     if not isinstance(value, bool):
         raise TypeError(value)
     return value
@@ -91,7 +102,7 @@ def _time(value: Any) -> datetime:
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day, tzinfo=UTC)
     made = value if isinstance(value, datetime) else datetime.fromisoformat(value)
-    return made if made.tzinfo else made.replace(tzinfo=UTC)
+    return made.astimezone(UTC) if made.tzinfo else made.replace(tzinfo=UTC)
 
 
 _KINDS: Mapping[str, Callable[[Any], Any]] = {

@@ -99,3 +99,34 @@ def test_kinds_that_a_table_and_json_have_alike(tmp_path):
     (found,) = batch.documents.to_pylist()
     assert found["when"].isoformat() == "2024-02-01T00:00:00+00:00"
     assert (found["ok"], found["big"], found["what"]) == (True, 2**60, '[1,"a"]')
+
+
+def test_values_that_are_none_of_their_kind_are_null_and_counted(tmp_path):
+    words = ["yes", "", "True", "false", None]
+    times = ["9999-12-31T23:59:59-14:00", "soon", "2024-02-01", "0001-01-01T00:00:00+14:00", None]
+    path = tmp_path / "rows.jsonl"
+    rows = zip(words, times, strict=True)
+    path.write_text("".join(json.dumps({"text": "t", "ok": o, "at": t}) + "\n" for o, t in rows))
+    (batch,) = read(path, text="text", id=None, columns={"ok": "bool", "at": "timestamp"})
+    found = batch.documents.to_pylist()
+    assert [row["ok"] for row in found] == [None, None, True, False, None]
+    assert [row["at"] and row["at"].isoformat() for row in found] == [
+        *(None, None, "2024-02-01T00:00:00+00:00", None, None)
+    ]
+    assert batch.notes == {"unreadable_ok": 2, "unreadable_at": 3}
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_times_of_a_table_are_told_to_the_millisecond(tmp_path, unit):
+    second = {"ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+    far = [10**12 * second] if unit != "ns" else [None]
+    times = pa.array([second + second // 8 + 1, None, *far], pa.timestamp(unit))
+    pq.write_table(pa.table({"text": ["a", "b", "c"], "at": times}), tmp_path / "rows.parquet")
+    (batch,) = read(
+        tmp_path / "rows.parquet", text="text", id=None, join=None, columns={"at": "timestamp"}
+    )
+    first, *others = batch.documents["at"].to_pylist()
+    assert first.replace(microsecond=0).isoformat() == "1970-01-01T00:00:01+00:00"
+    assert first.microsecond in (125_000, 126_000)
+    assert others == [None, None]
+    assert batch.notes == (None if unit == "ns" else {"unreadable_at": 1})
