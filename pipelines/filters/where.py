@@ -48,9 +48,9 @@ ARITHMETIC: dict[type[ast.operator], str] = {
 FUNCTIONS: dict[str, tuple[int, Callable[..., Value]]] = {  # how many arguments, and what is done
     "length": (1, pc.utf8_length),
     "lower": (1, pc.utf8_lower),
-    "contains": (2, lambda x, y: pc.match_substring(x, y.as_py())),
-    "starts_with": (2, lambda x, y: pc.starts_with(x, y.as_py())),
-    "ends_with": (2, lambda x, y: pc.ends_with(x, y.as_py())),
+    "contains": (2, lambda x, y: pc.match_substring(x, _text(y))),
+    "starts_with": (2, lambda x, y: pc.starts_with(x, _text(y))),
+    "ends_with": (2, lambda x, y: pc.ends_with(x, _text(y))),
     "coalesce": (2, lambda x, y: pc.coalesce(x, _like(y, x))),
 }
 WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
@@ -186,6 +186,8 @@ def _arithmetic(node: ast.BinOp, batch: pa.RecordBatch) -> Value:
     if type(node.op) not in ARITHMETIC:
         raise _refused(node)
     left, right = _value(node.left, batch), _value(node.right, batch)
+    if {left.type, right.type} & {pa.string(), pa.large_string()}:
+        raise WhereError(f"{ast.unparse(node)[:40]!r} reckons with text, which is no number")
     # fractions for all: whole numbers would wrap, and 1 / 2 be 0
     return getattr(pc, ARITHMETIC[type(node.op)])(left.cast("float64"), right.cast("float64"))
 
@@ -227,6 +229,7 @@ def _among(value: Value, right: ast.expr, batch: pa.RecordBatch) -> Value:
     if not all(isinstance(part, pa.Scalar) for part in listed):
         raise WhereError("'in' is followed by a list of constants")
     several = pa.array([part.as_py() for part in listed])
+    pc.equal(pa.nulls(0, value.type), pa.nulls(0, several.type))  # refuses what is never equal
     try:
         several = several.cast(value.type)
     except pa.ArrowInvalid:  # 0.5 among whole numbers
@@ -255,6 +258,13 @@ _VALUES: Mapping[type[ast.expr], Callable[..., Value]] = {
     ast.Compare: _compare,
     ast.Call: _call,
 }
+
+
+def _text(constant: pa.Scalar) -> str:
+    text = constant.as_py()
+    if not isinstance(text, str):
+        raise WhereError(f"looks for {text!r}, which is no text; write it in quotes")
+    return text
 
 
 def _like(value: Value, other: Value) -> Value:
