@@ -88,14 +88,13 @@ class C4(Filter):
         too_few = (verdicts == KEEP) & (n_sentences < (self.min_sentences or 0))
         verdicts[too_few] = TOO_FEW_SENTENCES
         values = np.where(too_few, n_sentences, np.nan)
-        kernels.keep_text(*lines, verdicts)
-        kept = large_strings(lines.data, lines.offsets)
-        lengths = np.maximum(np.diff(lines.offsets) - 1, 0)  # less the newline behind the last line
-        share = ratio(lengths, text_buffers(batch["text"]).lengths)
+        kernels.keep_text(*lines, np.full_like(verdicts, KEEP) if self.annotates else verdicts)
+        share = ratio(np.diff(lines.offsets), text_buffers(batch["text"]).lengths)
         found = {"sentences": n_sentences, "kept_bytes_ratio": share}
         result = self.judge(batch, verdicts, REASONS, values=values, found=found)
         if self.annotates:
             return result
+        kept = large_strings(lines.data, lines.offsets)
         return with_text(result, kept.filter(pa.array(verdicts == KEEP)))
 
     def _lines(self, text: Characters) -> tuple[Characters, U8]:

@@ -51,6 +51,17 @@ def test_annotations_tell_what_the_filter_would_have_done(name, docs):
             assert row["value"] in found
 
 
+def test_c4_tells_how_much_it_would_keep_of_what_it_would_remove_too():
+    line = "One line of these ends in a mark."
+    texts = [line, f"{line}\nand no mark", "\n".join([line] * 6), " \n"]
+    batch = document_batch(texts)
+    found = STAGES["c4"](action="annotate")(batch).kept
+    assert found["c4_reason"].to_pylist() == ["too_few_sentences"] * 2 + [None, "too_few_sentences"]
+    kept = STAGES["c4"](min_sentences=None)(batch).kept["text"].to_pylist()
+    shares = [len(left) / len(text) for left, text in zip(kept, texts, strict=True)]
+    assert found["c4_kept_bytes_ratio"].to_pylist() == shares
+
+
 @pytest.mark.parametrize("name", FILTERS)
 def test_a_filter_that_removes_is_known_as_it_was_before_it_could_annotate(name):
     removes, annotates = stages(name)
