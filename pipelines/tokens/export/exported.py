@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import xxhash
 
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.places import Place, is_remote
 from tokenmill.pipelines.storage.atomic import atomic_path
 
 Format = Literal["megatron", "parquet", "mds"]
@@ -31,6 +32,16 @@ class Export:
     shard_bytes: int
     by_source: bool = False
     tokens_only: bool = False
+
+
+def check_outside(run: Place, out: Path) -> None:
+    """Refuse to export a run into itself.
+
+    Raises:
+        ConfigError: `out` lies inside the run.
+    """
+    if not is_remote(run) and out.resolve().is_relative_to(Path(run).resolve()):
+        raise ConfigError(f"{out}: lies inside the run {run}; choose another --out")
 
 
 def asked(

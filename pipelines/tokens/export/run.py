@@ -8,7 +8,7 @@ from typing import TypeAlias, TypedDict
 import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.places import Place, is_remote
+from tokenmill.pipelines.core.places import Place
 from tokenmill.pipelines.runs.manifest import (
     COMPLETE,
     RUNNING,
@@ -19,7 +19,7 @@ from tokenmill.pipelines.runs.manifest import (
 )
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.mirror import viewed
-from tokenmill.pipelines.tokens.export.exported import Export, Format, Journal, Part
+from tokenmill.pipelines.tokens.export.exported import Export, Format, Journal, Part, check_outside
 from tokenmill.pipelines.tokens.export.mds import Shape, write_index, write_mds
 from tokenmill.pipelines.tokens.export.megatron import write_megatron
 from tokenmill.pipelines.tokens.export.parquet import write_parquet
@@ -63,8 +63,7 @@ def export(run: Place, out: Path, what: Export, progress: Progress) -> ExportRep
         ConfigError: the run has not finished, the format cannot hold it, or `out` holds something
             else or cannot be written.
     """
-    if not is_remote(run) and out.resolve().is_relative_to(Path(run).resolve()):
-        raise ConfigError(f"{out}: lies inside the run {run}; choose another --out")
+    check_outside(run, out)
     with viewed(run) as folder:
         tokens = open_tokens(folder)
         if what.tokens_only:

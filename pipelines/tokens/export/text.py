@@ -10,21 +10,23 @@ normalizer, and ids come out the same again, both are the same byte for byte; el
 import json
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypedDict
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.places import Place, is_remote
+from tokenmill.pipelines.core.places import Place
 from tokenmill.pipelines.core.schema import COLUMN_TYPES, DOCUMENT
 from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import COMPLETE, RUNNING, held, open_run, write_manifest
 from tokenmill.pipelines.storage.atomic import write_json
 from tokenmill.pipelines.storage.mirror import present, viewed
-from tokenmill.pipelines.tokens.export.exported import File
+from tokenmill.pipelines.tokens.export.exported import File, check_outside
 from tokenmill.pipelines.tokens.export.rows import batches, ids_of, open_tokens
 from tokenmill.pipelines.tokens.options import Output, Tokenizer
 from tokenmill.pipelines.tokens.reference import TokenizersReference
@@ -66,8 +68,7 @@ def export_text(run: Place, out: Path, form: TextForm, progress: Progress) -> Te
         ConfigError: the run has not finished, its ids cannot be decoded, or `out` holds something
             else or cannot be written.
     """
-    if not is_remote(run) and out.resolve().is_relative_to(Path(run).resolve()):
-        raise ConfigError(f"{out}: lies inside the run {run}; choose another --out")
+    check_outside(run, out)
     with viewed(run) as folder:
         manifest = prepared_run(folder)
         if manifest["status"] == RUNNING:
@@ -104,13 +105,13 @@ class _Kept(_Source):
             with pq.ParquetFile(str(present(path))) as file:
                 yield from file.iter_batches(batch_size=ROWS)
             return
-        held_rows: list[dict[str, Any]] = []
-        for row in rows_of(present(path)):
-            held_rows.append({**row, "date": row["date"] and datetime.fromisoformat(row["date"])})
-            if len(held_rows) == ROWS:
-                yield pa.RecordBatch.from_pylist(held_rows, self.schema)
-                held_rows = []
-        yield pa.RecordBatch.from_pylist(held_rows, self.schema)
+        times = [f.name for f in self.schema if pa.types.is_timestamp(f.type)]
+        stored = rows_of(present(path))
+        while rows := list(islice(stored, ROWS)):
+            read = [
+                row | {n: row[n] and datetime.fromisoformat(row[n]) for n in times} for row in rows
+            ]
+            yield pa.RecordBatch.from_pylist(read, self.schema)
 
 
 class _Ids(_Source):
@@ -247,7 +248,7 @@ def _write_file(source: _Source, path: Path, made: Path) -> dict[str, Any]:
                 continue
             write(batch)
             docs += batch.num_rows
-            text_bytes += sum(len(text.encode()) for text in batch["text"].to_pylist())
+            text_bytes += pc.sum(pc.binary_length(batch["text"])).as_py()
             if SAME_IDS.name in batch.schema.names:
                 odd = batch.filter(pa.array(~np.asarray(batch[SAME_IDS.name], np.bool_)))
                 others += odd["id"].to_pylist()

@@ -9,8 +9,10 @@ from tokenizers import Tokenizer, normalizers
 
 from tests.e2e.corpus import write_corpus
 from tests.pipelines.tokens.test_kept_text import kept, recipe_of, rows_of, run
+from tests.running import one_by_one, prepare
 from tokenmill.flows.cli import main
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.tokens.export.text import export_text
 
 ANNOTATED = ["normalize", {"length": {"action": "annotate"}}]
@@ -45,6 +47,25 @@ def test_kept_text_is_given_as_it_is_with_its_annotations(recipe_path, tmp_path,
     assert (again["docs"], other) == (report["docs"], rows)
     after = {p.name: p.stat().st_mtime_ns for p in (tmp_path / "out").glob("*-0*")}
     assert sum(before[name] != after[name] for name in before) == 1
+
+
+@pytest.mark.parametrize("held", ["parquet", "jsonl.zst"])
+def test_times_that_an_input_brought_along_are_given(tmp_path, held):
+    lines = [{"text": "a", "at": "2024-01-01T01:02:03.5Z"}, {"text": "b", "at": None}]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    recipe = make_recipe(
+        {
+            "inputs": [{"path": str(tmp_path / "in.jsonl"), "columns": {"at": "timestamp"}}],
+            "tokenizer": None,
+            "output": {"text": held},
+        },
+        where="recipe.yaml",
+    )
+    prepare(recipe, tmp_path / "run", one_by_one)
+    report, _ = exported(tmp_path / "run", tmp_path / "out", "parquet")
+    first, other = pq.read_table(tmp_path / "out" / "train-00000.parquet")["at"].to_pylist()
+    assert (first.isoformat(), other) == ("2024-01-01T01:02:03.500000+00:00", None)
+    assert (report["docs"], report["text_bytes"]) == (2, 2)
 
 
 def test_ids_are_decoded_to_the_text_they_were_made_of(recipe_path, tmp_path):
