@@ -19,6 +19,23 @@ def one_by_one(job: Job, phase: Phase[Any]) -> Sequence[Outcome]:
     return outcomes
 
 
+class KilledError(BaseException):
+    """A run that ends as if it were killed."""
+
+
+def killed_in(name: str) -> Execute:
+    """The plainest executor, killed when half the works of a phase are done."""
+
+    def execute(job: Job, phase: Phase[Any]) -> Sequence[Outcome]:
+        if phase.name == name:
+            for work in phase.works[: len(phase.works) // 2]:
+                attempt(job, work)
+            raise KilledError
+        return one_by_one(job, phase)
+
+    return execute
+
+
 def prepare(
     recipe: Recipe, out: Place, execute: Execute, plan: Plan | None = None
 ) -> dict[str, Any]:

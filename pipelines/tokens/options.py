@@ -1,5 +1,8 @@
 """How documents become a dataset: settings of the tokenizer, of the dataset and of a mixture."""
 
+import json
+import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, TypeAlias
@@ -89,11 +92,22 @@ SOURCE = ("source",)
 BETWEEN, NULL = " / ", "null"  # of the parts of a group's name; what is not there
 
 
+def _keyed(shares: Any) -> Any:
+    """Shares by text, as groups are named: YAML reads 1, true and null in other ways."""
+    if not isinstance(shares, Mapping):
+        return shares
+    names = [name if isinstance(name, str) else json.dumps(name, default=str) for name in shares]
+    twice = next((name for name, n in Counter(names).items() if n > 1), None)
+    if twice is not None:
+        raise ValueError(f"shares: {twice!r} stands twice")
+    return dict(zip(names, map(_keyed, shares.values()), strict=True))
+
+
 def _paths(shares: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Each share, and the path to it."""
     for name, found in shares.items():
         inner = _paths(found) if isinstance(found, Mapping) else [((), found)]
-        yield from (((str(name), *path), share) for path, share in inner)
+        yield from (((name, *path), share) for path, share in inner)
 
 
 class Bucket(Config):
@@ -112,7 +126,7 @@ class Bucket(Config):
     def _a_name_for_each(self) -> "Bucket":
         if list(self.cuts) != sorted(set(self.cuts)):
             raise ValueError(f"cuts {list(self.cuts)} are to be ascending, each once")
-        if self.names is not None and len(set(self.names)) != len(self.cuts) + 1:
+        if self.names and not len(self.names) == len(set(self.names)) == len(self.cuts) + 1:
             raise ValueError(f"{len(self.cuts)} cuts make {len(self.cuts) + 1} buckets; name each")
         return self
 
@@ -142,7 +156,7 @@ class Mix(Config):
     """
 
     by: Annotated[tuple[str, ...], Field(min_length=1, exclude_if=lambda by: by == SOURCE)] = SOURCE
-    shares: dict[str, Any] = Field(default_factory=dict)
+    shares: Annotated[dict[str, Any], BeforeValidator(_keyed)] = Field(default_factory=dict)
     buckets: dict[str, Bucket] = Field(default_factory=dict, exclude_if=lambda found: not found)
     weights: str | None = Field(None, exclude_if=lambda column: column is None)
     tokens: TokenCount | None = None
@@ -157,7 +171,7 @@ class Mix(Config):
             where = f"shares.{'.'.join(path)}"
             if len(path) > len(self.by):
                 raise ValueError(f"{where}: {len(path)} deep, and by names {len(self.by)}")
-            if isinstance(share, bool) or not isinstance(share, int | float) or share <= 0:
+            if not isinstance(share, int | float) or share is True or not 0 < share < math.inf:
                 raise ValueError(f"{where}: a share is a number above 0, got {share!r}")
         for name in self.buckets:
             if name not in self.by:

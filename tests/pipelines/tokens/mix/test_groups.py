@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 from tests.e2e.corpus import prose
 from tests.pipelines.conftest import train
-from tests.running import one_by_one, prepare
+from tests.running import KilledError, killed_in, one_by_one, prepare
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.dry_run import dry_run
 from tokenmill.pipelines.prepare.recipe import make_recipe
-from tokenmill.pipelines.runs.work import attempt
 from tokenmill.pipelines.tokens.mix.groups import Grouping
 from tokenmill.pipelines.tokens.options import Mix
 
@@ -144,21 +143,10 @@ def test_the_run_before_does_not_decide_and_workers_neither(corpus, tmp_path):
 
 
 def test_a_run_killed_while_it_counts_groups_is_continued(corpus, tmp_path):
-    class KilledError(BaseException):
-        pass
-
     made = recipe(corpus, BY_BOTH, text="parquet").model_copy(update={"shard_bytes": 1 << 14})
     for name in ("mix-cuts", "mix groups", "mix"):
-
-        def killed(job, phase, name=name):
-            if phase.name == name:
-                for work in phase.works[: len(phase.works) // 2]:
-                    attempt(job, work)
-                raise KilledError
-            return one_by_one(job, phase)
-
         with pytest.raises(KilledError):
-            prepare(made, tmp_path / "run", killed)
+            prepare(made, tmp_path / "run", killed_in(name))
     prepare(made, tmp_path / "run", one_by_one)
     prepare(made, tmp_path / "whole", one_by_one)
     for name in ("dataset", "text"):
@@ -205,11 +193,23 @@ def test_groups_are_those_that_one_document_at_a_time_gets(documents):
     assert grouping.weights_of(batch).tolist() == [weights.get(names[at], 0.0) for at in which]
 
 
+def test_numbers_and_words_that_yaml_reads_are_names_of_groups():
+    shares = {4: {2: 0.5, "*": 0.1}, True: 0.2, None: 0.1}
+    mix = Mix.model_validate({"by": ["a", "b"], "shares": shares})
+    assert mix.named == {"4 / 2": 0.5, "4 / *": 0.1, "true": 0.2, "null": 0.1}
+    paths = (["4", "2"], ["4", None], ["true", "x"], [None, "x"], ["2", "2"])
+    assert [mix.group(path) for path in paths] == ["4 / 2", "4 / *", "true", "null", ""]
+
+
 @pytest.mark.parametrize(
     ("mix", "why"),
     [
         ({"by": ["topic"], "shares": {"law": {"x": 1}}}, "shares.law.x: 2 deep, and by names 1"),
         ({"by": ["topic"], "shares": {"law": 0}}, "a share is a number above 0, got 0"),
+        ({"by": ["topic"], "shares": {"law": float("nan")}}, "a number above 0, got nan"),
+        ({"by": ["topic"], "shares": {"law": float("inf")}}, "a number above 0, got inf"),
+        ({"by": ["topic"], "shares": {"law": True}}, "a number above 0, got True"),
+        ({"by": ["topic"], "shares": {1: 1, "1": 2}}, "shares: '1' stands twice"),
         ({"by": ["topics"], "shares": {"law": 1}}, "no column 'topics'; there are topic"),
         ({"by": ["quality"], "shares": {"1": 1}}, "cut it into buckets, as buckets: {quality"),
         ({"weights": "topic"}, "column 'topic' is string, not numbers"),
@@ -231,6 +231,14 @@ def test_groups_are_those_that_one_document_at_a_time_gets(documents):
                 "buckets": {"b": {"of": "quality", "cuts": [0.5, 0.2]}},
             },
             "are to be ascending",
+        ),
+        (
+            {
+                "by": ["b"],
+                "shares": {"low": 1},
+                "buckets": {"b": {"of": "quality", "cuts": [0.5], "names": ["low", "low", "high"]}},
+            },
+            "1 cuts make 2 buckets; name each",
         ),
     ],
 )

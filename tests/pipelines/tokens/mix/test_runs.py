@@ -17,7 +17,7 @@ from tests.e2e.corpus import prose
 from tests.pipelines.conftest import train
 from tests.pipelines.read.web.archives import page
 from tests.reference import mix as reference
-from tests.running import one_by_one, prepare
+from tests.running import KilledError, killed_in, one_by_one, prepare
 from tokenmill.pipelines.prepare.dry_run import dry_run
 from tokenmill.pipelines.prepare.inspect import beside, decoded, removals
 from tokenmill.pipelines.prepare.recipe import make_recipe
@@ -238,20 +238,9 @@ def test_the_report_tells_the_mixture_and_sizing_takes_its_tokens(corpus, tmp_pa
 def test_a_run_killed_while_it_mixes_is_continued(corpus, tmp_path):
     run(corpus, tmp_path / "whole", output={"validation_frac": 0.1})
 
-    class KilledError(BaseException):
-        pass
-
     for name in ("mix", "mix counts", "dataset"):
-
-        def killed(job, phase, name=name):
-            if phase.name == name:
-                for work in phase.works[: len(phase.works) // 2]:
-                    attempt(job, work)
-                raise KilledError
-            return one_by_one(job, phase)
-
         with pytest.raises(KilledError):
-            run(corpus, tmp_path / "run", killed, output={"validation_frac": 0.1})
+            run(corpus, tmp_path / "run", killed_in(name), output={"validation_frac": 0.1})
     run(corpus, tmp_path / "run", output={"validation_frac": 0.1})
     assert dataset_bytes(tmp_path / "run") == dataset_bytes(tmp_path / "whole")
     assert not list((tmp_path / "run").glob("91-mix"))
