@@ -255,9 +255,9 @@ class DocumentScores(Scored, Filter):
     @classmethod
     def look(cls, path: Path, settings: dict[str, Any]) -> None:
         super().look(path, settings)
-        if settings.get("action") != "annotate":
+        asked = settings.get("columns") or ()
+        if settings.get("action") != "annotate" or not _are_names(asked):
             return
-        asked = settings.get("columns")
         known = {f.name: column_type(f.type) for f in _schema_of(path)}
         known.pop(settings.get("by", "id"))
         for name in asked or [n for n, kind in known.items() if kind]:
@@ -270,6 +270,8 @@ class DocumentScores(Scored, Filter):
     @classmethod
     def _names_alone(cls, columns: Any) -> Any:
         """Names without types are of a file that is gone: a run that has finished is looked at."""
+        if not _are_names(columns):
+            raise ValueError("name them in a list, as [topic, edu]")
         return columns if isinstance(columns, Mapping) else dict.fromkeys(columns, "string")
 
     @property
@@ -290,6 +292,10 @@ class DocumentScores(Scored, Filter):
             return self.annotated(batch, [column.take(at) for column in told])
         rules = self.rules(text_keys(batch[self.by]), self.by, self.unknown)
         return edited_where(self.name, batch, batch, rules, None)
+
+
+def _are_names(columns: Any) -> bool:
+    return isinstance(columns, Mapping | list | tuple) and all(isinstance(n, str) for n in columns)
 
 
 @cache

@@ -105,6 +105,10 @@ def test_a_column_that_cannot_annotate_is_refused(tmp_path):
         with pytest.raises(ValidationError, match=f"'{there}' cannot annotate; there are none"):
             named = {"file": file, "action": "annotate", "columns": columns}
             DocumentScores.model_validate(named)
+    for columns in ("parts", 5, [5], [["parts"]]):
+        with pytest.raises(ValidationError, match="name them in a list"):
+            named = {"file": file, "action": "annotate", "columns": columns}
+            DocumentScores.model_validate(named)
 
 
 def test_what_leaves_by_a_condition_names_the_values():
