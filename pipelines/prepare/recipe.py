@@ -44,7 +44,6 @@ from tokenmill.pipelines.core.schema import (
 )
 from tokenmill.pipelines.core.shard import RUN, EarlierRun, Input, InputFile, Plan, SourceShard
 from tokenmill.pipelines.core.step import STEPS, Step
-from tokenmill.pipelines.read.kept import kept_columns
 from tokenmill.pipelines.read.options import Html, Images, Limits
 from tokenmill.pipelines.tokens.options import Mix, Output, Tokenizer
 from tokenmill.sizing.errors import PlanError
@@ -188,6 +187,10 @@ class Recipe(Config):
     @field_validator("inputs")
     @classmethod
     def _runs_bring_their_annotations(cls, inputs: tuple[Input, ...]) -> tuple[Input, ...]:
+        if not any(one.format == RUN for one in inputs):
+            return inputs
+        from tokenmill.pipelines.read.kept import kept_columns  # loads stores
+
         return tuple(
             one.model_copy(update={"columns": kept_columns(one.path)})
             if one.format == RUN and not one.columns
