@@ -9,7 +9,7 @@ import hashlib
 import inspect
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -86,13 +86,23 @@ class Config(BaseModel):
         cls, core: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         """With what its docstring says of each setting, as a form shows it."""
-        schema = handler(core)
-        settings = handler.resolve_ref_schema(schema).get("properties", {})
-        for names, text in told(cls):
-            for key in settings:
-                if any(fnmatchcase(key, name) for name in names):
-                    settings[key].setdefault("description", text)
-        return schema
+        return described(core, handler, told(cls))
+
+
+def described(
+    core: CoreSchema, handler: GetJsonSchemaHandler, texts: Iterable[tuple[Sequence[str], str]]
+) -> JsonSchemaValue:
+    """A JSON schema with descriptions of keys, but for those that have one.
+
+    texts: names, in which "*" is any letters, and what is said of them.
+    """
+    schema = handler(core)
+    keys = handler.resolve_ref_schema(schema).get("properties", {})
+    for names, text in texts:
+        for key in keys:
+            if any(fnmatchcase(key, name) for name in names):
+                keys[key].setdefault("description", text)
+    return schema
 
 
 # of a docstring: "key, other_key: meaning"

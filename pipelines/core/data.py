@@ -16,6 +16,8 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from tokenmill.pipelines.core.config import described
+
 Number: TypeAlias = int | float  # a whole number stays one in the JSON
 
 
@@ -33,12 +35,7 @@ class Data(BaseModel):
     def __get_pydantic_json_schema__(
         cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        schema = handler(core_schema)
-        properties = handler.resolve_ref_schema(schema).get("properties", {})
-        for name, docstring in _docstrings(cls).items():
-            if name in properties:
-                properties[name].setdefault("description", docstring)
-        return schema
+        return described(core_schema, handler, (([n], of) for n, of in _docstrings(cls).items()))
 
     def to_json(self) -> dict[str, Any]:
         return self.model_dump(mode="json")
