@@ -1,6 +1,5 @@
 """Documents by what earlier steps, or other programs, found of them."""
 
-from collections.abc import Iterable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -8,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import field_validator
 
-from tokenmill.dedup.arrays import F64
+from tokenmill.dedup.arrays import F64, I64
 from tokenmill.pipelines.core.step import KEEP, StageResult, Step, keep_where
 from tokenmill.pipelines.filters.where import Where, where
 
@@ -70,11 +69,10 @@ class Select(Step):
         return None
 
 
-def _details(asked: pa.RecordBatch, gone: Iterable[int]) -> pa.Array:
+def _details(asked: pa.RecordBatch, gone: I64) -> pa.Array:
     """(n_docs,) string, the values of the documents that leave; null of the others."""
     told: list[str | None] = [None] * asked.num_rows
-    rows = np.asarray(list(gone), np.int64)
-    for row, values in zip(rows.tolist(), asked.take(pa.array(rows)).to_pylist(), strict=True):
+    for row, values in zip(gone.tolist(), asked.take(pa.array(gone)).to_pylist(), strict=True):
         told[row] = " ".join(f"{name}={_shown(value)}" for name, value in values.items())
     return pa.array(told, pa.string())
 
