@@ -121,10 +121,9 @@ class Packing:
         self._out, self._found, self._spends = out, found, spends
         self._groups = [works[first : first + GROUP] for first in range(0, len(works), GROUP)]
         self._of = {work.key: number for number, g in enumerate(self._groups) for work in g}
-        self._left = [
-            sum(work.key not in found.receipts for work in group) for group in self._groups
-        ]
-        self._own: list[dict[str, Receipt[Any]]] = [{} for _ in self._groups]
+        has = found.receipts
+        self._own = [{w.key: has[w.key] for w in g if w.key in has} for g in self._groups]
+        self._left = [len(g) - len(own) for g, own in zip(self._groups, self._own, strict=True)]
         self._names: dict[int, list[str]] = {}
         self._lock = threading.Lock()
 
@@ -154,12 +153,7 @@ class Packing:
 
     def _pack(self, number: int, receipts: Mapping[str, Receipt[Any]]) -> None:
         group, found = self._groups[number], self._found
-        all_of = (receipts, found.receipts)
-        having = [
-            next(some[work.key] for some in all_of if work.key in some)
-            for work in group
-            if any(work.key in some for some in all_of)
-        ]
+        having = [receipts[work.key] for work in group if work.key in receipts]
         if len(group) == 1:  # a pack of one would save nothing
             self._names[number] = [_alone(self._out, receipt, found) for receipt in having]
             return

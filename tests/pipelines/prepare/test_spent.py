@@ -10,7 +10,7 @@ from tests.e2e.test_kill import contents
 from tests.running import prepare
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.recipe import load_recipe
-from tokenmill.pipelines.runs import packs
+from tokenmill.pipelines.runs import drive, packs
 from tokenmill.pipelines.runs.work import attempt
 
 SHARDS, GROUP = 12, 3
@@ -106,6 +106,37 @@ def test_stopped_and_continued_no_work_is_done_again(recipe, tmp_path, number):
     prepare(recipe, tmp_path / "run", again)
     assert set(first.done).isdisjoint(again.done)
     assert contents(tmp_path / "run") == contents(tmp_path / "undisturbed")
+
+
+@pytest.mark.parametrize("n_deleted", [0, 1, 3])
+def test_stopped_while_scratch_is_deleted_no_work_is_done_again(
+    recipe, tmp_path, monkeypatch, n_deleted
+):
+    """Before a file goes, what is left says that it may: killed between, nothing is made twice."""
+
+    def stopped(*words):
+        left, unlink = [n_deleted], Path.unlink
+
+        def last(path, **how):
+            if not left[0] and ".partial-" not in path.name:
+                raise Stopped
+            left[0] -= 1
+            unlink(path, **how)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "unlink", last)
+            packs.spend(*words)
+
+    prepare(recipe, tmp_path / "undisturbed", Watching())
+    first, again = Watching(), Watching()
+    with monkeypatch.context() as patch, pytest.raises(Stopped):
+        patch.setattr(drive, "spend", stopped)
+        prepare(recipe, tmp_path / "run", first)
+    assert {"pass-0", "pass-1"} == {step for step, _ in first.done if step.startswith("pass")}
+    prepare(recipe, tmp_path / "run", again)
+    assert set(first.done).isdisjoint(again.done)
+    assert contents(tmp_path / "run") == contents(tmp_path / "undisturbed")
+    assert not list((tmp_path / "run" / "receipts").rglob("*spent*"))
 
 
 @pytest.mark.parametrize("lost", ["13-exact", "90-tokens"])
