@@ -4,6 +4,8 @@ Servers label what they like: of what is told to be HTML some is a picture, an a
 Source: WHATWG, MIME Sniffing Standard, sections 5.2, 6 and 7.1. Departures: control bytes make
 a text binary where they are 2 % of what is looked at, for pages have one astray; scripts are told
 too, and JSON and feeds, which a browser shows as text.
+The table is our own: libmagic would have to be installed beside Python, and `filetype` knows no
+pages, feeds and scripts.
 """
 
 import re
