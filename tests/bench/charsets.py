@@ -5,10 +5,12 @@
 FOLDER has a folder of texts for each language, by its code (`ru/chapter.txt`): UTF-8, paragraphs
 with blank lines between. Pages are some `PAGE_CHARS` of them, in each charset of `CHARSETS` that
 the language is written in, labelled by a rule: each with one of the other charsets in turn, by
-HTTP, by a meta tag or by both; then with their own.
+HTTP, by a meta tag or by both; then with their own. At last pages of English with a few words of
+another language, labelled as they are.
 """
 
 import html
+import random
 import re
 import sys
 from collections import Counter
@@ -19,6 +21,7 @@ from typing import NamedTuple
 from tokenmill.pipelines.read.web.charset import decode_page
 
 PAGE_CHARS = 2500
+SPRINKLED, TRIES = (1, 2, 4, 8), 40
 CHARSETS = {
     "utf-8": "fr de es pl cs hu ru uk el tr he ar th ja zh zh-tw ko",
     "windows-1252": "fr de es it pt-br nl fi no-nb ca",
@@ -77,6 +80,31 @@ def labelled(made: Iterator[tuple[str, str, str]], *, right: bool) -> Iterator[C
         yield Case(charset, language, head + text, data, label if by_http else None)
 
 
+def sprinkled(texts: dict[str, str]) -> Iterator[Case]:
+    """Pages of English with a few foreign words, in lines of English, by their own label."""
+    rng, line = random.Random(1), "The house stands by the river and the mill turns slowly. " * 15
+    for charset, languages in CHARSETS.items():
+        for language in languages.split() if charset != "utf-8" else ():
+            words = [w[:6] for w in re.findall(r"\w+", texts.get(language, "")) if not w.isascii()]
+            for n in SPRINKLED * TRIES if words else ():
+                some = " and the word ".join(rng.choices(words, k=n))
+                data = f"<p>{line}{some} {line}</p>".encode(charset, "ignore")
+                if not data.isascii():
+                    label = LABELS.get(charset, charset)
+                    yield Case(charset, language, data.decode(charset), data, label)
+
+
+def told(name: str, cases: Iterator[Case]) -> None:
+    """How many of the cases come out as they were written."""
+    true: Counter[str] = Counter()
+    seen: Counter[str] = Counter()
+    for case in cases:
+        seen[case.charset] += 1
+        true[case.charset] += decode_page(case.data, case.declared).text == case.text
+    print(f"{name}: {true.total()}/{seen.total()} ({true.total() / seen.total():.4f})")
+    print("   ", {name: f"{true[name]}/{n}" for name, n in seen.items()})
+
+
 def main(folder: Path) -> None:
     texts = {
         here.name: "\n\n".join(
@@ -84,17 +112,9 @@ def main(folder: Path) -> None:
         )
         for here in sorted(folder.iterdir())
     }
-    for right in (False, True):
-        true: Counter[str] = Counter()
-        seen: Counter[str] = Counter()
-        for case in labelled(pages(texts), right=right):
-            seen[case.charset] += 1
-            true[case.charset] += decode_page(case.data, case.declared).text == case.text
-        share = true.total() / seen.total()
-        print(
-            f"{'right' if right else 'wrong'} labels: {true.total()}/{seen.total()} ({share:.4f})"
-        )
-        print("   ", {name: f"{true[name]}/{n}" for name, n in seen.items()})
+    told("wrong labels", labelled(pages(texts), right=False))
+    told("right labels", labelled(pages(texts), right=True))
+    told("right labels of a few words", sprinkled(texts))
 
 
 if __name__ == "__main__":

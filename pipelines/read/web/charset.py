@@ -6,7 +6,8 @@ Bytes that are UTF-8 are hardly ever anything else. All other labels are believe
 bytes unread, or the text reads better by another charset: by how much it must, depends on how many
 bytes are there to tell. On 3,404 wrong labels of pages of law in 29 languages the right charset was
 ahead by 5 % or more in all but 17; a right label of a page with one foreign word was behind by a
-factor of 2 in 43 of 380, and of a page with four never.
+factor of 2 in 43 of 380, and of a page with four never. That is of words without English around
+them: lines of English are not looked at far from a foreign word.
 Sources: WHATWG, Encoding Standard and HTML Standard, section 13.2.3, which asks for labels first.
 """
 
@@ -37,6 +38,7 @@ TOLD_APART = (
 )
 META_BYTES = 1024  # at the beginning, where a meta tag may stand
 TELLING_BYTES = 4096  # with what stands around them; detection reads 0.8 MB/s
+AROUND = 4  # words on either side: a foreign one among many of English is taken for odd English
 UNREAD_FRAC = 0.02  # of the characters beyond ASCII that a charset may leave unread
 UTF8_FRAC = 0.2  # likewise of UTF-8, which no other text looks like
 DOUBT = 6.0  # bytes beyond ASCII: of so many, a label may be half as likely as another charset
@@ -116,8 +118,8 @@ def _likely(data: bytes) -> dict[str, float]:
     held, size = [], 0
     for part in _EDGES.split(data):
         if not part.isascii():
-            held.append(part[:TELLING_BYTES])
-            size += len(part)
+            held.append(_telling(part)[:TELLING_BYTES])
+            size += len(held[-1])
         if size >= TELLING_BYTES:
             break
     if not held:
@@ -131,6 +133,14 @@ def _likely(data: bytes) -> dict[str, float]:
         if name is not None:
             likely.setdefault(name, one["confidence"])
     return likely
+
+
+def _telling(line: bytes) -> bytes:
+    """The words of a line that are not ASCII, with those around them."""
+    words = line.split(b" ")  # never part of a character of several bytes
+    foreign = (i for i, word in enumerate(words) if not word.isascii())
+    near = {j for i in foreign for j in range(i - AROUND, i + AROUND + 1)}
+    return b" ".join(word for i, word in enumerate(words) if i in near)
 
 
 def _labels(data: bytes, declared: str | None) -> list[str]:

@@ -71,6 +71,25 @@ def test_of_a_few_bytes_a_label_is_believed(text, charset):
     assert not decode_page(text.encode(charset), charset).overruled
 
 
+@pytest.mark.parametrize(
+    ("language", "charset"),
+    [
+        ("ru", "windows-1251"),
+        ("ru", "koi8-r"),
+        ("ja", "cp932"),
+        ("zh", "gb18030"),
+        ("el", "cp1253"),
+    ],
+)
+@pytest.mark.parametrize("n", [1, 4, 16])
+def test_of_a_few_words_in_lines_of_english_a_label_is_believed(language, charset, n):
+    words = [word[:6] for word in TEXTS[language].split() if not word.isascii()]
+    line = "The house stands by the river and the mill turns slowly. " * 20
+    text = f"<p>{line}{' and the word '.join((words * n)[:n])} {line}</p>"
+    found = decode_page(text.encode(charset), charset)
+    assert (found.text, found.overruled) == (text, False)
+
+
 def test_of_what_is_all_ascii_no_label_is_overruled():
     assert decode_page(b"<p>words", "shift_jis") == ("<p>words", "utf-8", 0, False)
 
