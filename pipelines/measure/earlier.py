@@ -30,13 +30,11 @@ class Stays(NamedTuple):
     """Of documents, in order.
 
     stays: (n,) bool.  known: (n,) bool; if not, it hangs on what was not looked at.
-    alike: (n,) int64, documents that were found like each, itself among them.
-    units: (n,) int64, units that hold one of these.
+    units: (n,) int64, units that hold a document that was found like each, or itself.
     """
 
     stays: Bools
     known: Bools
-    alike: I64
     units: I64
 
 
@@ -62,7 +60,7 @@ class Earlier:
             self._walk(frontier, later=both_ways and frontier is self._drawn)
             frontier = self._next()
         gone, unsure = self._decided()
-        return Stays(~gone, ~unsure, *self._alike())
+        return Stays(~gone, ~unsure, self._n_units())
 
     def _walk(self, frontier: I64, *, later: bool) -> None:
         table = _Table(self._keys(frontier), frontier, later=later)
@@ -104,7 +102,7 @@ class Earlier:
         unsure |= open_ended & ~gone
         return gone[at], unsure[at]
 
-    def _alike(self) -> tuple[I64, I64]:
+    def _n_units(self) -> I64:
         rows, edges = self._drawn, self._edges
         sides = [(edges.left, edges.right), (edges.right, edges.left), (rows, rows)]
         own, other = (np.concatenate(side) for side in zip(*sides, strict=True))
@@ -113,7 +111,7 @@ class Earlier:
         at, other = at[here], other[here]
         shard = np.searchsorted(self._rows.starts, other, "right") - 1
         spans = np.unique(np.column_stack([at, self._units[shard]]), axis=0)[:, 0]
-        return np.bincount(at, minlength=len(rows)), np.bincount(spans, minlength=len(rows))
+        return np.bincount(spans, minlength=len(rows))
 
 
 def _leaving(rows: I64, edges: Edges) -> Bools:
