@@ -21,6 +21,7 @@ NESTED, MODEL, BOUNDS = "nested parts", "model of growth", "bounds"
 UNIQUE = {"scan": PROBES, "model": MODEL, "bounds": BOUNDS}
 NAMES = {"url": "URL", "md5": "MD5"}
 TIMED = "seconds on this machine"
+TOO_SHORT = f"{TIMED}: too few"
 ASSUMED = "assumed"  # how many batches a run writes, in how many bands a pair meets
 HEADS = ("figure", "value", "95 % interval", "rests on")
 HOUR_S = 3600
@@ -103,14 +104,22 @@ def figure_rows(outcome: "Outcome") -> list[FigureRow]:
         ("files of the dataset", corpus.files.get(DATASET), _count, tokens),
         ("disk of the run, at most", _peak(estimate), format_bytes, tokens),
         ("clustering memory", estimate.clustering_memory_bytes, format_bytes, counted),
-        ("CPU time", estimate.cpu_hours, _hours, TIMED),
-        (f"wall time, {_cores(estimate.cores)}", estimate.wall_hours, _hours, TIMED),
     ]
     return [
         FigureRow(name, shown(figure.value), _interval(figure, shown), rests_on)
         for name, figure, shown, rests_on in rows
         if figure is not None
-    ] + growth_rows(estimate.growth)
+    ] + [*_time_rows(estimate), *growth_rows(estimate.growth)]
+
+
+def _time_rows(estimate: Estimate) -> Iterator[FigureRow]:
+    """Not known of a run that is soon over."""
+    wall = f"wall time, {_cores(estimate.cores)}"
+    for name, figure in (("CPU time", estimate.cpu_hours), (wall, estimate.wall_hours)):
+        if figure is None:
+            yield FigureRow(name, "not known", "", TOO_SHORT)
+        else:
+            yield FigureRow(name, _hours(figure.value), _interval(figure, _hours), TIMED)
 
 
 def growth_rows(growth: UniqueGrowth | None) -> list[FigureRow]:
@@ -191,6 +200,7 @@ def _stored_on(folder: str, tokens: str, counted: str) -> str:
         "inputs": COUNTED,
         "filtered": f"{counted}, {PARTS}, {ASSUMED}",
         "edges": f"{PROBES}, {ASSUMED}",
+        "leaders": f"{PROBES}, {ASSUMED}",
         "tokens": tokens,
         DATASET: tokens,
         "removed": f"{tokens.removesuffix(f', {SAMPLE}')}, {ASSUMED}",

@@ -306,7 +306,8 @@ class Estimate(Strict):
     clustering_memory_bytes: peak RAM.
     not_predicted: steps of which nothing is told: documents are taken to leave them as they came,
         so that figures behind them reach down to next to nothing.
-    cores, cpu_hours, wall_hours: of the run, each core as those of this machine.
+    cores, cpu_hours, wall_hours: of the run, each core as those of this machine; no hours of less
+        than a minute of CPU, which are not known.
     """
 
     estimate: Literal["1"]

@@ -75,8 +75,8 @@ def run(args: argparse.Namespace) -> int:
         compared = compared_lines(rows, found[0]) if found else []
         if found and found[1].cores != recipe.run.n_workers:
             compared.append(
-                f"wall time was predicted for {found[1].cores} cores, the run has"
-                f" {recipe.run.n_workers}: not compared"
+                f"the prediction is for {found[1].cores} cores, the run has"
+                f" {recipe.run.n_workers}: wall time is not compared"
             )
         show_report(report, out, compared, sheet)
     return exit_code(report)

@@ -46,6 +46,7 @@ def stretch(shard_bytes: Sequence[float], cores: int) -> float:
 
 
 HOUR_S = 3600
+LEAST_S = 60.0  # CPU of a run whose time is told: of less, most is starting up, up to 9 times off
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +119,7 @@ class Prediction:
         written = {folder: s for folder, s in self.stored_bytes.items() if folder != INPUTS}
         # all that was written when a folder is full
         full = dict(zip(written, accumulate(written.values()), strict=True))
+        is_timed = self.cpu_hours.value * HOUR_S >= LEAST_S
         return Estimate(
             estimate="1",
             recipe=recipe,
@@ -129,8 +131,8 @@ class Prediction:
             disk_bytes={folder: size.figure() for folder, size in full.items()},
             clustering_memory_bytes=None if memory is None else memory.figure(),
             cores=self.cores,
-            cpu_hours=self.cpu_hours.figure(),
-            wall_hours=self.wall_hours.figure(),
+            cpu_hours=self.cpu_hours.figure() if is_timed else None,
+            wall_hours=self.wall_hours.figure() if is_timed else None,
         )
 
 

@@ -22,7 +22,7 @@ from tokenmill.sizing.corpus import Estimate, load_corpus
 PLANTED = (9, 10, 11, 12, 30)  # times that an image stands in the corpus
 SHARDS, SINGLES = 8, 120
 # measured on the machine, or small and told no closer than within some times as much
-ROUGH = ("CPU hours", "stored in removed", "stored in thumbnails", "disk after ")
+ROUGH = ("stored in removed", "stored in thumbnails", "disk after ")
 
 
 def planted():

@@ -3,7 +3,7 @@ import pytest
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.drawn import Drawn, exact
-from tokenmill.pipelines.measure.joint import Step, predict
+from tokenmill.pipelines.measure.joint import HOUR_S, LEAST_S, Step, predict
 from tokenmill.pipelines.measure.unique import unique_frac
 from tokenmill.sizing.corpus import Estimate, read_corpus
 
@@ -93,3 +93,13 @@ def test_steps_need_names_of_their_own_and_inputs_shards():
         prediction(steps=[Step(name="dataset")])
     with pytest.raises(ConfigError, match="there are no inputs; nothing to predict"):
         prediction(shard_bytes=[])
+
+
+@pytest.mark.parametrize(("text_bytes", "is_timed"), [(2e10, True), (1e9, False)])
+def test_hours_of_a_run_of_less_than_a_minute_are_not_told(text_bytes, is_timed):
+    made = prediction(text_bytes=exact(text_bytes))
+    estimate = made.estimate(name="web", recipe="0", sample="some", token_width_bytes=2)
+    assert (
+        (estimate.cpu_hours is not None) == (made.cpu_hours.value * HOUR_S >= LEAST_S) == is_timed
+    )
+    assert (estimate.wall_hours is not None) == is_timed
