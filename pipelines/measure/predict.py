@@ -295,6 +295,7 @@ class Findings:
             keys=self._keys(),
             left_for=left_for(self._probed),
             made_ready=made_ready(self._job),
+            unknown=unknown(self._probed),
         )
         return scratch.stored_of(self._job, self._plan, written)
 
@@ -365,6 +366,14 @@ def left_for(probed: Probed | None) -> dict[str, float]:
         if gone and kept:
             found[name] = min(float(kept / gone), 1.0)
     return found
+
+
+def unknown(probed: Probed | None) -> dict[str, float]:
+    """By step, the share of documents of which it is not known who stays."""
+    if probed is None:
+        return {}
+    total = float(probed.scale.sum())
+    return {n: float(probed.scale[~s.whole].sum()) / total for n, s in probed.steps.items()}
 
 
 def made_ready(job: MeasureJob) -> dict[str, Drawn]:

@@ -9,7 +9,7 @@ pair meets. How many bands hangs on how alike the two are, which probes do not t
 interval runs from one band to all.
 
 What is made before the first pass, as an index of benchmarks, is made here too, and its files
-counted. Left out are folders that hang on what a step finds, as `overlaps` and `12-leaders`.
+counted. Left out are folders that hang on what a step finds, as `overlaps`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from tokenmill.dedup.same.lsh import MAX_BUCKET
 from tokenmill.dedup.same.verify import ALL_PAIRS
 from tokenmill.pipelines.core.schema import REMOVED, REMOVED_IMAGE
 from tokenmill.pipelines.core.shard import Plan
@@ -43,7 +44,15 @@ from tokenmill.pipelines.corpus.rows import (
 from tokenmill.pipelines.corpus.shuffle import row_schema
 from tokenmill.pipelines.corpus.spill import ROW_BYTES as SPILL_BYTES
 from tokenmill.pipelines.corpus.spill import SPILL, n_words_of
-from tokenmill.pipelines.corpus.stars import BUCKET, BUCKETS, STAR, STARS
+from tokenmill.pipelines.corpus.stars import (
+    BUCKET,
+    BUCKETS,
+    LEADERS,
+    LED,
+    MOST_ROUNDS,
+    STAR,
+    STARS,
+)
 from tokenmill.pipelines.corpus.step import CorpusStep, Pass
 from tokenmill.pipelines.corpus.units import FOUND, REPEATED, UNITS
 from tokenmill.pipelines.corpus.verdicts import VERDICTS
@@ -64,16 +73,20 @@ from tokenmill.sizing.corpus import DATASET, INPUTS
 
 BUCKET_BYTES = 16  # of a document in one: its row, and of two its key and end
 NUMBER_BYTES, WORD_BYTES, PAIR_BYTES = 4, 8, 16
+USUAL_EDGES = 4.0  # of a document that leaves; 0.9 in documentation, 30 where sixty are alike
+NEXT_TO_NONE = 1e-3
 UNPADDED_ROWS, MOST_PADDING = 64, 8.0  # of a batch of row numbers
 
 Counts: TypeAlias = Any  # numbers of documents
 NewFile: TypeAlias = Callable[[Any, pa.Schema], Any]  # of pa.ipc: of a file or a stream
 
 
-def of_step(step: CorpusStep, docs: Drawn, left: Drawn) -> dict[str, Drawn]:
+def of_step(
+    step: CorpusStep, docs: Drawn, left: Drawn, *, unknown: float = 0.0
+) -> dict[str, Drawn]:
     """Bytes of spilled keys and of forests; of the former alone, where the step is not predicted.
 
-    docs, left: before and behind the step.
+    docs, left: before and behind the step.  unknown: share of which it is not known who stays.
     """
     columns, n_words = len(step.shuffled), n_words_of(step.shuffled[0])
     head, batch = _padded_head(row_schema(n_words))
@@ -82,7 +95,7 @@ def of_step(step: CorpusStep, docs: Drawn, left: Drawn) -> dict[str, Drawn]:
     if step.probe(Asked()) is None:
         return {SPILL.name: spill}
     if step.decides_in_order:
-        return {SPILL.name: spill, **_decided_in_order(docs, left, columns)}
+        return {SPILL.name: spill, **_decided_in_order(docs, left, columns, docs * unknown)}
     forest_head, forest_batch = _padded_head(FOREST)
     # of pairs of many bands there are the forests below the last one
     files = docs.each(
@@ -96,21 +109,30 @@ def of_step(step: CorpusStep, docs: Drawn, left: Drawn) -> dict[str, Drawn]:
     return {SPILL.name: spill, FORESTS.name: forest}
 
 
-def _decided_in_order(docs: Drawn, left: Drawn, columns: int) -> dict[str, Drawn]:
-    """Bytes of buckets, edges and who leaves; leaders of crowded buckets are left out.
+def _decided_in_order(docs: Drawn, left: Drawn, columns: int, crowd: Drawn) -> dict[str, Drawn]:
+    """Bytes of buckets, edges and who leaves, and of leaders where there is a crowd.
 
-    Each document that leaves has an edge, and shares a key in one column, or all.
+    Each document that leaves has an edge, and shares a key in one column, or all. One of a crowd
+    has up to as many edges as it may be compared with leaders, and may lead itself.
     """
     gone = (docs - left).within(0.0)
     files = docs.each(lambda n: columns * _ranges(n))
     of_bucket = between(BUCKET_BYTES, BUCKET_BYTES * columns * 2, order=13)
-    edges = between(1.0, ALL_PAIRS / 2.0, order=14)
+    edges = between(1.0, MAX_BUCKET / 2.0, order=14, value=USUAL_EDGES)
     of_edge = float(_row_bytes(ALIKE_EDGE))
+    edges_led = crowd * _up_to(LED * columns, order=16) * of_edge
+    rounds = between(1.0, 1.0 + MOST_ROUNDS, order=18) if crowd.value else exact(1.0)
+    leaders = crowd * _up_to(MOST_ROUNDS * columns, order=17) * float(WORD_BYTES)
     return {
         BUCKETS.name: gone * of_bucket + files * float(_file_head(BUCKET)),
-        ALIKE.name: gone * edges * of_edge + files * float(_file_head(ALIKE_EDGE)),
-        STARS.name: gone * float(_row_bytes(STAR)) + float(sum(_padded_head(STAR))),
+        ALIKE.name: gone * edges * of_edge + files * float(_file_head(ALIKE_EDGE)) + edges_led,
+        STARS.name: rounds * (gone * float(_row_bytes(STAR)) + float(sum(_padded_head(STAR)))),
+        **({LEADERS.name: leaders} if crowd.value else {}),
     }
+
+
+def _up_to(most: int, *, order: int) -> Drawn:
+    return between(NEXT_TO_NONE, float(most), order=order, value=float(most) ** 0.5)
 
 
 def _file_head(schema: pa.Schema) -> int:
@@ -199,7 +221,7 @@ LIST_BYTES = 4  # of a list of any length, besides what is in it
 TEXT_BYTES = 8  # the column of a token shard that the dataset has not
 VERDICT_BYTES = 8 + 4 + 3 / 8  # duplicate_of, similarity, whether there is one; alive
 COUNT_BYTES = 8  # of a document that others left for, by step
-LEFT_FOR = 0.1  # documents that others left for, at least, for each that left
+LEFT_FOR = 1e-6  # documents that others left for, at least, for each that left: of a crowd one
 SEQUENCE_BYTES = 8 + 8  # doc_id and doc_offset of a packed sequence
 COMPRESSED = (0.95, 1.05)  # times as many bytes in a run's batches as in the parts measured
 
@@ -218,6 +240,7 @@ class Written:
     keys: by step whose keys were made of all documents, the bytes of these, heads left out.
     left_for: by step, documents that others leave for, for each that leaves, as is likely.
     made_ready: by folder, what is made before the first pass.
+    unknown: by step, the share of documents of which it is not known who stays.
     """
 
     docs: Drawn
@@ -235,6 +258,7 @@ class Written:
     keys: Mapping[str, Drawn] = field(default_factory=dict)
     left_for: Mapping[str, float] = field(default_factory=dict)
     made_ready: Mapping[str, Drawn] = field(default_factory=dict)
+    unknown: Mapping[str, float] = field(default_factory=dict)
 
 
 def stored_of(job: MeasureJob, plan: Plan, written: Written) -> dict[str, Drawn]:
@@ -282,7 +306,8 @@ def _of_pass(part: Pass, plan: Plan, written: Written, schema: pa.Schema) -> dic
         if not step.shuffled:
             continue
         left = written.left.get(step.name, there)
-        for folder, size in of_step(step, there, left).items():
+        unknown = written.unknown.get(step.name, 0.0)
+        for folder, size in of_step(step, there, left, unknown=unknown).items():
             folder = f"{number}{folder}"
             folders[folder] = folders[folder] + size if folder in folders else size
         there = left
@@ -334,7 +359,9 @@ def _of_copies(steps: Sequence[Step], plan: Plan, written: Written) -> dict[str,
             share = between(min(LEFT_FOR, likely / 2), 1.0, order=15, value=likely)
             rows = (gone * share).within(most=left)
             files = float(group_files(len(plan.shards)))
-            sent = rows * row + sum(_padded_head(schema)) * files
+            head, batch = _padded_head(schema)
+            batches = exact(files).within(most=rows)
+            sent = rows * row + head * files + batches * float(batch)
             folder = SENT.named(part.index)
             folders[folder] = folders[folder] + sent if folder in folders else sent
             both = gathered * rows / before.within(1.0)  # that others left for at two steps

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -11,8 +12,10 @@ from tests.e2e.corpus import corpus, prose, write_corpus
 from tests.pipelines.keyed import PUBLISHED
 from tests.running import one_by_one, prepare
 from tokenmill.pipelines.measure import clusters as key_sample
+from tokenmill.pipelines.measure.compare import compare
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
+from tokenmill.pipelines.prepare.prepare import run_recipe
 from tokenmill.pipelines.prepare.recipe import load_recipe
 
 GOPHER = {"gopher_quality": {"min_words": 60}}
@@ -104,3 +107,33 @@ def test_long_documents_do_not_draw_tokens_their_way(base, tmp_path):
         tokens = measure_corpus(measuring, tmp_path / "e.json", one_by_one).estimate.corpus.tokens
         off.append(tokens.value / total["tokens"] - 1)
     assert abs(sum(off) / len(off)) < 0.01
+
+
+def crowd(rng):
+    """Documents that share a key, more than a bucket has room for; some of them are alike."""
+    shared = rng.integers(0, 3_000, 80).tolist()
+    return [[*shared, *rng.integers(0, 3_000, rng.integers(5, 45)).tolist()] for _ in range(500)]
+
+
+def families(rng):
+    """Sixty that are alike, again and again."""
+    made = []
+    for _ in range(8):
+        base = rng.integers(0, 3_000, 200)
+        made += [np.where(rng.random(200) < 0.005, 7, base).tolist() for _ in range(60)]
+    return made
+
+
+@pytest.mark.parametrize("alike", [crowd, families])
+def test_disk_is_held_where_many_are_alike(base, tmp_path, alike):
+    rng = np.random.default_rng(1)
+    others = rng.integers(0, 3_000, (200, 90)).tolist()
+    texts = [" ".join(f"w{word}" for word in words) for words in (*alike(rng), *others)]
+    recipe = recipe_of(base, tmp_path, ["exact", "near"], [{"text": text} for text in texts])
+    measured = measure_corpus(Measuring(recipe=recipe), tmp_path / "e.json", one_by_one)
+    report = run_recipe(recipe, tmp_path / "run", one_by_one)
+    rows = compare(measured.estimate, report)
+    assert {f"stored in {folder}" for folder in report.stored_bytes} <= {row.name for row in rows}
+    assert ("12-leaders" in report.stored_bytes) == (alike is crowd)
+    of_near = ("stored in 12-", "stored in 15-", "stored in 89-", "disk after removed")
+    assert [row for row in rows if not row.held and row.name.startswith(of_near)] == []
