@@ -1,23 +1,16 @@
 """Copies of documents drawn are those that the corpus-wide steps of a run find."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from tests.pipelines.corpus.test_duplicates import EXACT, NEAR, SIZES, STEPS, N, documents
 from tests.pipelines.keyed import find, found, job_of, rows_of, write_shards
+from tests.pipelines.measure.probes import kept_by_run, probe
 from tokenmill.pipelines.core.schema import doc_ids
 from tokenmill.pipelines.measure import clusters as closure
 from tokenmill.pipelines.measure.clusters import idents
-from tokenmill.pipelines.measure.copies import (
-    Probed,
-    count_copies,
-    draw_rows,
-    longest_rows,
-    read_copies,
-)
+from tokenmill.pipelines.measure.copies import Probed, draw_rows, longest_rows
 from tokenmill.pipelines.measure.scan import ENDS
 from tokenmill.pipelines.storage.files import arrow_file
 
@@ -45,31 +38,13 @@ def probed(folder, steps, probes) -> Probed:
                 columns = [pa.array(text_bytes(rows))] * len(ENDS.names)
                 writer.write_batch(pa.record_batch(columns, schema=ENDS))
         at += n
-    job = SimpleNamespace(
-        path=lambda of, key: folder / of.named(0) / f"part-{key}.arrow",
-        out=folder,
-        dedup=steps,
-        predicted=steps,
-        image_step=None,
-        recipe=SimpleNamespace(images=None),
-        measuring=SimpleNamespace(probes=probes, seed=3),
-    )
-    return read_copies(job, count_copies(job, KEYS).facts)
-
-
-def kept_by_run(folder, steps):
-    """(n,) documents that a run keeps."""
-    job, kept = job_of(folder, steps), np.ones(N, np.bool_)
-    find(job, steps, SIZES)
-    for step in steps:
-        kept[list(found(job, step, SIZES))] = False
-    return kept
+    return probe(folder, steps, KEYS, probes=probes)
 
 
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
 def test_a_document_in_copies_is_left_as_often_as_a_run_leaves_it(tmp_path, steps):
     write_shards(job_of(tmp_path, steps), steps, SIZES, *texts(families=4_000))
-    kept = kept_by_run(tmp_path, steps)
+    kept = kept_by_run(tmp_path, steps, SIZES)
     last = list(probed(tmp_path, steps, N).steps.values())[-1]
     assert last.whole.all()
     assert (1 / last.copies).sum() == pytest.approx(kept.sum())

@@ -1,17 +1,16 @@
 """Who is predicted to leave for an earlier document leaves in the run, and no other."""
 
 from itertools import pairwise
-from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from tests.pipelines.keyed import find, found, job_of, write_texts
+from tests.pipelines.keyed import job_of, write_texts
+from tests.pipelines.measure.probes import kept_by_run, probe
 from tokenmill.pipelines.corpus.equal import ExactDedup
 from tokenmill.pipelines.corpus.near import NearDedup
 from tokenmill.pipelines.measure import earlier
-from tokenmill.pipelines.measure.copies import count_copies, read_copies
 from tokenmill.pipelines.measure.scan import ENDS
 from tokenmill.pipelines.storage.files import arrow_file
 
@@ -41,25 +40,7 @@ def probed(folder, steps, probes, read_frac=1.0):
         with arrow_file(folder / "ends" / f"part-{key}.arrow", ENDS) as writer:
             size = pa.array([len(text) + 1 for text in part], pa.int64())
             writer.write_batch(pa.record_batch([size] * len(ENDS.names), schema=ENDS))
-    job = SimpleNamespace(
-        path=lambda of, key: folder / of.named(0) / f"part-{key}.arrow",
-        out=folder,
-        dedup=steps,
-        predicted=steps,
-        image_step=None,
-        recipe=SimpleNamespace(images=None),
-        measuring=SimpleNamespace(probes=probes, seed=3),
-    )
-    return read_copies(job, count_copies(job, KEYS, read_frac=read_frac).facts)
-
-
-def stays_in_run(folder, steps):
-    """(n,) documents that a run keeps."""
-    job, stays = job_of(folder, steps), np.ones(N, np.bool_)
-    find(job, steps, SIZES)
-    for step in steps:
-        stays[list(found(job, step, SIZES))] = False
-    return stays
+    return probe(folder, steps, KEYS, probes=probes, read_frac=read_frac)
 
 
 @pytest.mark.parametrize("steps", [(NEAR,), (EXACT, NEAR), (NEAR, EXACT)], ids=len)
@@ -70,7 +51,7 @@ def test_as_much_is_left_as_the_run_leaves(tmp_path, steps, similarity):
     )
     write_texts(job_of(tmp_path, steps), steps, shards())
     last = probed(tmp_path, steps, N).last
-    stays = stays_in_run(tmp_path, steps)
+    stays = kept_by_run(tmp_path, steps, SIZES)
     assert last.whole.all()
     assert (1 / last.copies).sum() == pytest.approx(stays.sum())
     assert 0.1 < stays.mean() < 0.6
@@ -91,7 +72,7 @@ def test_what_is_not_looked_at_is_said_to_be_unknown(tmp_path, monkeypatch):
     monkeypatch.setattr(earlier, "MOST_WALKS", 1)
     steps = (NEAR,)
     write_texts(job_of(tmp_path, steps), steps, shards())
-    last, stays = probed(tmp_path, steps, 40).last, stays_in_run(tmp_path, steps)
+    last, stays = probed(tmp_path, steps, 40).last, kept_by_run(tmp_path, steps, SIZES)
     assert not last.whole.all()
     monkeypatch.undo()
     every = probed(tmp_path, steps, N)
@@ -107,7 +88,7 @@ def test_a_crowded_key_is_looked_at_in_part(tmp_path, monkeypatch, most):
     monkeypatch.setattr(earlier, "MOST_OF_KEY", most)
     steps = (NEAR,)
     write_texts(job_of(tmp_path, steps), steps, shards())
-    last, stays = probed(tmp_path, steps, N).last, stays_in_run(tmp_path, steps)
+    last, stays = probed(tmp_path, steps, N).last, kept_by_run(tmp_path, steps, SIZES)
     assert not last.whole.all()
     assert (np.isfinite(last.copies) == stays)[last.whole].mean() > 0.97
 
