@@ -102,7 +102,7 @@ def figure_rows(outcome: "Outcome") -> list[FigureRow]:
             for folder, figure in corpus.stored_bytes.items()
         ),
         ("files of the dataset", corpus.files.get(DATASET), _count, tokens),
-        ("disk of the run, at most", _peak(estimate), format_bytes, tokens),
+        (_disk_of(estimate), _peak(estimate), format_bytes, tokens),
         ("clustering memory", estimate.clustering_memory_bytes, format_bytes, counted),
     ]
     return [
@@ -206,6 +206,10 @@ def _stored_on(folder: str, tokens: str, counted: str) -> str:
         "removed": f"{tokens.removesuffix(f', {SAMPLE}')}, {ASSUMED}",
     }
     return made_of.get(folder.lstrip("0123456789-"), f"{counted}, {ASSUMED}")
+
+
+def _disk_of(estimate: Estimate) -> str:
+    return f"disk of the run, {'not of all' if estimate.not_predicted else 'at most'}"
 
 
 def _peak(estimate: Estimate) -> Figure | None:

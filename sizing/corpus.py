@@ -305,7 +305,8 @@ class Estimate(Strict):
         deleted at the end only, so the last is the peak. Inputs are not counted.
     clustering_memory_bytes: peak RAM.
     not_predicted: steps of which nothing is told: documents are taken to leave them as they came,
-        so that figures behind them reach down to next to nothing.
+        so that figures behind them reach down to next to nothing; their folders are left out.
+        "mix" is a mixture, or an order by chance: figures are of each document once.
     cores, cpu_hours, wall_hours: of the run, each core as those of this machine; no hours of less
         than a minute of CPU, which are not known.
     """

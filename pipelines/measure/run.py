@@ -193,7 +193,9 @@ def estimate_of(
         images = corpus_images(job, predicted.prediction, predicted.images)
         further["corpus"] = estimate.corpus.model_copy(update={"images": images})
     whole = estimate.model_copy(update=further)
-    return at_most(whole, job) if job.not_predicted else whole
+    whole = at_most(whole, job) if job.not_predicted else whole
+    left_out = [step.name for step in job.not_predicted] + ["mix"] * job.recipe.output.shuffle
+    return whole.model_copy(update={"not_predicted": left_out})
 
 
 def at_most(estimate: Estimate, job: MeasureJob) -> Estimate:
@@ -218,7 +220,6 @@ def at_most(estimate: Estimate, job: MeasureJob) -> Estimate:
         "corpus": corpus.model_copy(update=lowered),
         "kept_frac": kept,
         "disk_bytes": _lowered(estimate.disk_bytes),
-        "not_predicted": [step.name for step in job.not_predicted],
     }
     return estimate.model_copy(update=further)
 

@@ -68,8 +68,9 @@ def test_few_probes_are_told_the_same_as_all(tmp_path):
     assert few.last.whole.all()
 
 
-def test_what_is_not_looked_at_is_said_to_be_unknown(tmp_path, monkeypatch):
-    monkeypatch.setattr(earlier, "MOST_WALKS", 1)
+@pytest.mark.parametrize(("bound", "most"), [("MOST_WALKS", 1), ("MOST_NODES", 30)])
+def test_what_is_not_looked_at_is_said_to_be_unknown(tmp_path, monkeypatch, bound, most):
+    monkeypatch.setattr(earlier, bound, most)
     steps = (NEAR,)
     write_texts(job_of(tmp_path, steps), steps, shards())
     last, stays = probed(tmp_path, steps, 40).last, kept_by_run(tmp_path, steps, SIZES)
@@ -101,3 +102,6 @@ def test_of_a_part_units_are_those_of_all_that_is_like_a_document(tmp_path):
     stays = np.isfinite(part.copies)
     assert part.units[stays].max() > 1
     assert (part.units >= 1).all()
+    every, few = probed(tmp_path, steps, N, 0.5), probed(tmp_path, steps, 40, 0.5)
+    at = np.searchsorted(every.doc_id, few.doc_id)
+    assert (few.last.units == every.last.units[at]).all()

@@ -137,3 +137,14 @@ def test_disk_is_held_where_many_are_alike(base, tmp_path, alike):
     assert ("12-leaders" in report.stored_bytes) == (alike is crowd)
     of_near = ("stored in 12-", "stored in 15-", "stored in 89-", "disk after removed")
     assert [row for row in rows if not row.held and row.name.startswith(of_near)] == []
+
+
+def test_the_index_of_benchmarks_is_counted(base, tmp_path):
+    (tmp_path / "b.jsonl").write_text(json.dumps({"text": " ".join(prose()[:50])}))
+    benchmarks = {"benchmarks": [{"name": "b", "path": str(tmp_path / "b.jsonl")}]}
+    documents = [{"text": text} for text in corpus()]
+    recipe = recipe_of(base, tmp_path, ["exact", {"decontaminate": benchmarks}], documents)
+    estimate = measure_corpus(Measuring(recipe=recipe), tmp_path / "e.json", one_by_one).estimate
+    report = run_recipe(recipe, tmp_path / "run", one_by_one)
+    assert estimate.corpus.stored_bytes["05-index"].value == report.stored_bytes["05-index"] > 0
+    assert estimate.not_predicted == ["decontaminate"]

@@ -57,6 +57,7 @@ def test_a_prediction_says_that_it_leaves_the_mixture_out(recipe, here, tmp_path
     path = tmp_path / "estimate.json"
     outcome = measure_corpus(Measuring(recipe=recipe, sample=0.5), path, one_by_one)
     assert any(r.startswith("the mixture is not predicted") for r in outcome.predicted.remarks)
+    assert outcome.estimate.not_predicted == ["mix"]
     rows = {
         row.name: row
         for row in compare(load_estimate(path, recipe), Report.model_validate(here[1]))
