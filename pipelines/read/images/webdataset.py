@@ -340,7 +340,7 @@ class _Reader:
         self._seen: set[int] = set()
         self._passed_over: set[str] = set()
         self._at = 0  # where the sample at hand began
-        self._unsafe: list[_Part] = []  # images that belong to no sample: they go with the next
+        self._unsafe: list[_Part] = []  # images of no sample: they go with the next that has some
 
     def pages(self, tar: Tar) -> Iterator[SourceDocument]:
         """The documents, in order; what breaks the tar off is the last."""
@@ -460,9 +460,12 @@ class _Reader:
         """The document that a sample is.  end: byte of the tar where the next one's data begins."""
         said, lost = self._texts(sample)
         text = own_text(caption_of(said.captions, self._shard.captions or "join") or "")
-        parts = [*(p for p in sample.parts if p.kind in IMAGE or p.kind == ODD), *self._unsafe]
-        images = [self._image(part, said.url) for part in parts]
-        self._unsafe.clear()
+        images = [
+            self._image(p, said.url) for p in sample.parts if p.kind in IMAGE or p.kind == ODD
+        ]
+        if images and said.export is None:
+            images += [self._image(part, None) for part in self._unsafe]
+            self._unsafe.clear()
         if said.export is not None:
             text, images, lost = self._exported(sample, said.export, text, images)
         digest = xxhash.xxh3_64_intdigest(sample.key.encode())

@@ -339,6 +339,14 @@ def test_members_that_are_no_samples_are_counted_by_name(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.tar"]  # nothing was extracted
 
 
+def test_a_sample_of_text_is_not_lost_for_an_image_that_leads_out_of_the_folder(tmp_path):
+    members = {"1.txt": b"words", "../x.jpg": JPEG, "2.txt": b"more", "3.jpg": JPEG}
+    got = read(write(tmp_path, members))
+    assert got.texts == {"1": "words", "2": "more", "3": ""}
+    assert got.reasons == {}
+    assert got.image_reasons == {"a.tar/../x.jpg": "unsafe_path"}
+
+
 def test_suffixes_beyond_count_are_counted_together(tmp_path):
     got = read(write(tmp_path, {"1.jpg": JPEG} | {f"1.s{i}": b"" for i in range(80)}))
     assert (got.notes.total(), len(got.notes), got.notes["skipped_other_suffixes"]) == (80, 51, 30)
