@@ -26,8 +26,8 @@ BYTE_ORDER_MARKS = (
 WIDE = frozenset({"utf-16-le", "utf-16-be"})
 # What the standard means by a label is as a rule more than what Python has under its name.
 WIDER = {
-    **{"iso8859-1": "cp1252", "iso8859-11": "cp874", "shift_jis": "cp932", "euc_kr": "cp949"},
-    **{"gbk": "gb18030", "gb2312": "gb18030", "big5": "big5hkscs", "euc_jis_2004": "euc_jp"},
+    **{"iso8859-11": "cp874", "shift_jis": "cp932", "euc_kr": "cp949"},
+    **{"gbk": "gb18030", "big5": "big5hkscs"},
 }
 TOLD_APART = (
     *("windows-1250", "windows-1251", "windows-1252", "windows-1253", "windows-1254"),

@@ -14,6 +14,7 @@ from tokenmill.pipelines.read.web.charset import decode_page
 RUSSIAN = "Привет! Это страница на русском языке, чтобы её можно было узнать по буквам. " * 3
 FRENCH = "Café crème, déjà vu, garçon, où êtes-vous allés cet été? Noël à la forêt. " * 3
 JAPANESE = "これは日本語のページです。文字コードを調べるための文章です。" * 3
+KOREAN = "똠방각하가 펲시를 마시고 강가의 물레방아를 보러 갔다. 물은 천천히 흘렀다. " * 3
 
 
 @pytest.mark.parametrize(
@@ -88,6 +89,11 @@ def test_of_a_few_words_in_lines_of_english_a_label_is_believed(language, charse
     text = f"<p>{line}{' and the word '.join((words * n)[:n])} {line}</p>"
     found = decode_page(text.encode(charset), charset)
     assert (found.text, found.overruled) == (text, False)
+
+
+def test_a_label_means_more_than_python_has_under_its_name():
+    found = decode_page(KOREAN.encode("cp949"), "euc-kr")
+    assert (found.text, found.overruled) == (KOREAN, False)
 
 
 def test_of_what_is_all_ascii_no_label_is_overruled():

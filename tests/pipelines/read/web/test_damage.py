@@ -15,6 +15,7 @@ from tests.pipelines.read.web.archives import (
     response,
     words,
 )
+from tokenmill.pipelines.read.stream import GZIP_PIECE_BYTES
 from tokenmill.pipelines.read.web import damage
 
 PACKED = {
@@ -62,6 +63,18 @@ def test_a_flipped_bit_that_only_the_checksum_tells_of_costs_its_record(tmp_path
     made[1] = flipped(made[1], len(made[1]) - 6)
     got = read_bytes(tmp_path, b"".join(made))
     assert [text[:6] for text in got.texts.values()] == ["word0x", "word2x"]
+    assert got.reasons == {"<urn:uuid:0001>": "damaged_member"}
+
+
+def test_a_record_that_was_unpacked_before_its_checksum_is_read_is_not_kept(tmp_path):
+    made = [PACK["gzip"](page(i, words(i))) for i in range(3)]
+    made[1] = flipped(made[1], len(made[1]) - 6)
+    # a field of the header moves the checksum to where the next piece of the file begins
+    n = -(len(made[0]) + 2 + len(made[1]) - 8) % GZIP_PIECE_BYTES
+    head, rest = made[0][:3] + b"\x04" + made[0][4:10], made[0][10:]
+    made[0] = head + n.to_bytes(2, "little") + bytes(n) + rest
+    got = read_bytes(tmp_path, b"".join(made))
+    assert list(got.texts.values()) == [words(0), words(2)]
     assert got.reasons == {"<urn:uuid:0001>": "damaged_member"}
 
 

@@ -44,6 +44,7 @@ def test_what_is_labelled_html_leaves_by_what_it_is(tmp_path, kind):
         b"{{ a template }} of words",
         b"Plain words (and more).",
         b"function of a river: to flow </p>",
+        b"function flow(water) is what a river has. </p>",
         "Привет".encode("utf-16"),
     ],
 )
@@ -92,6 +93,12 @@ def test_gzip_that_no_header_tells_of_is_unpacked_within_bounds(tmp_path):
     assert got.notes["undeclared_gzip"] == 1
     assert got.notes["skipped_payload_application/pdf"] == 1
     assert got.notes["skipped_payload_application/gzip"] == 1
+
+
+def test_gzip_that_the_crawler_identified_is_unpacked_too(tmp_path):
+    body = http(gzip.compress(b"Plain words"), type="text/plain")
+    made = [response(1, body, WARC_Identified_Payload_Type="application/gzip")]
+    assert list(read_bytes(tmp_path, archive(made)).texts.values()) == ["Plain words"]
 
 
 @pytest.mark.parametrize("piece", [b"<!-- -->", b"/**/", b"//\n", b" ", b"<?x?>", b"a.", b"<?xml "])
