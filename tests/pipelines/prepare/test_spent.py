@@ -8,7 +8,7 @@ import pytest
 from tests.e2e.corpus import prose, write_corpus
 from tests.e2e.test_kill import contents
 from tests.running import prepare
-from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.errors import ConfigError, ShardError
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.runs import drive, packs
 from tokenmill.pipelines.runs.work import attempt
@@ -94,6 +94,7 @@ def test_a_shard_has_three_files_at_most_and_its_receipts_lie_in_packs(recipe, t
         "90-tokens": 2 * GROUP,
     }
     assert not list((tmp_path / "run" / "receipts").rglob("*spent*"))
+    assert len(list(packs.receipts_of(tmp_path / "run", "pass-0"))) == SHARDS
 
 
 @pytest.mark.parametrize("number", [0, GROUP, 2 * GROUP + 1])
@@ -168,6 +169,28 @@ def test_intermediates_that_are_kept_and_keys_for_an_index_stay(recipe, tmp_path
     half = watching.before("pass-1", 2 * GROUP)
     assert (half["10-filtered"], half["11-keys"]) == (SHARDS - 2 * GROUP, SHARDS)
     assert files(tmp_path / "index")["index"] == SHARDS
+
+
+def broken(*_):
+    raise ShardError("told")
+
+
+def test_a_shard_that_fails_while_it_is_spent_is_tried_again_alone(recipe, tmp_path):
+    prepare(recipe, tmp_path / "undisturbed", Watching())
+    watching, again, failing = Watching(), Watching(), []
+
+    def execute(job, phase):
+        if phase.works and phase.works[0].step == "pass-1":
+            failing.append(("pass-1", phase.works[GROUP + 1].key))
+            object.__setattr__(phase.works[GROUP + 1], "call", broken)
+        return watching(job, phase)
+
+    assert prepare(recipe, tmp_path / "run", execute)["failed_shards"]
+    assert files(tmp_path / "run")["10-filtered"] == GROUP
+    prepare(recipe, tmp_path / "run", again)
+    twice = set(watching.done).intersection(again.done)
+    assert {work for work in twice if work[0].startswith("pass-")} == set(failing)
+    assert contents(tmp_path / "run") == contents(tmp_path / "undisturbed")
 
 
 def test_a_shard_that_failed_keeps_the_scratch_of_all(recipe, path, tmp_path):

@@ -1,4 +1,5 @@
 import errno
+import os
 from contextlib import nullcontext
 
 import pytest
@@ -20,6 +21,7 @@ from tokenmill.pipelines.runs.work import (
     chained,
     do_phase,
 )
+from tokenmill.pipelines.storage.atomic import write_text
 
 
 def works(chains):
@@ -90,6 +92,25 @@ def test_a_file_that_is_not_there_is_waited_for_where_other_machines_write(
     job = Job(out=tmp_path, identity="test", options=RunOptions(runner=runner))
     assert isinstance(attempt(job, work).error, FileNotFoundError)
     assert len(slept) == pauses
+
+
+class MadeAgain(Job):
+    durable = False
+
+
+def writing_a_file(job):
+    write_text(job.out / "made", "text")
+    return Done(files=(job.out / "made",))
+
+
+@pytest.mark.parametrize(("kind", "n"), [(Job, 4), (MadeAgain, 0)])
+def test_works_wait_for_the_disk_where_what_they_write_is_to_last(tmp_path, monkeypatch, kind, n):
+    """A file and its receipt, and the folder of each."""
+    synced, fsync = [], os.fsync
+    monkeypatch.setattr(os, "fsync", lambda file: synced.append(fsync(file)))
+    work = Work(step="s", key="0", inputs="", call=writing_a_file)
+    assert attempt(kind(out=tmp_path, identity="test"), work).receipt is not None
+    assert len(synced) == n
 
 
 def test_another_error_of_the_disk_is_told_with_the_way_on(tmp_path):
