@@ -51,6 +51,22 @@ def test_annotations_tell_what_the_filter_would_have_done(name, docs):
             assert row["value"] in found
 
 
+def test_what_is_counted_and_measured_is_of_its_own_document():
+    def found(name, *texts):
+        kept = STAGES[name](action="annotate")(document_batch(texts)).kept
+        return {part: kept[f"{name}_{part}"].to_pylist() for part in STAGES[name]().finds()}
+
+    masked = found("pii", "a@example.org hi", "", "no", "b@example.com c@example.net 8.8.8.8")
+    assert masked == {"emails": [1, 0, 0, 2], "ipv4": [0, 0, 0, 1]}
+    assert found("gopher_quality", "the be to of and that have with")["stop_words"] == [8.0]
+    line = "A line that is long enough, and ends in a mark."
+    lines = [line, "short", line, "Long enough a line too, without one"]
+    rates = found("fineweb", "\n".join(lines))
+    assert rates["terminal_lines_ratio"] == [0.5]
+    assert rates["short_lines_ratio"] == [0.25]
+    assert rates["duplicate_line_chars_ratio"] == [len(line) / len("".join(lines))]
+
+
 def test_c4_tells_how_much_it_would_keep_of_what_it_would_remove_too():
     line = "One line of these ends in a mark."
     texts = [line, f"{line}\nand no mark", "\n".join([line] * 6), " \n"]

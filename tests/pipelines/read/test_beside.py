@@ -92,13 +92,15 @@ def test_a_column_of_another_inputs_kind_is_refused(tmp_path):
 
 def test_kinds_that_a_table_and_json_have_alike(tmp_path):
     row = {"text": "t", "when": "2024-02-01T00:00:00Z", "ok": True, "big": 2**60, "what": [1, "a"]}
+    row |= {"a.b": "its own name", "a": {"b": "of another"}}
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps(row))
-    kinds = {"when": "timestamp", "ok": "bool", "big": "int64", "what": "string"}
+    kinds = {"when": "timestamp", "ok": "bool", "big": "int64", "what": "string", "a.b": "string"}
     (batch,) = read(path, text="text", id=None, columns=kinds)
     (found,) = batch.documents.to_pylist()
     assert found["when"].isoformat() == "2024-02-01T00:00:00+00:00"
     assert (found["ok"], found["big"], found["what"]) == (True, 2**60, '[1,"a"]')
+    assert found["a_b"] == "its own name"
 
 
 def test_values_that_are_none_of_their_kind_are_null_and_counted(tmp_path):

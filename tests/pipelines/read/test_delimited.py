@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.pipelines.read.corpus import read_all
 from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.read import delimited
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.plan import plan_inputs
 
@@ -77,6 +78,13 @@ def test_ids_and_marks_and_packed_files(tmp_path):
     got = read(tmp_path, gzip.compress(data), "d.csv.gz", text="body")
     assert got.texts == ['one, "two"\r\nthree', "four"]
     assert got.ids == ["7", "d.csv.gz#1"]
+
+
+def test_rows_are_counted_on_from_batch_to_batch(tmp_path, monkeypatch):
+    monkeypatch.setattr(delimited, "BATCH_DOCS", 2)
+    got = read(tmp_path, b"text\na\nb\nc,c\nd\ne\n")
+    assert got.ids == [f"d.csv#{row}" for row in (0, 1, 3, 4)]
+    assert [failure["id"] for failure in got.failures] == ["d.csv#2"]
 
 
 def test_a_file_without_the_column_names_those_it_has(tmp_path):
