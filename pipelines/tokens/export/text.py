@@ -194,14 +194,19 @@ def text_of(engine: Engine, ids: list[int]) -> str:
 
 def is_lossless(engine: Engine) -> bool:
     """Whether ids of a tokenizer, decoded, are what was encoded, byte for byte, as far as is known:
-    one of bytes, that neither normalizes nor puts a space before the text.
+    one of bytes, that neither normalizes nor puts a space before the text, nor has added tokens
+    that take the spaces around them.
     """
     if not isinstance(engine.reference, TokenizersReference):
         return False
     told = json.loads(engine.reference.tokenizer.to_str())
     decoder = (told.get("decoder") or {}).get("type")
     adds = '"add_prefix_space": true' in json.dumps(told.get("pre_tokenizer"))
-    return told.get("normalizer") is None and decoder == "ByteLevel" and not adds
+    takes = any(
+        (token["lstrip"] or token["rstrip"]) and not (token["special"] and engine.reference.plain)
+        for token in told["added_tokens"]
+    )
+    return told.get("normalizer") is None and decoder == "ByteLevel" and not (adds or takes)
 
 
 def _write(source: _Source, target: Path, form: TextForm, progress: Progress) -> TextReport:

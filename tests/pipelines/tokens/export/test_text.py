@@ -2,10 +2,11 @@
 
 import json
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from datasets import load_dataset
-from tokenizers import Tokenizer, normalizers
+from tokenizers import AddedToken, Tokenizer, normalizers, pre_tokenizers
 
 from tests.e2e.corpus import write_corpus
 from tests.pipelines.tokens.test_kept_text import kept, recipe_of, rows_of, run
@@ -13,7 +14,9 @@ from tests.running import one_by_one, prepare
 from tokenmill.flows.cli import main
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.recipe import make_recipe
-from tokenmill.pipelines.tokens.export.text import export_text
+from tokenmill.pipelines.tokens import options
+from tokenmill.pipelines.tokens.export.text import decoded, export_text, is_lossless
+from tokenmill.pipelines.tokens.tokenize import load_engine
 
 ANNOTATED = ["normalize", {"length": {"action": "annotate"}}]
 OUTPUT = {"validation_frac": 0.2, "shard_bytes": "64kB"}
@@ -95,6 +98,35 @@ def test_a_tokenizer_that_changes_texts_says_that_it_is_not_known(recipe_path, t
     assert json.loads(capsys.readouterr().out)["exact"] is None
     assert load_dataset("parquet", data_files=str(out / "*.parquet"))["train"].num_rows
     assert pq.read_schema(next(out.glob("*.parquet"))).names[:2] == ["id", "text"]
+
+
+@pytest.mark.parametrize(
+    ("change", "lossless"),
+    [
+        ({}, True),
+        ({"pre_tokenizer": pre_tokenizers.ByteLevel(add_prefix_space=True)}, False),
+        ({"normalizer": normalizers.Lowercase()}, False),
+        ({"added": AddedToken("<cut>", lstrip=True)}, False),
+        ({"added": AddedToken("<whole>")}, True),
+    ],
+)
+def test_ids_are_the_text_byte_for_byte_only_of_some_tokenizers(
+    recipe_path, tmp_path, change, lossless
+):
+    tokenizer = Tokenizer.from_file(recipe_of(recipe_path, tmp_path).tokenizer.path)
+    for name, value in change.items():
+        if name == "added":
+            tokenizer.add_tokens([value])
+        else:
+            setattr(tokenizer, name, value)
+    tokenizer.save(str(tmp_path / "changed.json"))
+    engine = load_engine(options.Tokenizer(path=str(tmp_path / "changed.json")), "auto", None)
+    assert is_lossless(engine) is lossless
+    whole = engine.encode(pa.array(["the other"], pa.large_string()), ends=False).ids.tolist()
+    apart = [i for c in "the other" for i in engine.reference.encode([c])[0]]
+    assert whole != apart
+    rows = pa.record_batch([pa.array([whole, apart], pa.list_(pa.uint16()))], ["input_ids"])
+    assert decoded(engine, rows)[1].to_pylist()[1] is False
 
 
 def test_what_cannot_be_given_is_refused(recipe_path, tmp_path, capsys):

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from datasets import load_from_disk
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.e2e.corpus import prose
@@ -157,6 +157,7 @@ def test_a_run_killed_while_it_counts_groups_is_continued(corpus, tmp_path):
             assert other.read_bytes() == path.read_bytes(), path.name
 
 
+@example([("law", 0.25), ("law", 0.75), ("law", None)])
 @given(
     st.lists(
         st.tuples(
