@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
-from tokenmill.dedup.arrays import Bools, text_buffers
+from tokenmill.dedup.arrays import I64, Bools, text_buffers
 from tokenmill.dedup.overlap.containment import SHORT_THRESHOLD, THRESHOLD, contained
 from tokenmill.dedup.overlap.containment_index import ContainmentIndex
 from tokenmill.dedup.text.fold import Folded, fold
@@ -109,21 +109,34 @@ def best_explained(copies: pa.RecordBatch, texts: ItemTexts, dirty: Bools) -> pa
     copies: all of some documents.
     dirty: (n_items,) bool, items that of two with equal copies it is one of.
     """
-    which = texts.benchmarks_of(np.asarray(copies["item"]))
-    shares = np.asarray(copies["containment"]) + 1e-6 * dirty[np.asarray(copies["item"])]
-    docs = np.asarray(copies["doc_id"])
+    items = np.asarray(copies["item"])
+    shares = np.asarray(copies["containment"]) + 1e-6 * dirty[items]
     starts, ends = np.asarray(copies["start_byte"]), np.asarray(copies["end_byte"])
-    groups = np.unique(np.stack([docs.astype(np.int64), which]), axis=1, return_inverse=True)[1]
-    order = np.lexsort((-shares, groups.ravel()))
-    bounds = np.flatnonzero(np.diff(groups.ravel()[order], prepend=-1, append=-1))
-    best = np.ones(len(docs), bool)
+    docs = np.unique(np.asarray(copies["doc_id"]), return_inverse=True)[1]
+    # one behind the other as if each benchmark had its documents, and all were one text
+    far = (docs * len(texts.starts) + texts.benchmarks_of(items)) * (ends.max(initial=0) + 1)
+    starts, ends = starts + far, ends + far
+    runs = _runs(starts, ends)
+    order = np.lexsort((-shares, runs))
+    bounds = np.flatnonzero(np.diff(runs[order], prepend=-1, append=-1))
+    best = np.ones(len(items), bool)
     for first, end in pairwise(bounds.tolist()):
         rows = order[first:end]
-        for n, row in enumerate(rows.tolist()):
+        for n, row in enumerate(rows[1:].tolist(), 1):
             others = rows[:n][shares[rows[:n]] > shares[row]]
             common = np.minimum(ends[others], ends[row]) - np.maximum(starts[others], starts[row])
             best[row] = not (2 * common >= ends[row] - starts[row]).any()
     return copies.filter(pa.array(best))
+
+
+def _runs(starts: I64, ends: I64) -> I64:
+    """(n,) int64, equal for stretches that overlap, or are linked by others that do."""
+    order = np.argsort(starts)
+    reach = np.maximum.accumulate(ends[order])
+    apart = starts[order][1:] >= reach[:-1]
+    runs = np.zeros(len(order), np.int64)
+    runs[order[1:]] = np.cumsum(apart)
+    return runs
 
 
 WORST_EDITED = pa.schema(

@@ -52,6 +52,23 @@ def shares(docs, rows, ngram):
     return found
 
 
+def best_explained(copies, benchmark_of, dirty):
+    """The copies of which no half is a better one of another item of the benchmark.
+
+    copies: (document, item, containment, start, end).  dirty: items that win of equal ones.
+    """
+
+    def explains(other, copy):
+        common = min(other[4], copy[4]) - max(other[3], copy[3])
+        better = (other[2], other[1] in dirty) > (copy[2], copy[1] in dirty)
+        return better and 2 * common >= copy[4] - copy[3]
+
+    def place(copy):
+        return copy[0], benchmark_of(copy[1])
+
+    return [c for c in copies if not any(place(o) == place(c) and explains(o, c) for o in copies)]
+
+
 def _grams(text, ngram):
     words = [w.text for w in gram_words(text)]
     return {tuple(words[i : i + ngram]) for i in range(len(words) - ngram + 1)}

@@ -1,7 +1,10 @@
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from tests.pipelines.contamination.as_json import edited_examples
 from tests.pipelines.contamination.corpus import (
@@ -10,16 +13,18 @@ from tests.pipelines.contamination.corpus import (
     one_in_ten_replaced,
     write_benchmark,
 )
+from tests.reference import contamination as reference
 from tests.strategies import document_batch
 from tokenmill.dedup.text.fold import fold
 from tokenmill.pipelines.contamination.copies import (
     COPY,
     Copies,
     CopyAnalysis,
+    best_explained,
     find_copies,
     index_copies,
 )
-from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching
+from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching, prepare_texts
 from tokenmill.pipelines.contamination.items.spec import Benchmark
 
 
@@ -108,3 +113,35 @@ def test_of_an_item_s_texts_the_one_copied_best_is_shown(tmp_path):
         (row,) = copies_in([doc], index).to_pylist()
         assert (row["containment"], row["match"]) == (1.0, whole[:-1])
         assert index.texts.texts[row["text"]].as_py() == whole
+
+
+TWO = prepare_texts(pa.array(["some words"] * 8, pa.large_string()), np.arange(8), np.array([5, 3]))
+some_copies = st.lists(
+    st.builds(
+        lambda doc, item, share, start, n: (doc, item, share / 10, start, start + n),
+        st.integers(0, 1),
+        st.integers(0, 7),
+        st.integers(5, 10),
+        st.integers(0, 30),
+        st.integers(1, 20),
+    ),
+    unique_by=lambda copy: copy[:2],
+)
+
+
+@given(some_copies, st.sets(st.integers(0, 7)))
+@example([(0, 0, 0.9, 0, 20), (0, 1, 0.8, 1, 3), (0, 2, 0.8, 10, 19)], set())
+@example([(0, 0, 0.8, 0, 20), (0, 1, 0.8, 0, 20)], {1})
+def test_what_is_a_better_copy_of_another_item_is_none_as_in_the_reference(copies, dirty):
+    columns = list(zip(*copies, strict=True)) or [()] * 5
+    named = dict(
+        zip(("doc_id", "item", "containment", "start_byte", "end_byte"), columns, strict=True)
+    )
+    for field in COPY:
+        fill = "" if pa.types.is_string(field.type) else 0
+        named.setdefault(field.name, [fill] * len(copies))
+    batch = pa.RecordBatch.from_pydict(named, schema=COPY)
+    is_dirty = np.isin(np.arange(8), sorted(dirty))
+    rows = best_explained(batch, TWO, is_dirty).to_pylist()
+    expected = reference.best_explained(copies, lambda item: item >= 5, dirty)
+    assert [(row["doc_id"], row["item"]) for row in rows] == [copy[:2] for copy in expected]

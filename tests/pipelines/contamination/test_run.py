@@ -138,6 +138,17 @@ def test_an_edited_copy_is_shown_beside_its_item(check, run, tmp_path):
     assert not (tmp_path / "run" / "index" / "copies.arrow").exists()
 
 
+def test_an_edited_copy_is_told_of_the_item_that_it_is_most_of(check, tmp_path):
+    template = "Of {} apples that Mary had in her basket she gave away {} to her brother on {}."
+    rows = [template.format(*of) for of in (("12", "7", "Monday"), ("15", "4", "Friday"))]
+    (tmp_path / "a.txt").write_text(rows[1].replace("basket", "bag"))
+    given = with_benchmark(check, write_benchmark(tmp_path, "q", rows))
+    given = with_inputs(given, tmp_path / "a.txt")
+    report = check_contamination(given, tmp_path / "run", one_by_one)
+    assert (report["benchmarks"][0]["dirty"], report["benchmarks"][0]["edited"]) == (0, 1)
+    assert [example["item"] for example in report["edited"]] == ["q:1"]
+
+
 def test_an_item_in_too_many_documents_is_widespread_and_its_copies_are_rows(check, tmp_path):
     path = tmp_path / "many.jsonl"
     texts = [f"{n} {QUESTIONS[3]}" for n in range(11)]
