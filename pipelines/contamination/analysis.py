@@ -268,14 +268,15 @@ class Analysis:
         """Add the rows of some documents (schema FOUND); no document may come twice."""
         if self.frequent is not None:
             self.frequent.add(found)
-        if self.shares is not None:
-            self.shares.note(found)
         for part in parts_of(found, self._index):
             self._add(part)
 
     def _add(self, found: pa.RecordBatch) -> None:
         hits = hits_of(found)
         self._met[hits.grams] = True
+        own = None
+        if self.shares is not None:
+            own = self.shares.note(np.asarray(found["doc_id"]), hits)
         counted = ~self._ignored[hits.grams]
         foldings, hits = np.asarray(found["foldings"].flatten())[counted], hits.only(counted)
         if len(hits.docs) == 0:
@@ -285,8 +286,8 @@ class Analysis:
         np.minimum.at(self._needed, items, FEWEST[seen % len(FEWEST)][at])
         pairs = item_pairs(hits, foldings, self._index, len(self.item_docs))
         shares = pairs.ngrams / np.maximum(self._counted[pairs.items], 1)
-        if self.shares is not None:
-            pairs, shares = _judged(pairs, self.shares.of(hits), self.shares.threshold)
+        if own is not None and self.shares is not None:
+            pairs, shares = _judged(pairs, own, self.shares.threshold)
         rows, items = pairs.rows, pairs.items
         self.item_docs += np.bincount(items, minlength=len(self.item_docs))
         n = len(self._benchmark_docs)

@@ -362,7 +362,7 @@ def analysis_by(
     else:
         units = Units.build(index.texts, index.ngrams)
         often = frequent(counts, index.ngrams, most_docs=index.matching.most_docs)
-        shares = Shares(index.texts, index.ngrams, units, often, verdict)
+        shares = Shares(index.texts, units, often, verdict)
         ignored, never = units.ignored | often, units.ignored
     of_many = ignored & ~never
     return Analysis(index.texts, index.ngrams, ignored, frequent=of_many, shares=shares), ignored

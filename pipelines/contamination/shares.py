@@ -1,7 +1,7 @@
 """How much of an item stands in one document: a share of the n-grams that are its own.
 
     texts of items ─ Units.build ─► distinct texts, and the n-grams that are own of each
-    FOUND ─ Shares.of ─► shares of pairs of document and item ─ note ─► the greatest of each
+    hits ─ Shares.of ─► shares of pairs of document and item ─ note ─► the greatest of each
 
 A *unit* is a text of items of a benchmark: repeated rows, and a passage that several questions ask
 about, are one. An n-gram is *own* of a unit if no other text of the benchmark has it. What more
@@ -25,7 +25,6 @@ from tokenmill.dedup.overlap.find import Hits
 from tokenmill.dedup.overlap.index import NgramIndex, window_lengths, windows_of
 from tokenmill.dedup.text.fold import fold
 from tokenmill.dedup.text.gram_words import GramWords, blocks
-from tokenmill.pipelines.contamination.found import hits_of, parts_of
 from tokenmill.pipelines.contamination.index import ItemTexts
 from tokenmill.pipelines.contamination.items.spec import CONTEXT, QUESTION, WHOLE
 
@@ -241,12 +240,10 @@ class Shares:
     unit_doc: (n_units,) uint64, the document with the greatest share.
     """
 
-    def __init__(
-        self, texts: ItemTexts, index: NgramIndex, units: Units, frequent: Bools, threshold: float
-    ) -> None:
+    def __init__(self, texts: ItemTexts, units: Units, frequent: Bools, threshold: float) -> None:
         """frequent: (n_grams,) bool, n-grams in too many documents to count for items."""
         self.units, self.threshold = units, threshold
-        self._index, self._counted = index, ~frequent
+        self._counted = ~frequent
         self._own = units.own(self._counted)
         self.n_items = len(texts.lengths)
         self.best = np.zeros(self.n_items)
@@ -285,22 +282,23 @@ class Shares:
         first = np.append(True, (np.diff(columns[0]) != 0) | (np.diff(columns[1]) != 0))
         return OfPairs(*(column[first] for column in columns))
 
-    def note(self, found: pa.RecordBatch) -> None:
-        """Take in some documents (schema FOUND); no document may come twice."""
-        for part in parts_of(found, self._index):
-            hits = hits_of(part)
-            pairs = self.of(hits)
-            np.maximum.at(self.best, pairs.items, pairs.shares)
-            rows, units, ngrams = self._units_in(hits, contexts=True)
-            shares = ngrams / np.maximum(self._own[units], 1)
-            self.unit_docs += np.bincount(
-                units[shares >= self.threshold], minlength=len(self.unit_docs)
-            )
-            order = np.lexsort((rows, -shares, units))
-            best = order[np.unique(units[order], return_index=True)[1]]
-            best = best[shares[best] > self.best_unit[units[best]]]
-            self.best_unit[units[best]] = shares[best]
-            self.unit_doc[units[best]] = np.asarray(part["doc_id"])[rows[best]]
+    def note(self, docs: U64, hits: Hits) -> OfPairs:
+        """Take in some documents, and give their pairs; no document may come twice.
+
+        docs: (n_docs,) uint64, the doc_id of each.
+        """
+        pairs = self.of(hits)
+        np.maximum.at(self.best, pairs.items, pairs.shares)
+        rows, units, ngrams = self._units_in(hits, contexts=True)
+        shares = ngrams / np.maximum(self._own[units], 1)
+        enough = units[shares >= self.threshold]
+        self.unit_docs += np.bincount(enough, minlength=len(self.unit_docs))
+        order = np.lexsort((rows, -shares, units))
+        best = order[np.unique(units[order], return_index=True)[1]]
+        best = best[shares[best] > self.best_unit[units[best]]]
+        self.best_unit[units[best]] = shares[best]
+        self.unit_doc[units[best]] = docs[rows[best]]
+        return pairs
 
     def _units_in(self, hits: Hits, *, contexts: bool) -> tuple[I64, I64, I64]:
         """Pairs of a document and a unit, in order, and how many of its own n-grams it has."""

@@ -30,7 +30,7 @@ def judged(tmp_path, rows, docs, *, ngram=8, threshold=0.5):
     index = BenchmarkIndex.build(Matching(benchmarks=(benchmark,), ngram=ngram))
     units = Units.build(index.texts, index.ngrams)
     none = np.zeros(len(index.ngrams.hashes), bool)
-    shares = Shares(index.texts, index.ngrams, units, none, threshold)
+    shares = Shares(index.texts, units, none, threshold)
     analysis = Analysis(index.texts, index.ngrams, units.ignored, shares=shares)
     found = search(document_batch(docs), index, "web")
     analysis.add(found)
