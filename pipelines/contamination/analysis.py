@@ -201,7 +201,7 @@ MOST_DOCUMENTS = 100
 WORST = pa.schema(
     [
         *IDS,
-        # items of which it has a counted n-gram, and UTF-8 bytes of its text in such n-grams
+        # items that it makes dirty, and UTF-8 bytes of its text in n-grams that count
         pa.field("items", pa.int64(), nullable=False),
         pa.field("overlap_bytes", pa.int64(), nullable=False),
         pa.field("text_bytes", pa.int64(), nullable=False),

@@ -152,7 +152,7 @@ WORST_EDITED = pa.schema(
 class CopyAnalysis:
     """Counts of edited items, documents and sources, from all COPY rows that were added.
 
-    An item is edited if it has a copy, but none of its n-grams that count was found.
+    An item is edited if it has a copy, but is neither dirty nor widespread.
 
     item_docs: (n_items,) int64, documents that have a copy of each item.
     containment: (n_items,) float64, of the best copy; 0 where there is none.

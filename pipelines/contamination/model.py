@@ -64,7 +64,7 @@ class BenchmarkCounts(Data):
     that sees through it; an item that needs two counts for both."""
 
     whole: int = Field(0, description="Items of which one document has all; by shares")
-    most: int = Field(0, description="Items of which one document has half or more")
+    most: int = Field(0, description="Items of which one document has half or more, but not all")
     some: int = Field(0, description="Items of which documents have less than the threshold")
     only_context: int = 0
     """Items whose question is under 8 words and is searched with what stands around it alone."""
@@ -89,7 +89,7 @@ class BenchmarkSummary(BenchmarkCounts):
     dirty_frac: float | None
     """Dirty items, of all but the untestable and only_context; None without any."""
     edited: int | None = None
-    """Items without an n-gram in the corpus that counts, of which a document has a copy."""
+    """Items, neither dirty nor widespread, of which a document has a copy."""
     edited_docs: int | None = Field(None, description="Documents with such copies")
     files: tuple[str, ...] | None = None
     """Names of the files that the items were read from, if there are any."""
@@ -156,7 +156,7 @@ class CorpusDocument(Data):
 class WorstDocument(CorpusDocument):
     """A document that has many items."""
 
-    items: int = Field(description="Of which it has an n-gram that counts")
+    items: int = Field(description="Of which it has enough to make them dirty")
     overlap_bytes: int = Field(description="UTF-8 bytes of its text in such n-grams")
     text_bytes: int = Field(description="UTF-8 bytes of its text")
 

@@ -359,8 +359,7 @@ def _ignored(summary: Summary) -> list[str | Table]:
     ]
     columns = ("`words", ">n-grams", ">documents", ">items", "why")
     return [
-        f"Of the items' n-grams that stand in the corpus {n_all:,} make no item dirty: {parts}."
-        " An item is dirty if it has another n-gram in the corpus.",
+        f"Of the items' n-grams that stand in the corpus {n_all:,} make no item dirty: {parts}.",
         table(_shown("Passages", len(rows), len(summary.ignored)), columns, rows),
     ]
 
@@ -386,7 +385,9 @@ def found_in_short(summary: Summary, read: str) -> list[str]:
     else:
         tested = sum(summary.total(name) for name in ("clean", "some", "dirty"))
         able = f" that can be tested, {of_benchmarks}," if _untold(summary) else f" {of_benchmarks}"
-        sentence = f"None of {count(tested, 'item')}{able} was found by n-grams in {read}"
+        verdict = summary.settings.verdict
+        to = f" to {100 * float(verdict):g} % or more" if summary.total("some") else ""
+        sentence = f"None of {count(tested, 'item')}{able} was found{to} by n-grams in {read}"
     rest = "; ".join([sentence, *_untold(summary)])
     return [f"{rest}.", *_others(summary)]
 
@@ -416,14 +417,15 @@ def _others(summary: Summary) -> list[str]:
     edited, some = summary.total("edited"), summary.total("some")
     sentences = []
     if some:
-        verb = "has" if some == 1 else "have"
-        sentences.append(f"{count(some, 'other item')} {verb} less than that in a document.")
+        stand = "stands" if some == 1 else "stand"
+        items = "other item" if summary.total("found_items") else "item"
+        sentences.append(f"{count(some, items)} {stand} there with less than that.")
     if summary.n_contexts:
         n = summary.total("context_found")
         stand = "stands" if summary.n_contexts == 1 else "stand"
+        clean = f", and {count(n, 'item')} with one {'is' if n == 1 else 'are'} not dirty"
         sentences.append(
-            f"{count(summary.n_contexts, 'passage')} of {count(n, 'item')} that"
-            f" {'is' if n == 1 else 'are'} not dirty {stand} in the corpus."
+            f"{count(summary.n_contexts, 'passage')} {stand} in the corpus{clean if n else ''}."
         )
     if edited:
         sentences.append(
@@ -450,8 +452,10 @@ def warnings(summary: Summary) -> list[str]:
             else f"{stand} and {'was' if n == 1 else 'were'} kept: put exact or near before"
             " decontaminate, or set most_docs."
         )
-    if names := [b.name for b in summary.benchmarks if b.untestable == b.items]:
-        sentences.append(f"No item of {', '.join(names)} is long enough to be tested by n-grams.")
+    if untested := [b for b in summary.benchmarks if b.untestable == b.items]:
+        names = ", ".join(b.name for b in untested)
+        own = " and has words of its own" if any(b.uncounted for b in untested) else ""
+        sentences.append(f"No item of {names} is long enough{own} to be tested by n-grams.")
     if summary.settings.verdict == "gpt3" and (n := summary.total("uncounted")):
         sentences.append(
             f"{count(n, 'item')} {'has' if n == 1 else 'have'} no n-gram that counts, since many"

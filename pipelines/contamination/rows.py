@@ -42,7 +42,7 @@ ITEM = pa.schema(
         # share of its own n-grams that one document has; by the published verdict, of those that
         # count and stand anywhere in the corpus
         pa.field("found_frac", pa.float64(), nullable=False),
-        # documents that have any of them
+        # documents that make it dirty, or have it as a whole
         pa.field("docs", pa.int64(), nullable=False),
         # of widespread items, documents that have their n-grams in too many documents; else 0
         pa.field("widespread_docs", pa.int64(), nullable=False),

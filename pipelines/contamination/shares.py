@@ -261,11 +261,15 @@ class Shares:
         return found
 
     @property
+    def found_contexts(self) -> I64:
+        """The contexts that a document has from the threshold on, ascending."""
+        return np.flatnonzero(self.units.is_context & (self.best_unit >= self.threshold))
+
+    @property
     def context_found(self) -> Bools:
         """(n_items,) items of which a context was found from the threshold on."""
         found = np.zeros(self.n_items, bool)
-        is_found = np.flatnonzero(self.units.is_context & (self.best_unit >= self.threshold))
-        found[self.units.items_of[is_found][1]] = True
+        found[self.units.items_of[self.found_contexts][1]] = True
         return found
 
     def of(self, hits: Hits) -> OfPairs:

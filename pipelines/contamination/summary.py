@@ -235,8 +235,7 @@ def _contexts(index: BenchmarkIndex, shares: Shares | None, most: int) -> dict[s
     """The contexts that were found, those of most items first; most: of all benchmarks."""
     if shares is None:
         return {}
-    units = shares.units
-    found = np.flatnonzero(units.is_context & (shares.best_unit >= shares.threshold))
+    units, found = shares.units, shares.found_contexts
     n_items = np.diff(units.items_of.offsets)[found]
     shown = found[np.lexsort((found, -shares.best_unit[found], -n_items))][:most]
     rows = []

@@ -14,6 +14,7 @@ from tokenmill.pipelines.contamination.analysis import Analysis
 from tokenmill.pipelines.contamination.found import count_corpus, search
 from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching
 from tokenmill.pipelines.contamination.items.spec import Benchmark
+from tokenmill.pipelines.contamination.report_found import found_in_short, warnings
 from tokenmill.pipelines.contamination.shares import Shares, Units
 from tokenmill.pipelines.contamination.summary import summarize
 
@@ -67,8 +68,12 @@ def test_siblings_of_a_planted_item_are_not_dirty(tmp_path):
 def test_an_item_found_in_part_is_told_as_such_below_the_threshold(tmp_path):
     rows = [{"question": words(30, "q")}]
     part = " ".join(rows[0]["question"].split()[:14])  # 7 of 23 n-grams of 8
-    _, counts, _ = judged(tmp_path, rows, [part])
+    _, counts, summary = judged(tmp_path, rows, [part])
     assert (counts.dirty, counts.some) == (0, 1)
+    assert found_in_short(summary, "1 document") == [
+        "None of 1 item of 1 benchmark was found to 50 % or more by n-grams in 1 document.",
+        "1 item stands there with less than that.",
+    ]
     _, counts, _ = judged(tmp_path, rows, [part], threshold=0.3)
     assert (counts.dirty, counts.some, counts.whole, counts.most) == (1, 0, 0, 0)
 
@@ -90,6 +95,17 @@ def test_a_passage_of_fifteen_short_questions_is_searched_and_told_once(tmp_path
     )
     assert passage.text == passages[1]
     assert not analysis.item_docs.any()
+    assert found_in_short(summary, "2 documents")[1:] == [
+        "1 passage stands in the corpus, and 15 items with one are not dirty."
+    ]
+
+
+def test_a_passage_whose_items_are_all_dirty_is_told_without_others(tmp_path):
+    rows = [{"passage": words(60, "p"), "question": words(20, f"q{i}")} for i in range(3)]
+    docs = ["\n".join([rows[0]["passage"], *(row["question"] for row in rows)])]
+    _, counts, summary = judged(tmp_path, rows, docs)
+    assert (counts.dirty, counts.context_found) == (3, 0)
+    assert found_in_short(summary, "1 document")[1:] == ["1 passage stands in the corpus."]
 
 
 def test_rows_that_repeat_each_other_are_found_however_many_they_are(tmp_path):
@@ -107,5 +123,8 @@ def test_items_that_differ_in_punctuation_alone_are_not_testable(tmp_path):
         {"input": f"{words(15, 'complete')} {''.join(Random(i).choices(marks, k=12))}"}
         for i in range(30)
     ]
-    _, counts, _ = judged(tmp_path, rows, [rows[0]["input"]])
+    _, counts, summary = judged(tmp_path, rows, [rows[0]["input"]])
     assert (counts.dirty, counts.clean, counts.untestable, counts.uncounted) == (0, 0, 30, 30)
+    assert warnings(summary) == [
+        "No item of b is long enough and has words of its own to be tested by n-grams."
+    ]
