@@ -6,8 +6,9 @@ Of every benchmark of the sample data up to so many texts are planted, each in a
 own, in every disguise of tests/pipelines/contamination/disguises.py; an item of several parts is
 found if every part is. Shares are percent of those planted: found by n-grams, of all and of each
 benchmark; by containment; by either. `covered`: of the bytes planted, from the first n-gram found
-to the last. "16 words and more": by either, of such texts. Then what is found, by either, in the
-documents as they are.
+to the last. "16 words and more": by either, of such texts. By n-grams is by one that counts, as
+`--verdict gpt3` asks; "dirty" and "in part" are what the default verdict tells of the item.
+Then what is found, by either, in the documents as they are.
 """
 
 import argparse
@@ -31,14 +32,21 @@ from tests.pipelines.contamination.planting import (
     results,
     shown_overlaps,
 )
+from tests.strategies import document_batch
+from tokenmill.dedup.arrays import F64
 from tokenmill.dedup.text.fold import fold
 from tokenmill.dedup.text.gram_words import count_words
+from tokenmill.pipelines.contamination.check import analysis_by
+from tokenmill.pipelines.contamination.found import count_corpus, hits_of, search
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
+from tokenmill.pipelines.contamination.shares import MOST
 
 LONG_WORDS = 16  # from which on edited copies are told apart from what is like by chance
 ENDS = (
     "planted",
     "n-grams",
+    "dirty",
+    "in part",
     "covered",
     "containment",
     "either",
@@ -54,7 +62,7 @@ def main() -> None:
     options = parser.parse_args()
     index, documents = read_index(SHARED_DATA), list(read_documents(SHARED_DATA))
     names = [b.name for b in index.matching.benchmarks]
-    write(["disguise", *ENDS[:2], *names, *ENDS[2:]])
+    write(["disguise", *ENDS[:4], *names, *ENDS[4:]])
     write(["---"] * (len(ENDS) + len(names) + 1))
     for name, disguise in DISGUISES.items():
         planted = plants(index, fitting(documents), disguise, options.each, name)
@@ -78,10 +86,13 @@ def row(
     covered = [share for r in found for share in r.covered if share]
     words = count_words(fold(index.texts.texts, index.folding).text)
     long = words[[p.row for p in planted]] >= LONG_WORDS
+    shares = own_shares(index, planted)
     kinds = Counter(name for r in found for name in r.foldings)
     return [
         f"{len(planted):,}",
         percent(grams),
+        percent(shares >= MOST),
+        percent((shares > 0) & (shares < MOST)),
         *(percent(grams[a:b]) for a, b in pairwise(ends)),
         percent(covered),
         percent(edited_),
@@ -89,6 +100,19 @@ def row(
         percent((grams | edited_)[long]),
         ", ".join(name for name, n in kinds.items() if n > 0.5 * len(planted)),
     ]
+
+
+def own_shares(index: BenchmarkIndex, planted: list[Plant]) -> F64:
+    """(n_planted,) of the item's own n-grams the share that the document has."""
+    found = search(document_batch([p.document for p in planted]), index, "planted")
+    counts = count_corpus([found], len(index.ngrams.hashes))
+    analysis, _ = analysis_by(index, counts, MOST)
+    pairs = analysis.shares.of(hits_of(found))
+    docs = found["doc_id"].to_numpy().astype(np.int64)[pairs.rows]
+    right = pairs.items == index.texts.items[[p.row for p in planted]][docs]
+    shares = np.zeros(len(planted))
+    shares[docs[right]] = pairs.shares[right]
+    return shares
 
 
 def percent(shares: object) -> str:
