@@ -224,6 +224,14 @@ def shard_key(number: int, n: int) -> str:
     return f"{number:05}-of-{n:05}"
 
 
+def shard_number(key: str) -> int:
+    """
+    >>> shard_number(shard_key(17, 256))
+    17
+    """
+    return int(key.partition("-")[0])
+
+
 @dataclass(frozen=True, kw_only=True)
 class FailedInput:
     """A file that cannot be cut into shards; the rest goes on.

@@ -29,7 +29,6 @@ from tokenmill.pipelines.corpus.step import (
     Size,
     group_works,
 )
-from tokenmill.pipelines.corpus.verdicts import verdicts_on
 from tokenmill.pipelines.runs.folder import KEYS, Folder, RunFolder
 from tokenmill.pipelines.runs.work import Done, Finished, Phases
 from tokenmill.pipelines.storage.files import arrow_file, open_arrow, values
@@ -151,23 +150,22 @@ def _leaving(
 
     at_once: the most of them at a time; never none.
     """
-    first = np.uint64(sum(run.shards for run in corpus.run.against) << ROW_BITS)
+    first = np.uint64(corpus.first_ordinal << ROW_BITS)
+    verdicts = open_arrow(corpus.path(step.verdict_folder(), group=group))[0]
+    documents = (b for k in _keys(corpus, group) for b in open_arrow(corpus.path(KEYS, key=k))[0])
     parts, n = [np.empty((2, 0), np.uint64)], 0
-    for key in _keys(corpus, group):
-        verdicts = verdicts_on(corpus.run, corpus.part.index, step, key)
-        documents = open_arrow(corpus.path(KEYS, key=key))[0]
-        for verdict, batch in zip(verdicts, documents, strict=True):
-            found = verdict["duplicate_of"]
-            others = np.asarray(found.fill_null(0))
-            gone = np.asarray(found.is_valid()) & (others >= first)
-            parts.append(np.stack([values(batch, "doc_id")[gone], others[gone]]))
-            n += parts[-1].shape[1]
-            if n >= at_once:
-                held = np.concatenate(parts, axis=1)
-                for start in range(0, n - at_once + 1, at_once):
-                    yield held[0, start : start + at_once], held[1, start : start + at_once]
-                n %= at_once
-                parts = [held[:, held.shape[1] - n :].copy()]
+    for verdict, batch in zip(verdicts, documents, strict=True):
+        found = verdict["duplicate_of"]
+        others = np.asarray(found.fill_null(0))
+        gone = np.asarray(found.is_valid()) & (others >= first)
+        parts.append(np.stack([values(batch, "doc_id")[gone], others[gone]]))
+        n += parts[-1].shape[1]
+        if n >= at_once:
+            held = np.concatenate(parts, axis=1)
+            for start in range(0, n - at_once + 1, at_once):
+                yield held[0, start : start + at_once], held[1, start : start + at_once]
+            n %= at_once
+            parts = [held[:, held.shape[1] - n :].copy()]
     if n:
         ids, of = np.concatenate(parts, axis=1)
         yield ids, of
@@ -243,25 +241,16 @@ def gather(
     """Write for every shard of a group whom others left for."""
     corpus = Corpus(run, part)
     keys, paths = _keys(corpus, group), []
-    shards = {key: _ordinal(corpus, key) for key in keys}
-    there = [shard for shard in shards.values() if shard is not None]
-    none = Counts(np.empty(0, np.uint64), np.empty((0, len(columns)), np.int64))
-    counts = _received(corpus, before, columns, min(there), max(there)) if there else none
+    shards = [corpus.ordinal(key) for key in keys]
+    counts = _received(corpus, before, columns, shards[0], shards[-1])
     of_shard = counts.ids >> np.uint64(ROW_BITS)
-    for key, shard in shards.items():
+    for key, shard in zip(keys, shards, strict=True):
         paths.append(run.path(GATHERED, key=key))
-        at = slice(0) if shard is None else slice(*np.searchsorted(of_shard, [shard, shard + 1]))
+        at = slice(*np.searchsorted(of_shard, [shard, shard + 1]))
         with arrow_file(paths[-1], schema_of(columns)) as writer:
             for batch in _batches(Counts(counts.ids[at], counts.counts[at]), columns):
                 writer.write_batch(batch)
     return Done(files=paths)
-
-
-def _ordinal(corpus: Corpus, key: str) -> int | None:
-    """Of a shard; None if no document of it was left before the steps."""
-    batches = open_arrow(corpus.path(KEYS, key=key))[0]
-    ids = next((values(batch, "doc_id") for batch in batches if batch.num_rows), None)
-    return None if ids is None else int(ids[0]) >> ROW_BITS
 
 
 def read_counts(run: RunFolder, key: str, columns: Sequence[str]) -> Counts:

@@ -20,6 +20,7 @@ import pyarrow as pa
 from tokenmill.dedup.arrays import I64, U64
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.machine import cores
+from tokenmill.pipelines.core.shard import shard_number
 from tokenmill.pipelines.corpus.keys import key_parameters
 from tokenmill.pipelines.corpus.step import Pass, Size, StepT
 from tokenmill.pipelines.runs.folder import INDEX, KEYS, Folder, RunFolder
@@ -185,6 +186,15 @@ class Corpus:
     def n_ranges(self) -> int:
         """Ranges of the keys of documents."""
         return 1 << range_bits(self.n)
+
+    @property
+    def first_ordinal(self) -> int:
+        """Of this run's shards, the upper half of their documents' ids."""
+        return sum(run.shards for run in self.run.against)
+
+    def ordinal(self, key: str) -> int:
+        """Of a shard of this run."""
+        return self.first_ordinal + shard_number(key)
 
     def shard_keys(self) -> tuple[str, ...]:
         """Of this run's shards, in order."""

@@ -65,9 +65,5 @@ def show(run: RunFolder, part: Pass, wanted: tuple[tuple[int, int], ...]) -> Don
 
 def _shards_of(corpus: Corpus, ids: U64) -> Iterator[str]:
     """The keys of this run's shards that have any of some documents."""
-    shards = corpus.shards
     held = set((ids >> np.uint64(ROW_BITS)).tolist())
-    first = sum(run.shards for run in corpus.run.against)
-    for key in shards.keys[shards.n_earlier :].to_pylist():
-        if int(key.partition("-")[0]) + first in held:
-            yield key
+    return (key for key in corpus.shard_keys() if corpus.ordinal(key) in held)
