@@ -281,7 +281,7 @@ def _check_steps(where: str, earlier: Sequence[Step], own: Sequence[Step]) -> No
             " recipe the same steps"
         )
     others = [
-        f"{name}.{key} is {json.dumps(a.get(key))} there, {json.dumps(b.get(key))} here"
+        f"{name}.{key} is {_told(a, key)} there, {_told(b, key)} here"
         for was, now in zip(there, here, strict=True)
         for name in was
         for a, b in [(was[name], now[name])]
@@ -293,6 +293,10 @@ def _check_steps(where: str, earlier: Sequence[Step], own: Sequence[Step]) -> No
             f"{where}: makes other keys: {'; '.join(others[:FIRST_REASONS])}; give this recipe the"
             " same settings"
         )
+
+
+def _told(parameters: Mapping[str, Any], key: str) -> str:
+    return json.dumps(parameters[key]) if key in parameters else "not set"
 
 
 def _check_index(where: str, run: EarlierRun, steps: Sequence[Step]) -> None:

@@ -108,6 +108,11 @@ OTHER_KEYS = {
         "makes other keys: near.bands is 18 there, 9 here; near.ngram is 5 there, 3 here;"
         " near.rows is 6 there, 12 here; give this recipe the same settings",
     ),
+    "samples": (
+        ["exact", {"near": {"samples": "captions"}}],
+        'makes other keys: near.samples is not set there, "captions" here; give this recipe the'
+        " same settings",
+    ),
     "steps": (
         ["exact"],
         "finds duplicates by exact, near there, by exact here; give this recipe the same steps",
