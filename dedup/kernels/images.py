@@ -158,7 +158,7 @@ def stars(
 
     Those that stay are in lists, one for each band and place, the latest first. An image as it is
     is held against all views of others, a view of it against others as they are. One that comes
-    to more than `most_compared` looks is given up, and stays.
+    to more than `most_compared` looks is given up: it stays, unless one of these was near.
     """
     n_views = hashes.shape[1]
     given_up = 0

@@ -94,7 +94,8 @@ class Stars(NamedTuple):
     """Which images leave for one that stays.
 
     of: (n,) its own number for one that stays, else that of the one it is likest to.
-    bits: (n,) in which the hashes of the two differ.  given_up: how many stay unlooked at.
+    bits: (n,) in which the hashes of the two differ.  given_up: how many stay though they were not
+    compared with all that might be near.
     """
 
     of: I64
@@ -115,7 +116,7 @@ def stars(
         looks: (n, n_views, LOOK_BYTES).
         kinds: (n,).
         distance: 0 to MOST_DISTANCE.
-        most_compared: looks for each image, at most; one that comes to more stays.
+        most_compared: looks for each image, at most; of one that comes to more the rest is unseen.
 
     Raises:
         ValueError: `distance` is out of range.

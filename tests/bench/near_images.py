@@ -1,4 +1,4 @@
-"""Near images of five kinds: which variants made by rule are found, and what leaves that is not.
+"""Near images of six kinds: which variants made by rule are found, and what leaves that is not.
 
     python -m tests.bench.near_images --images FOLDER --repositories FOLDER
 

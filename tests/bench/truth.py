@@ -41,7 +41,6 @@ from tokenmill.pipelines.corpus.near import NearDedup
 from tokenmill.pipelines.prepare.recipe import make_recipe
 
 LEAST = 0.8  # of a pair that is to be found
-GOAL = 0.995
 
 
 class Corpus(NamedTuple):
