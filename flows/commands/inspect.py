@@ -23,6 +23,7 @@ from tokenmill.pipelines.contamination.decontaminate import NAME
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import place
 from tokenmill.pipelines.core.schema import OWN_COLUMNS, shard_and_row
+from tokenmill.pipelines.core.shard import shard_number
 from tokenmill.pipelines.prepare.against import first_ordinal, holder, part_number
 from tokenmill.pipelines.prepare.collection import Collection
 from tokenmill.pipelines.prepare.growth import growth, growth_table
@@ -244,7 +245,7 @@ def _document(out: Path, manifest: dict[str, Any], doc_id: int) -> Answer:
         )
     number = part_number(out, doc_id)
     for failed in Report.read(manifest["report"], str(out)).failed_shards:
-        if int(failed.key.partition("-")[0]) == number:
+        if shard_number(failed.key) == number:
             raise ConfigError(
                 f"document {doc_id} is in shard {failed.key}, which failed: {failed.error}"
             )

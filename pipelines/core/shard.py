@@ -225,7 +225,8 @@ def shard_key(number: int, n: int) -> str:
 
 
 def shard_number(key: str) -> int:
-    """
+    """What `shard_key` made a key of.
+
     >>> shard_number(shard_key(17, 256))
     17
     """

@@ -465,9 +465,8 @@ def as_trained_on(out: Path, doc_id: int) -> tuple[dict[str, Any] | None, str]:
     """
     recipe = _recipe(out)
     if recipe.images is None:
-        rows = (row for _, row in kept_rows(out) if row["doc_id"] == doc_id)
-        if (row := next(rows, None)) is not None:
-            return row, ", as it went to the tokenizer"
+        for _, kept in kept_rows(out, doc_id):
+            return kept, ", as it went to the tokenizer"
         if (row := decoded(out, doc_id)) is not None:
             with suppress(ConfigError):  # its input has gone: url and date with it
                 row = {**documents(out, [doc_id]).get(doc_id, {}), **row}

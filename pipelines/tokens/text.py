@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import zstandard
 
@@ -78,31 +79,36 @@ def text_file(path: Path, schema: pa.Schema) -> Iterator[Write]:
         yield write
 
 
-def kept_rows(out: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def kept_rows(out: Path, doc_id: int | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
     """The rows of kept text in order, with their split; nothing of a run that kept none.
 
-    out: a run directory, or the folder that mirrors one.
+    out: a run directory, or the folder that mirrors one.  doc_id: None is those of all documents.
     """
     for pattern in ("data-*", "*/data-*"):
         for path in find(out / TEXT, pattern):
             split = "train" if path.parent.name == TEXT else path.parent.name
-            for row in rows_of(present(path)):
+            for row in rows_of(present(path), doc_id):
                 yield split, row
 
 
-def rows_of(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a file of kept text; times as they are written in JSON."""
+def rows_of(path: Path, doc_id: int | None = None) -> Iterator[dict[str, Any]]:
+    """The rows of a file of kept text, or those of one document; times as they are written in
+    JSON.
+    """
     if path.suffix == ".parquet":
         with pq.ParquetFile(str(path)) as file:
             for batch in file.iter_batches():
-                for row in batch.to_pylist():
+                some = batch if doc_id is None else batch.filter(pc.equal(batch["doc_id"], doc_id))
+                for row in some.to_pylist():
                     date = row["date"]
                     yield {**row, "date": date and f"{date:%Y-%m-%dT%H:%M:%SZ}"}
         return
     reader = zstandard.ZstdDecompressor()
     with path.open("rb") as file, reader.stream_reader(file) as stream:
         for line in io.TextIOWrapper(stream, encoding="utf-8", newline="\n"):
-            yield orjson.loads(line)
+            row = orjson.loads(line)
+            if doc_id is None or row["doc_id"] == doc_id:
+                yield row
 
 
 @contextlib.contextmanager
