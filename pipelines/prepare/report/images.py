@@ -176,8 +176,8 @@ def image_blocks(report: model.Report) -> list[str | Table]:
     if token and token.tokens == 1:
         blocks.insert(
             1,
-            "Tokens of an image are unknown: one placeholder stands for each, as images.tokens says"
-            " nothing. `size` tells what 64, 256, 576 or patches of 14 pixels ask for.",
+            "Tokens of an image are unknown: one placeholder stands for each, as images.tokens is 1"
+            ". `size` tells what 64, 256, 576 or patches of 14 pixels ask for.",
         )
     measured = _measured(report.images, report.total.images)
     return [
