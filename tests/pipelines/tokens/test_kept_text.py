@@ -20,6 +20,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.runs.manifest import refuse_runs
+from tokenmill.pipelines.tokens.text import kept_rows
 
 STEPS = ["normalize", "exact", {"gopher_quality": {"min_words": 60}}]
 
@@ -86,6 +87,9 @@ def test_kept_text_is_row_by_row_what_the_ids_were_made_of(recipe_path, tmp_path
         assert ids == rows[split]["input_ids"]
         for name in ("doc_id", "id", "source"):
             assert [d[name] for d in documents] == rows[split][name]
+        one = documents[-1]["doc_id"]
+        found = [(of, row["text"]) for of, row in kept_rows(tmp_path / "run", one)]
+        assert found == [(split, d["text"]) for d in documents if d["doc_id"] == one]
         if shuffle:
             copies = {d["doc_id"]: d["copies"] for d in documents}
             assert set(copies.values()) == {2 if split == "train" else 1}
