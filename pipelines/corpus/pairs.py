@@ -96,7 +96,7 @@ def pair_facts(corpus: Corpus, going: Going, largest: Clusters) -> dict[str, Any
     members = [np.flatnonzero(of == doc_id) for doc_id, _ in largest]
     least = [at[np.argsort(similarity[at], kind="stable")[:1]] for at in members]
     wanted = {
-        "closest": _least(similarity, CLOSEST),
+        "closest": np.argsort(similarity, kind="stable")[:CLOSEST],
         "of_largest": np.concatenate([np.empty(0, np.int64), *least]),
     }
 
@@ -106,13 +106,6 @@ def pair_facts(corpus: Corpus, going: Going, largest: Clusters) -> dict[str, Any
 
     counts = np.bincount(percent, minlength=PERCENTS).tolist()
     return {"percents": counts, **{name: pairs(at) for name, at in wanted.items()}}
-
-
-def _least(values: F32, n: int) -> I64:
-    """Places of the n least, of equals the first."""
-    most = np.partition(values, n - 1)[n - 1] if len(values) > n else np.inf
-    few = np.flatnonzero(values <= most)
-    return few[np.argsort(values[few], kind="stable")[:n]]
 
 
 def merged_pairs(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
