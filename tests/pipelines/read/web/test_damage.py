@@ -15,6 +15,7 @@ from tests.pipelines.read.web.archives import (
     response,
     words,
 )
+from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.stream import GZIP_PIECE_BYTES
 from tokenmill.pipelines.read.web import damage
 
@@ -85,6 +86,19 @@ def test_what_is_lost_is_told_in_bytes(tmp_path):
     assert list(got.texts.values()) == [words(0), words(3)]
     (lost,) = got.failed
     assert lost["detail"].endswith("1203 packed bytes are passed over")
+
+
+def test_a_window_over_the_bound_is_no_damage_to_be_passed_over(tmp_path):
+    wide = zstandard.ZstdCompressionParameters(window_log=24, write_content_size=False)
+    packing = zstandard.ZstdCompressor(compression_params=wide).compressobj()
+    made = [PACK["zstd"](page(i, words(i))) for i in range(3)]
+    made[1] = packing.compress(page(1, words(1))) + packing.flush()
+    limits = Limits(max_window_bytes=1 << 20)
+    got = read_bytes(tmp_path, b"".join(made), "crawl.warc.zst", limits=limits)
+    assert list(got.texts.values()) == [words(0)]
+    (told,) = got.damage
+    assert told.startswith("window_too_large: ")
+    assert told.endswith("raise limits.max_window_bytes")
 
 
 def test_damage_with_nothing_behind_it_ends_the_file(tmp_path):
