@@ -36,6 +36,7 @@ from tokenmill.pipelines.measure.sample import DEFAULT_SAMPLE, Sample, chance, c
 from tokenmill.pipelines.measure.scan import LOCAL
 from tokenmill.pipelines.prepare.prepare import plan_run, run_recipe
 from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe
+from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.runs.drive import drive
 from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 
@@ -90,16 +91,21 @@ class Tokenized:
                     writer.write_batch(pa.record_batch(columns, schema=LOCAL).filter(taken))
 
 
-def compared(recipe: Recipe, probes: int, seeds: int, folder: Path) -> Iterator[list[Compared]]:
-    """For each seed, what it predicts beside what the run made; first, what both took."""
-    took = []
+def timed(recipe: Recipe, folder: Path) -> tuple[Report, float]:
+    """A run, and what `measure` takes of its CPU."""
     for turn in ("warm", "run"):  # what is compiled and loaded counts for neither
         started = time.process_time()
         report = run_recipe(recipe, folder / turn, one_by_one)
         between = time.process_time()
         measure_corpus(Measuring(recipe=recipe), folder / "once.json", one_by_one)
-        took.append((time.process_time() - between) / (between - started))
-    yield [Compared("CPU", compare_none(), took[-1], True)]
+        took = (time.process_time() - between) / (between - started)
+    return report, took
+
+
+def compared(
+    recipe: Recipe, report: Report, probes: int, seeds: int, folder: Path
+) -> Iterator[list[Compared]]:
+    """For each seed, what it predicts beside what the run made."""
     plan, everything = plan_run(recipe), Measuring(recipe=recipe, sample=1.0, probes=probes)
     sample = draw_sample(recipe, plan, sample=1.0, seed=0)
     with opened(everything, folder / "estimate.json", sample.plan) as job:
@@ -113,10 +119,6 @@ def compared(recipe: Recipe, probes: int, seeds: int, folder: Path) -> Iterator[
             count_copies(its, keys)
             predicted = predict_from(its, plan, drawn, finished)
             yield compare(estimate_of(its, drawn, finished, predicted), report)
-
-
-def compare_none() -> Any:
-    return None
 
 
 class Tally:
@@ -166,10 +168,9 @@ def main() -> None:
         for recipe, steps in STEPS.items():
             with tempfile.TemporaryDirectory() as folder:
                 tally, made = Tally(), recipe_of(paths, steps)
-                rows = compared(made, given.probes, given.seeds, Path(folder))
-                cpu = next(rows)[0].actual
-                for row in rows:
-                    tally.add(row)
+                report, cpu = timed(made, Path(folder))
+                for rows in compared(made, report, given.probes, given.seeds, Path(folder)):
+                    tally.add(rows)
             cells = [tally.cell(figure) for figure in SHOWN]
             text = f"{tally.actual['text bytes in'] / 1e6:,.1f} MB"
             shown = [name, text, recipe, *cells, f"{tally.pooled():.0%}", f"{cpu:.2f}"]
