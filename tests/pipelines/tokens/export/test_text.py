@@ -1,6 +1,7 @@
 """The text of a finished run, as it was kept or decoded from ids, and what is told of it."""
 
 import json
+from itertools import product
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -122,11 +123,26 @@ def test_ids_are_the_text_byte_for_byte_only_of_some_tokenizers(
     tokenizer.save(str(tmp_path / "changed.json"))
     engine = load_engine(options.Tokenizer(path=str(tmp_path / "changed.json")), "auto", None)
     assert is_lossless(engine) is lossless
-    whole = engine.encode(pa.array(["the other"], pa.large_string()), ends=False).ids.tolist()
-    apart = [i for c in "the other" for i in engine.reference.encode([c])[0]]
-    assert whole != apart
-    rows = pa.record_batch([pa.array([whole, apart], pa.list_(pa.uint16()))], ["input_ids"])
-    assert decoded(engine, rows)[1].to_pylist()[1] is False
+
+
+def test_ids_that_are_cut_elsewhere_are_not_those_that_the_text_makes(recipe_path, tmp_path):
+    engine = load_engine(recipe_of(recipe_path, tmp_path).tokenizer, "auto", None)
+    words = ["".join(letters) for letters in product("etaoinshr", repeat=3)]
+    wholes, heads, tails = (
+        engine.reference.encode(parts)
+        for parts in (words, [w[:1] for w in words], [w[1:] for w in words])
+    )
+    rows = [
+        (word, whole, head + tail)
+        for word, whole, head, tail in zip(words, wholes, heads, tails, strict=True)
+        if len(whole) == len(head + tail) and whole != head + tail
+    ]
+    assert rows
+    for at, same in ((1, True), (2, False)):
+        ids = pa.array([[*row[at], engine.eos_id] for row in rows], pa.list_(pa.uint16()))
+        texts, found = decoded(engine, pa.record_batch([ids], ["input_ids"]))
+        assert texts.to_pylist() == [word for word, *_ in rows]
+        assert found.to_pylist() == [same] * len(rows)
 
 
 def test_what_cannot_be_given_is_refused(recipe_path, tmp_path, capsys):
