@@ -128,3 +128,27 @@ def test_items_that_differ_in_punctuation_alone_are_not_testable(tmp_path):
     assert warnings(summary) == [
         "No item of b is long enough and has words of its own to be tested by n-grams."
     ]
+
+
+def test_an_item_without_words_of_its_own_needs_all_of_those_it_shares(tmp_path):
+    start, middle, end = (words(12, part) for part in ("start", "middle", "end"))
+    rows = [
+        {"question": f"{start} {middle}"},
+        {"question": f"{middle} {end}"},
+        {"question": f"{start} {middle} {end}"},
+        {"question": middle},
+    ]
+    most = " ".join(middle.split()[:11])
+    analysis, *_ = judged(tmp_path, rows, [most])
+    assert not analysis.item_docs.any()
+    analysis, *_ = judged(tmp_path, rows, [middle])
+    assert np.flatnonzero(analysis.item_docs).tolist() == [3]
+
+
+def test_a_passage_does_not_count_where_all_fields_are_searched_together(tmp_path):
+    rows = [{"passage": words(60, "p"), "question": words(10, "q")}]
+    rows += [{"passage": words(60, f"p{i}"), "question": words(10, f"q{i}")} for i in range(3)]
+    analysis, counts, summary = judged(tmp_path, rows, ["none", f"so: {rows[0]['passage']}"])
+    assert not analysis.item_docs.any()
+    assert (counts.some, counts.context_found) == (0, 1)
+    assert [(c.item, c.doc_id) for c in summary.contexts] == [("b:0", 1)]
