@@ -113,7 +113,7 @@ class Units:
             np.stack([windows.texts, np.searchsorted(ngrams.hashes, windows.grams)]), axis=1
         )
         kinds = 2 * benchmarks[firsts] + is_whole[firsts]
-        n_texts = np.bincount(_distinct(units, texts.texts), minlength=len(firsts))
+        n_texts = _distinct(units, texts.texts)
         shares = _texts_with(pairs, kinds, n_texts, len(ngrams.hashes))
         own, alike = _own(pairs, shares, kinds, is_context, letterless(ngrams, folded))
         of_grams = Lists.of(pairs[1][own], pairs[0][own], len(ngrams.hashes))
@@ -157,9 +157,9 @@ def _contexts(texts: ItemTexts, groups: I64, items_of: Lists, firsts: I64) -> Bo
 
 
 def _distinct(units: I64, texts: pa.Array) -> I64:
-    """The unit of each distinct text; units: (n_texts,)."""
+    """(n_units,) distinct texts of each; units: (n_texts,), every one from 0 on."""
     numbers = np.asarray(texts.dictionary_encode().indices).astype(np.int64)
-    return units[np.unique(numbers, return_index=True)[1]]
+    return np.bincount(np.unique(np.stack([units, numbers]), axis=1)[0])
 
 
 def _texts_with(pairs: I64, kinds: I64, n_texts: I64, n_grams: int) -> I64:

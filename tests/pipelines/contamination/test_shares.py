@@ -11,6 +11,7 @@ from tests.pipelines.contamination.corpus import WORDS
 from tests.reference import contamination as reference
 from tests.strategies import document_batch
 from tokenmill.pipelines.contamination.analysis import Analysis
+from tokenmill.pipelines.contamination.check import analysis_by
 from tokenmill.pipelines.contamination.found import count_corpus, search
 from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching
 from tokenmill.pipelines.contamination.items.spec import Benchmark
@@ -152,3 +153,15 @@ def test_a_passage_does_not_count_where_all_fields_are_searched_together(tmp_pat
     assert not analysis.item_docs.any()
     assert (counts.some, counts.context_found) == (0, 1)
     assert [(c.item, c.doc_id) for c in summary.contexts] == [("b:0", 1)]
+
+
+def test_another_benchmark_takes_no_words_of_an_item(tmp_path):
+    question = words(30, "q")
+    for name in "ab":
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps({"question": question}) + "\n")
+    both = tuple(Benchmark(name=name, path=str(tmp_path / f"{name}.jsonl")) for name in "ab")
+    index = BenchmarkIndex.build(Matching(benchmarks=both, ngram=8))
+    found = search(document_batch([" ".join(question.split()[:28])]), index, "web")
+    analysis, _ = analysis_by(index, count_corpus([found], len(index.ngrams.hashes)), 0.5)
+    analysis.add(found)
+    assert analysis.item_docs.tolist() == [1, 1]
