@@ -94,6 +94,8 @@ def requirement_sheet(plan: Plan, measurements: Mapping[str, CorpusMeasurement])
     for section in OF_JOBS if plan.jobs else SECTIONS:
         sheet.begin(section.TITLE)
         section.add(sheet)
+    for name, (_, own) in sheet.jobs.items():
+        sheet.warnings += [f"{name}: {w}" for w in own.warnings if w not in sheet.warnings]
     sheet.sections = [section for section in sheet.sections if section.rows]
     return sheet
 
@@ -101,12 +103,16 @@ def requirement_sheet(plan: Plan, measurements: Mapping[str, CorpusMeasurement])
 def _of_jobs(
     plan: Plan, measurements: Mapping[str, CorpusMeasurement]
 ) -> dict[str, tuple[int, Sheet]]:
-    """The sheet of each job by its name, the plan's own first, and how many of it run."""
-    alone = plan.model_copy(update={"jobs": ()})
+    """The sheet of each job by its name, the plan's own first, and how many of it run.
+
+    A hot pool is of all jobs together.
+    """
+    storage = plan.storage.model_copy(update={"hot": None})
+    alone = plan.model_copy(update={"jobs": (), "storage": storage})
     made = {jobs.FIRST: (1, requirement_sheet(alone, measurements))}
     for job in plan.jobs:
         try:
-            own = jobs.plan_of(plan, job)
+            own = jobs.plan_of(alone, job)
             known = {} if "corpus" in job.model_fields_set else measurements
             made[job.name] = (job.copies, requirement_sheet(own, known))
         except (PlanError, ValidationError) as e:

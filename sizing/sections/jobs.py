@@ -44,7 +44,7 @@ def plan_of(plan: Plan, job: Job) -> Plan:
     """
     sections = {name: getattr(job, name) for name in job.model_fields_set - {"name", "copies"}}
     merged = {name: getattr(plan, name).merged(own) for name, own in sections.items()}
-    return Plan.model_validate(plan.model_copy(update={**merged, "jobs": ()}))
+    return Plan.model_validate(plan.model_copy(update=merged))
 
 
 def add(sheet: Sheet) -> None:

@@ -90,6 +90,16 @@ def test_a_job_of_another_corpus_stores_it_too():
     assert made["stored: dataset, photos"].value == pytest.approx(1e12 * 250_400 / 1124)
 
 
+def test_what_a_job_warns_of_is_told_under_its_name_and_the_pool_is_of_all():
+    made = sheet(
+        "jobs: [{name: big, model: {params: 405B}, cluster: {count: 64}}]\n"
+        "storage: {hot: {bytes: 1 TB, cold_bytes_per_s: 1 MB/s}}"
+    )
+    memory = "big: cluster.count 64 is less than the 114 accelerators"
+    assert sum(w.startswith(memory) for w in made.warnings) == 1
+    assert sum("hot pool" in w for w in made.warnings) == 1
+
+
 def test_what_is_wrong_with_a_job_names_it():
     with pytest.raises(PlanError, match="job 'a': training.data_parallel 9 is more than") as e:
         sheet("jobs: [{name: a, cluster: {count: 8}, training: {data_parallel: 9}}]")
