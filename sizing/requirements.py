@@ -111,6 +111,8 @@ def _of_jobs(
     alone = plan.model_copy(update={"jobs": (), "storage": storage})
     made = {jobs.FIRST: (1, requirement_sheet(alone, measurements))}
     for job in plan.jobs:
+        if job.name == jobs.FIRST:
+            raise PlanError(f"job {job.name!r}: that is the plan's own; give it another name")
         try:
             own = jobs.plan_of(alone, job)
             known = {} if "corpus" in job.model_fields_set else measurements

@@ -74,14 +74,18 @@ class Section(Strict):
         return section
 
     def merged(self, own: "Section") -> "Section":
-        """These settings, but for what `own` states."""
+        """These settings, but for what `own` states.
+
+        Raises:
+            ValidationError: what it states does not go with the rest.
+        """
         changes = {name: getattr(own, name) for name in own.model_fields_set}
         made = self.model_copy(update=changes)
         made._ranges = {
             **{k: v for k, v in self._ranges.items() if k not in changes},
             **own._ranges,
         }
-        return made
+        return type(self).model_validate(made)
 
     def interval_of(self, name: str) -> tuple[float, float] | None:
         """The 95 % interval that was stated of a number; None without one."""

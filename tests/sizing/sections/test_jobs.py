@@ -106,3 +106,14 @@ def test_what_is_wrong_with_a_job_names_it():
     assert "\n" not in str(e.value)
     with pytest.raises(PlanError, match="two jobs share a name"):
         sheet("jobs: [{name: a}, {name: a}]")
+    with pytest.raises(PlanError, match="job 'this plan': that is the plan's own"):
+        sheet("jobs: [{name: this plan}]")
+
+
+@pytest.mark.parametrize(
+    ("plan", "job", "told"),
+    [("mfu: 0.4", "precision: fp8", "is of which peak"), ("hfu: 0.4", "mfu: 0.5", "both given")],
+)
+def test_what_a_job_states_has_to_go_with_what_it_takes_from_the_plan(plan, job, told):
+    with pytest.raises(PlanError, match=f"job 'a': .*{told}"):
+        sheet(f"cluster: {{{plan}}}\njobs: [{{name: a, cluster: {{{job}}}}}]")
