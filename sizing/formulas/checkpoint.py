@@ -6,7 +6,7 @@ asynchronous    training waits until it is copied to host memory; storage takes 
 
 import math
 
-from tokenmill.sizing.formula import formula, total
+from tokenmill.sizing.formula import formula
 from tokenmill.sizing.formulas.training import SECONDS_PER_DAY
 
 
@@ -186,7 +186,3 @@ def written_bytes(*, bytes_per_day: float, training_days: float) -> float:
     6.0
     """
     return bytes_per_day * training_days
-
-
-# of all jobs
-all_bytes_per_day = total(unit="bytes/day")

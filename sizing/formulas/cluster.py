@@ -1,19 +1,20 @@
 """What several jobs ask of one storage at once, and a fast pool before a slower store."""
 
 from tokenmill.sizing.formula import formula, total
+from tokenmill.sizing.formulas.training import SECONDS_PER_DAY, SECONDS_PER_HOUR
 
 # of all jobs at the same time
 together = total(unit="bytes/s", source="definition; all of it at the same time")
 
 
-@formula(unit="bytes/s", equation="bytes_per_day / 86,400")
+@formula(unit="bytes/s")
 def mean_write_bytes_per_s(*, bytes_per_day: float) -> float:
     """Mean rate of what is written in a day.
 
     >>> mean_write_bytes_per_s(bytes_per_day=86.4e12) / 1e9  # GB/s
     1.0
     """
-    return bytes_per_day / 86_400
+    return bytes_per_day / SECONDS_PER_DAY
 
 
 @formula(unit="bytes")
@@ -50,7 +51,6 @@ def hot_share(*, pool_bytes: float, checkpoint_bytes: float, dataset_bytes: floa
 
 @formula(
     unit="bytes/s",
-    equation="read_bytes_per_s x (1 - hot_share)",
     source="definition; reads are at random, what is hot stays hot",
 )
 def cold_read_bytes_per_s(*, read_bytes_per_s: float, hot_share: float) -> float:
@@ -62,14 +62,14 @@ def cold_read_bytes_per_s(*, read_bytes_per_s: float, hot_share: float) -> float
     return read_bytes_per_s * (1 - hot_share)
 
 
-@formula(unit="hours", equation="staged_bytes / cold_bytes_per_s / 3,600")
+@formula(unit="hours")
 def staging_hours(*, staged_bytes: float, cold_bytes_per_s: float) -> float:
     """Hours until a pool is filled from the store behind it.
 
     >>> staging_hours(staged_bytes=36e12, cold_bytes_per_s=10e9)
     1.0
     """
-    return staged_bytes / cold_bytes_per_s / 3600
+    return staged_bytes / cold_bytes_per_s / SECONDS_PER_HOUR
 
 
 @formula(unit="bytes")

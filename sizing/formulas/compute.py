@@ -5,7 +5,7 @@ hardware FLOP a token   the same, and what is computed twice to save memory
 MFU, HFU                either, as a share of the dense peak
 """
 
-from tokenmill.sizing.formula import formula, total
+from tokenmill.sizing.formula import formula
 
 FLOPS_PER_PARAM_AND_TOKEN = 6  # 2 a multiply-add; forward once, backward twice
 ATTENTION_FLOPS = 12  # two products of the sequence with itself, each 2 FLOP, forward and backward
@@ -159,7 +159,3 @@ def train_flops(*, trained_tokens: float, train_flops_per_token: float) -> float
     5.88e+23
     """
     return trained_tokens * train_flops_per_token
-
-
-# of all jobs
-all_usd = total(unit="USD")

@@ -7,8 +7,8 @@ are several, rows of the whole job are those of all jobs.
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tokenmill.sizing.formula import Formula, greatest
-from tokenmill.sizing.formulas import capacity, checkpoint, cluster, compute
+from tokenmill.sizing.formula import Formula, greatest, total
+from tokenmill.sizing.formulas import capacity, cluster
 from tokenmill.sizing.plan.plan import Plan
 from tokenmill.sizing.plan.settings import Job
 from tokenmill.sizing.requirement import Input, Requirement
@@ -22,17 +22,19 @@ OF_A_JOB = (reads.TITLE, checkpoints.TITLE, restart.TITLE, cost.TITLE)
 WRITES, RESTART = checkpoints.JOB_RATE, "restart read bandwidth"
 READS, DAILY = "read bandwidth, whole job", "checkpoint bytes a day"
 # row of the sheet -> how those of the jobs make it
-MADE: Mapping[str, Formula[...]] = {
+SUMMED: Mapping[str, Formula[...]] = {
     "nodes": replace(cluster.together, unit="nodes"),
     READS: cluster.together,
     "read requests, whole job": replace(cluster.together, unit="reads/s"),
-    "read bandwidth, one node": greatest(unit="bytes/s"),
     WRITES: cluster.together,
+    DAILY: total(unit="bytes/day"),
+    "compute cost": total(unit="USD"),
+}
+GREATEST: Mapping[str, Formula[...]] = {
+    "read bandwidth, one node": greatest(unit="bytes/s"),
     "one checkpoint": greatest(unit="bytes"),
     RESTART: greatest(unit="bytes/s"),
     "restart read bandwidth, one node": greatest(unit="bytes/s"),
-    DAILY: checkpoint.all_bytes_per_day,
-    "compute cost": compute.all_usd,
 }
 
 
@@ -57,9 +59,9 @@ def add(sheet: Sheet) -> None:
                     if not row.name.startswith(STORED):
                         sheet.take(_named(row, name, own))
     sheet.begin(TITLE)
-    for of_all, formula in MADE.items():
+    for of_all, formula in {**SUMMED, **GREATEST}.items():
         given = {
-            name: _of_job(own, of_all, copies, name, formula)
+            name: _of_job(own, of_all, copies if of_all in SUMMED else 1, name)
             for name, (copies, own) in sheet.jobs.items()
             if of_all in own
         }
@@ -76,10 +78,9 @@ def add(sheet: Sheet) -> None:
     _stored(sheet)
 
 
-def _of_job(own: Sheet, row: str, copies: int, name: str, formula: Formula[...]) -> Input:
-    """A row of one job as an input; where several are alike and are added, as often as they are."""
-    given = sheet_input(own[row], name)
-    times = copies if formula.said == "sum of its inputs" else 1
+def _of_job(own: Sheet, row: str, times: int, name: str) -> Input:
+    """A row of one job as an input, so many times."""
+    given = _as_input(own[row], name)
     if times == 1:
         return given
     spread = {key: tuple(times * n for n in ends) for key, ends in given.spread.items()}
@@ -87,7 +88,7 @@ def _of_job(own: Sheet, row: str, copies: int, name: str, formula: Formula[...])
     return replace(given, value=times * given.value, spread=spread, source=source)
 
 
-def sheet_input(row: Requirement, job: str) -> Input:
+def _as_input(row: Requirement, job: str) -> Input:
     return replace(row.as_input(job), computed_by=f"{row.name}, {job}")
 
 
@@ -105,13 +106,10 @@ def _named(row: Requirement, job: str, own: Sheet) -> Requirement:
 def _stored(sheet: Sheet) -> None:
     """Checkpoints that each job keeps; and its dataset, where it has one of its own."""
     for name, (copies, own) in sheet.jobs.items():
-        source = f"stated: copies of {name}"
-        times = sheet.assume(copies, unit="jobs", source=source)
-        kept = replace(sheet_input(own["stored: checkpoints"], "kept_bytes"), computed_by=None)
+        times = sheet.assume(copies, unit="jobs", source=f"stated: copies of {name}")
+        kept = replace(own["stored: checkpoints"].as_input("kept_bytes"), computed_by=None)
         row = f"{STORED}checkpoints, {name}"
         sheet.add(row, capacity.kept_by_jobs_bytes, kept_bytes=kept, jobs=times)
         if name != FIRST and own.plan.corpus != sheet.plan.corpus:
-            data = replace(sheet_input(own["stored: dataset"], "kept_bytes"), computed_by=None)
-            one = sheet.assume(1, unit="jobs", source="all copies read the same")
-            row = f"{STORED}dataset, {name}"
-            sheet.add(row, capacity.kept_by_jobs_bytes, kept_bytes=data, jobs=one)
+            data = replace(own["stored: dataset"].as_input("dataset"), computed_by=None)
+            sheet.add(f"{STORED}dataset, {name}", capacity.logical_bytes, dataset=data)
