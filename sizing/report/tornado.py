@@ -15,6 +15,7 @@ from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.units import format_quantity
 
 CAPTION = "What would change it most"
+OF_JOBS = f"{CAPTION}, of the plan's own settings"  # those that jobs state are not varied
 MOVED = ("raw capacity", "read bandwidth, whole job")
 MOST, STEP = 5, 0.2  # inputs that are shown; by how much one without an interval is varied
 # what hardware and formats are, of which no fifth more can be had
@@ -40,8 +41,10 @@ def tornado(sheet: Sheet) -> tuple[Moved, ...]:
 
     An input is varied within its interval, and by a fifth where it has none; a share stays one.
     """
-    inputs = (i for name in MOVED for i in leaves(sheet[name], sheet.rows) if i.key)
-    found = {i.key: i for i in inputs if i.key not in GIVEN or i.spread}
+    found: dict[str, Input] = {}  # the plan's own come before those of its jobs
+    for given in (i for name in MOVED for i in leaves(sheet[name], sheet.rows)):
+        if given.key and (given.key not in GIVEN or given.spread):
+            found.setdefault(given.key, given)
     made = [*_drawn(sheet), *(m for i in found.values() if (m := _varied(sheet, i)) is not None)]
     made.sort(key=lambda moved: -moved.most)
     return tuple(made[:MOST])
@@ -116,7 +119,8 @@ def tornado_table(sheet: Sheet) -> Table | None:
             for name, pair in zip(MOVED, moved.figures, strict=True)
         ]
         rows.append((moved.name, moved.ends, *cells))
-    return table(CAPTION, ("input", ">varied", *(f">{n}" for n in MOVED)), rows) if rows else None
+    caption = OF_JOBS if sheet.jobs else CAPTION
+    return table(caption, ("input", ">varied", *(f">{n}" for n in MOVED)), rows) if rows else None
 
 
 def _same(sheet: Sheet, name: str, pair: tuple[float, float]) -> bool:

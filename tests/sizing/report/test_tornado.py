@@ -43,3 +43,10 @@ def test_what_was_measured_moves_figures_by_its_interval():
     assert (found.name, found.ends) == ("docs: stored_bytes_per_token", "95 % interval")
     shown = tornado_table(made)
     assert [c.name for c in shown.columns][2:] == list(MOVED)
+
+
+def test_of_several_jobs_the_plan_s_own_settings_are_varied():
+    """About what the plan states, not about what a job does."""
+    made = sheet("jobs: [{name: b, training: {read_amplification: 2}}]")
+    assert by_name(made)["training.read_amplification"].ends == "1.04 to 1.56"
+    assert tornado_table(made).caption.endswith("of the plan's own settings")
