@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from pydantic import ValidationError
@@ -108,6 +109,7 @@ def _set(section: Any, steps: list[str], value: float) -> Any:
     return section.model_copy(update={name: max(1, round(value)) if whole else value})
 
 
+@lru_cache(maxsize=1)  # the terminal, the page and the text show the same
 def tornado_table(sheet: Sheet) -> Table | None:
     """The five, with the figures at both ends; None where nothing moves."""
     rows = []
