@@ -8,6 +8,7 @@ from tokenmill.sizing.sheet import Given, Sheet
 TITLE = "Time and money"
 TWICE = 2.0
 BILLED = {"stored": "stored in all", "usable": "usable capacity", "raw": "raw capacity"}
+HOT = "cost of the hot pool"  # a row of another section
 
 
 def add(sheet: Sheet) -> None:
@@ -22,6 +23,8 @@ def add(sheet: Sheet) -> None:
         days = sheet[WITH_FAILURES]
         parts["waste"] = _waste(sheet, days)
     parts["storage"] = _storage(sheet, days)
+    if HOT in sheet:
+        parts["hot_pool"] = sheet[HOT]
     parts |= _requests(sheet)
     if ends:  # what never ends has no cost in all
         sheet.add("cost in all", cost.total_usd, **parts)
@@ -35,11 +38,15 @@ def _waste(sheet: Sheet, days: Requirement) -> Requirement:
     return sheet.add("cost of waste", cost.waste_usd, waste_usd_per_day=a_day, days=days)
 
 
+def billed(sheet: Sheet) -> Requirement:
+    """What storage is paid for."""
+    return sheet[BILLED[sheet.plan.prices.storage_billed]]
+
+
 def _storage(sheet: Sheet, days: Requirement) -> Requirement:
     """What is billed, for as long as training takes."""
-    billed = sheet[BILLED[sheet.plan.prices.storage_billed]]
     name = "storage, TB-months billed"
-    held = sheet.add(name, cost.storage_tb_months, storage_bytes=billed, days=days)
+    held = sheet.add(name, cost.storage_tb_months, storage_bytes=billed(sheet), days=days)
     return sheet.add("storage cost", cost.storage_usd, tb_months=held)
 
 

@@ -39,6 +39,16 @@ def test_filling_it_takes_as_long_as_the_cold_store_takes():
     assert made["cost of the hot pool"].value == pytest.approx(100 * months)
 
 
+def test_a_pool_costs_beside_the_store_which_costs_what_is_billed_of_it():
+    hot = "{bytes: 50 TB, usd_per_tb_month: 100}"
+    made = sheet(PHOTOS % hot + "\nprices: {storage_billed: raw}")
+    pool, cold, storage = values(
+        made, "cost of the hot pool", "cost of the cold store", "storage cost"
+    )
+    assert cold == pytest.approx(storage)
+    assert pool in [given.value for given in made["cost in all"].inputs]
+
+
 def test_a_pool_that_is_too_small_is_warned_of():
     assert any("is smaller than" in w for w in sheet(PHOTOS % "{bytes: 500 GB}").warnings)
 
