@@ -53,8 +53,9 @@ def _systems(args: argparse.Namespace) -> int:
         count = {verdict: sum(v.verdict == verdict for v in verdicts) for verdict in OF_A_SYSTEM}
         show(
             table("Systems, predicted and published", columns, rows),
-            f"{len({v.system for v in verdicts})} systems: {count['within']} figures within what"
-            f" was published, {count['apart']} apart for what was not, {count['differs']} differ",
+            f"{len({v.system for v in verdicts})} systems: {count['within']} figures within our"
+            f" bounds of what was published, {count['apart']} apart for what was not,"
+            f" {count['differs']} differ",
         )
     return NO if any(v.verdict == "differs" for v in verdicts) else OK
 

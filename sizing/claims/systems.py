@@ -20,7 +20,7 @@ UNPUBLISHED = "not published"  # how a reason begins that names the input that i
 class SystemFigure(Strict):
     """row: of the sheet.  published: as the document prints it; None of a plan of a user.
 
-    within: of it, that the sheet's figure is to be.  why: of the difference.
+    within: of it, that the sheet's figure is to be; our choice.  why: of the difference.
     """
 
     row: str

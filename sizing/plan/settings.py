@@ -141,7 +141,10 @@ class Cluster(Section):
     per_node: Annotated[Whole | None, Assumed("accelerators", _TABLE)] = None
     mfu: Annotated[
         Share | None,
-        Assumed("fraction", "0.4 of the BF16 peak (Llama 3 405B), 0.173 of FP8's (DeepSeek-V3)"),
+        Assumed(
+            "fraction",
+            "0.4 of the BF16 peak (Llama 3 405B), 0.173 of FP8's (DeepSeek-V3), one run each",
+        ),
     ] = None
     mfu_of: Annotated[
         Literal["bf16", "fp8"] | None, Assumed("name", "that of precision, where no mfu is stated")
