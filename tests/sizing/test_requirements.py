@@ -14,6 +14,7 @@ from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.plan.load import parse_plan
 from tokenmill.sizing.requirement import leaves
 from tokenmill.sizing.requirements import HEADLINE, find_plan, headline, requirement_sheet, size
+from tokenmill.sizing.verdict import judge
 
 LLAMA_405B = """
 corpus: {tokens: 15.6T}
@@ -174,3 +175,14 @@ def test_a_plan_that_is_not_there(name, hint):
     with pytest.raises(PlanError, match="no such plan file, and no example") as e:
         find_plan(name)
     assert hint in str(e.value)
+
+
+@pytest.mark.parametrize(
+    ("holds", "row"),
+    [("dataset", "restart read bandwidth"), ("checkpoints", "read bandwidth, whole job")],
+)
+def test_storage_is_not_asked_for_what_it_does_not_hold(holds, row):
+    made = requirement_sheet(parse_plan(f"storage: {{holds: {holds}}}", where="p"), {})
+    assert row in made
+    assert row not in [asked.name for asked in headline(made)]
+    assert row not in {verdict.requirement for verdict in judge(made)}

@@ -4,7 +4,7 @@ from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tokenmill.sizing.document import charts
@@ -158,6 +158,7 @@ def test_bins_may_be_of_anything():
     )
 
 
+@example([0, 0, 3], 0.5)
 @given(st.lists(st.integers(0, 9), min_size=9, max_size=9), st.floats(0, 8.5))
 def test_a_limit_is_drawn_at_its_place_also_before_the_first_bin(data, at):
     drawn = histogram("k", "t", AXIS, data, "share", edge=str, limit=(at, "least"))
@@ -166,7 +167,9 @@ def test_a_limit_is_drawn_at_its_place_also_before_the_first_bin(data, at):
     limits = [line for line in root.iter("line") if line.get("class") == "flag"]
     assert len(limits) == bool(bins)
     if bins:
-        assert len(bins) >= max(k for k, n in enumerate(data) if n) - at
+        held = [k for k, n in enumerate(data) if n]
+        facts = root.find("desc").text.split("; ")  # of each bin, and of the limit
+        assert len(facts) == held[-1] - min(int(at), held[0]) + 2
         assert "least" in texts(root, "tick")
         assert root.find("desc").text.endswith("; least")
 

@@ -183,3 +183,9 @@ def test_a_job_that_hardly_gets_on_is_warned_of():
         for warning in made.warnings
     )
     assert not any("time is lost" in warning for warning in sheet("").warnings)
+
+
+def test_where_nobody_waits_failures_may_undo_a_twentieth_of_the_work():
+    made = sheet(f"{OF_405B}\ncheckpoints: {{mode: async}}")
+    interval, mttf = values(made, "checkpoint interval", "mean time to failure")
+    assert interval / 2 == pytest.approx(0.05 * mttf * 3600)

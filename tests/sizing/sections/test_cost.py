@@ -67,6 +67,8 @@ def test_all_costs_add_up():
     requests = made["requests, all of training"].value
     assert requests == pytest.approx(15.6e12 * 4 / 2**26, rel=1e-5)
     assert made["cost of requests"].value == pytest.approx(requests * 0.0004 / 1000)
+    puts, paid = values(made, "requests of checkpoints", "cost of requests of checkpoints")
+    assert paid == pytest.approx(puts * 0.005 / 1000)
 
 
 def test_of_a_mixture_all_that_is_read_is_requested():

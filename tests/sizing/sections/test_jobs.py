@@ -3,7 +3,9 @@
 import pytest
 
 from tests.sizing.sections.sheets import sheet
+from tests.sizing.test_limits import tier
 from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.limits import limits
 from tokenmill.sizing.report.outline import sheet_markdown
 from tokenmill.sizing.requirement import leaves
 from tokenmill.sizing.verdict import judge
@@ -117,3 +119,23 @@ def test_what_is_wrong_with_a_job_names_it():
 def test_what_a_job_states_has_to_go_with_what_it_takes_from_the_plan(plan, job, told):
     with pytest.raises(PlanError, match=f"job 'a': .*{told}"):
         sheet(f"cluster: {{{plan}}}\njobs: [{{name: a, cluster: {{{job}}}}}]")
+
+
+@pytest.mark.parametrize(
+    ("job", "interval"),
+    [
+        ("count: 8", (0.3, 0.5)),
+        ("mfu: {value: 0.2, low: 0.1, high: 0.3}", (0.1, 0.3)),
+        ("mfu: 0.2", None),
+    ],
+)
+def test_a_job_has_the_interval_of_what_it_states_or_takes_from_the_plan(job, interval):
+    mfu = "cluster: {mfu: {value: 0.4, low: 0.3, high: 0.5}}"
+    made = sheet(f"{mfu}\njobs: [{{name: a, cluster: {{{job}}}}}]")
+    assert made.jobs["a"][1].plan.cluster.interval_of("mfu") == interval
+
+
+def test_one_client_is_held_against_a_node_of_the_job_that_needs_most(three):
+    made = three[0]
+    (limit,) = limits(made, tier(client_read_bytes_per_s=1e9), made["read bandwidth, whole job"])
+    assert limit.needed is made["read bandwidth, one node"]
