@@ -22,7 +22,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.corpus.passes import corpus_steps, passes
-from tokenmill.pipelines.measure import scratch
+from tokenmill.pipelines.measure import image_scratch, scratch
 from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.drawn import DRAWS, Drawn, between, exact
 from tokenmill.pipelines.measure.job import MeasureJob
@@ -180,7 +180,7 @@ class Findings:
         written = sum((size for name, size in stored.items() if name != INPUTS), exact(0))
         hours = self._seconds.writing(written) * (1 / HOUR_S)
         if self._images is not None:
-            pictures = scratch.shown(self._job, self._plan, self._images)
+            pictures = image_scratch.shown(self._job, self._plan, self._images)
             hours += self._seconds.thumbnails(pictures) * (1 / HOUR_S)
         prediction = replace(
             prediction,
@@ -278,7 +278,7 @@ class Findings:
             per_byte = self._scanned.compressed().ratio("bytes", "text_bytes")
         docs_left, of_images = list(prediction.docs.values())[-1], {}
         if self._images is not None:
-            of_images = scratch.image_folders(self._job, self._plan, self._images, docs_left)
+            of_images = image_scratch.image_folders(self._job, self._plan, self._images, docs_left)
         written = scratch.Written(
             docs=self._docs,
             text_bytes=self._text_bytes,

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from tokenmill.dedup.same.lsh import MAX_BUCKET
 from tokenmill.dedup.same.verify import ALL_PAIRS
-from tokenmill.pipelines.core.schema import REMOVED, REMOVED_IMAGE
+from tokenmill.pipelines.core.schema import REMOVED
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus import equal, near
@@ -54,18 +54,13 @@ from tokenmill.pipelines.corpus.stars import (
     STARS,
 )
 from tokenmill.pipelines.corpus.step import CorpusStep, Pass
-from tokenmill.pipelines.corpus.units import FOUND, REPEATED, UNITS
 from tokenmill.pipelines.corpus.verdicts import VERDICTS
 from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.drawn import Drawn, between, exact
-from tokenmill.pipelines.measure.images import SPOOLED_BYTES
 from tokenmill.pipelines.measure.job import Asked, MeasureJob
-from tokenmill.pipelines.measure.pictures import PredictedImages
 from tokenmill.pipelines.measure.scan import NOUGHT_BYTES, parquet_bytes
-from tokenmill.pipelines.prepare.report.thumbnails import MOST, MOST_KEPT, THUMBNAIL
-from tokenmill.pipelines.prepare.shard import needs_spool
 from tokenmill.pipelines.read.stream import BLOCK_BYTES
-from tokenmill.pipelines.runs.folder import KEYS, SPOOL
+from tokenmill.pipelines.runs.folder import KEYS
 from tokenmill.pipelines.storage.files import with_parts
 from tokenmill.pipelines.tokens.dataset import dataset_schema
 from tokenmill.pipelines.tokens.shards import splits, token_schema
@@ -496,13 +491,13 @@ def blocks_of(plan: Plan) -> Blocks:
     return Blocks(SOME_EMPTY * shards, (shards * blocks) ** 0.5, FURTHER * blocks)
 
 
-def _row_groups(plan: Plan, n_stages: int, *, order: int) -> Drawn:
+def row_groups(plan: Plan, n_stages: int, *, order: int) -> Drawn:
     """Of the receipts: each stage that takes something out of a batch writes one of its own."""
     blocks = blocks_of(plan)
     return between(blocks.least, max(blocks.most * n_stages, blocks.least), order=order)
 
 
-def _file_parts(schema: pa.Schema) -> tuple[int, int]:
+def file_parts(schema: pa.Schema) -> tuple[int, int]:
     """Bytes of a file of no rows, and of the first row group of one."""
     nullable = pa.schema([f.with_nullable(True) for f in schema], metadata=schema.metadata)
     one = pa.RecordBatch.from_pylist([dict.fromkeys(schema.names)], schema=nullable)
@@ -521,82 +516,13 @@ def removed_bytes(job: MeasureJob, plan: Plan, *, rows: Drawn, row_bytes: float 
 
     rows: documents that left.  row_bytes: as measured; None where nothing was.
     """
-    head, group = _file_parts(REMOVED)
+    head, group = file_parts(REMOVED)
     n_passes = 2 if job.first_pass.after else 1
     if job.recipe.images is not None:
         n_passes = len(passes(job.recipe.steps))
     n_stages = len(job.first_pass.stages) + len(job.predicted) + len(job.later_stages)
-    groups = _row_groups(plan, n_stages, order=1).within(most=rows)
+    groups = row_groups(plan, n_stages, order=1).within(most=rows)
     each = (UNKNOWN_ROW_BYTES if row_bytes is None else row_bytes) * between(
         ROW_LEAST, ROW_MOST, order=2
     )
     return each * rows + groups * float(group) + float(head * len(plan.shards) * n_passes)
-
-
-UNIT_BYTES, KEY_BYTES = 8 + 4, 16  # of an image: its name, a key
-FOUND_BYTES = 8 + 4 + 1 + 4 + 8 + 4
-SIZE_BYTES = 8  # of a document in a token shard: its size in the dataset
-RECEIPT_BYTES = 15.0, 200.0  # of an image that left, as compressed
-THUMBNAIL_BYTES = 500.0, 6_000.0  # of 112 pixels
-TAR_BYTES = 2_500.0, 6_000.0  # of a sample: three heads and ends, caption, facts
-
-
-def image_folders(
-    job: MeasureJob, plan: Plan, predicted: PredictedImages, docs: Drawn
-) -> dict[str, Drawn]:
-    """Bytes by folder; those of the dataset and of token shards are what images add to them.
-
-    docs: of the dataset.
-    """
-    images = job.recipe.images
-    if images is None:
-        return {}
-    left, size = predicted.total("images"), predicted.total("bytes")
-    folders = {"90-tokens": docs * SIZE_BYTES}
-    if images.store == "bytes":
-        folders["90-tokens"] += left * (SPOOLED_BYTES - 4)  # and not where the bytes end
-        folders[DATASET] = size
-    if needs_spool(job, is_last=not job.first_pass.after):
-        folders[SPOOL.name] = predicted.bytes_before if job.first_pass.after else size
-    folders |= _of_repeats(job, plan, predicted)
-    folders |= _beside(job, plan, predicted)
-    if images.webdataset:
-        folders["webdataset"] = size + docs * between(*TAR_BYTES, order=7)
-    return folders
-
-
-def _of_repeats(job: MeasureJob, plan: Plan, predicted: PredictedImages) -> dict[str, Drawn]:
-    step = job.image_step
-    schema = None if step is None else step.unit_schema()
-    if step is None or schema is None or step.image_rule is None:
-        return {}
-    part = next(p for p in passes(job.recipe.steps) if step in p.after)
-    n_keys = len(step.image_rule.by)
-    gone = predicted.before * (exact(1.0) - predicted.kept_frac[step.name])
-    units = predicted.before * float(UNIT_BYTES + n_keys * KEY_BYTES)
-    return {
-        UNITS.named(part.index): units + heads(schema, plan),
-        REPEATED.named(part.index): gone * float(FOUND_BYTES) + heads(FOUND, plan),
-    }
-
-
-def _beside(job: MeasureJob, plan: Plan, predicted: PredictedImages) -> dict[str, Drawn]:
-    """Receipts of images, and small pictures of some."""
-    n_passes = len(passes(job.recipe.steps))
-    files, gone = float(n_passes * len(plan.shards)), predicted.receipts
-    groups = _row_groups(plan, len(job.recipe.steps) + 1, order=5).within(most=gone)
-    head, group = _file_parts(REMOVED_IMAGE)
-    rows = gone * between(*RECEIPT_BYTES, order=8) + groups * float(group)
-    head_shown, group_shown = _file_parts(THUMBNAIL)
-    return {
-        "removed-images": rows + head * files,
-        "thumbnails": shown(job, plan, predicted) * between(*THUMBNAIL_BYTES, order=9)
-        + (head_shown + group_shown) * files,
-    }
-
-
-def shown(job: MeasureJob, plan: Plan, predicted: PredictedImages) -> Drawn:
-    """Small pictures that the run makes: of each shard some kept, and some of each reason."""
-    n_shards, n_passes = len(plan.shards), len(passes(job.recipe.steps))
-    most = min(float(n_shards * (MOST_KEPT + n_passes * MOST)), predicted.images_in.value)
-    return between(max(min(predicted.images_in.value, n_shards), 1.0), max(most, 2.0), order=6)
