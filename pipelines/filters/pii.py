@@ -2,12 +2,13 @@
 
     text ── anchors: every "@", … ── kernel ──► spans of bytes, in order ──► made-up ones there
 
-A span is found from one character of it, its anchor, and checked around that.
+A span is found from one character of it, its anchor, and checked around that. Whether it is
+somebody's is asked of `text/personal.py`.
 """
 
 import ipaddress
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from tokenmill.pipelines.core.filter import Filter
 from tokenmill.pipelines.core.step import KEEP, StageResult, keep_where, with_text
 from tokenmill.pipelines.filters.kernels import pii as kernels
 from tokenmill.pipelines.filters.kernels.pii import splice
+from tokenmill.pipelines.filters.text.personal import personal
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DIGITS = "0123456789"
@@ -73,12 +75,16 @@ def byte_kinds() -> U8:
     return read_only(table)
 
 
-def emails(text: pa.Array) -> Spans:
-    """E-mail addresses, as the regular expression of datatrove's `PIIFormatter` finds them."""
+def emails(text: pa.Array, *, anywhere: bool = False) -> Spans:
+    """E-mail addresses, as the regular expression of datatrove's `PIIFormatter` finds them.
+
+    anywhere: behind letters of any script too, as Chinese has them; no blank stands before.
+    """
     column = _Column(text)
     known = tables()
-    of_words = read_only(known.pages), read_only(known.flags)
-    return column.found(kernels.find_emails, column.where(b"@"), *of_words)
+    flags = np.zeros_like(known.flags) if anywhere else known.flags  # no letter is of a word
+    anchors = column.where(b"@")
+    return column.found(kernels.find_emails, anchors, read_only(known.pages), read_only(flags))
 
 
 def ipv4(text: pa.Array, *, public_only: bool) -> Spans:
@@ -179,7 +185,15 @@ def _one_alone(value: Any) -> Any:
 
 
 Replacements = Annotated[tuple[str, ...], BeforeValidator(_one_alone), Field(min_length=1)]
-Finder = Callable[[pa.Array], Spans]
+
+
+class Finder(NamedTuple):
+    """One kind of what is masked; `column` is what it is counted as."""
+
+    kind: str
+    column: str
+    find: Callable[[pa.Array], Spans]
+    replacements: tuple[str, ...]
 
 
 class Pii(Filter):
@@ -187,25 +201,28 @@ class Pii(Filter):
     IPv6 addresses and phone numbers too. Documents are never removed; the report counts what was
     masked. To annotate masks nothing, and counts what it would have masked of each kind.
 
+    rules: "context" leaves what is nobody's: versions, numbers of sections, packages and files
+        (mysql@5.7, icon@2x.png), repositories (git@github.com), names kept for examples.
+        "datatrove" goes by shape alone, as the published recipes do.
     emails: e-mail addresses.
     ipv4, ipv6: IP addresses.  public_only: only those that are globally reachable; of IPv6 those
         of 2000::/3 (the others, as `a::b`, stand in code far more often).
     phones: "international", as +44 (0)20 7946 0958: "+" and 8 to 15 digits; "north_american", as
-        (202) 555-0100 and 202-555-0100. Both go by shape alone: numbers of another national form
-        stay, and a part number of such a shape is masked.
+        (202) 555-0100 and 202-555-0100. Numbers of another national form stay.
     email_replacements, ipv4_replacements, ipv6_replacements, phone_replacements: put in place of a
         document's first, second, … of the kind, over and over.
 
     E-mail addresses are masked first, then IPv6, IPv4 and phone numbers, each in what the one
     before left.
 
-    Source: datatrove 0.10's PIIFormatter, which FineWeb used (arXiv:2406.17557): by default the
+    Source: datatrove 0.10's PIIFormatter, which FineWeb used (arXiv:2406.17557): with its rules the
     texts are its own, but that its replacements go round over all documents of a process.
     """
 
     name: ClassVar[str] = "pii"
     edits_texts: ClassVar[bool] = True
 
+    rules: Literal["context", "datatrove"] = "context"
     emails: bool = True
     ipv4: bool = True
     ipv6: bool = False
@@ -230,40 +247,47 @@ class Pii(Filter):
         return self
 
     def finds(self) -> dict[str, pa.DataType]:
-        return dict.fromkeys(
-            (kind.removeprefix("pii_") for kind, *_ in self._finders()), pa.int64()
-        )
+        return dict.fromkeys((finder.column for finder in self.finders()), pa.int64())
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         result = keep_where(self.stage_name, batch, np.full(batch.num_rows, KEEP, np.uint8), ())
         text, notes = batch["text"], dict[str, int]()
         counts = {part: np.zeros(batch.num_rows, np.int64) for part in self.finds()}
-        for kind, finder, replacements in self._finders():
-            spans = finder(text)
+        for finder in self.finders():
+            spans = self.spans(finder, text)
             if len(spans.starts):
                 docs = np.searchsorted(text_buffers(text).offsets, spans.starts, side="right") - 1
-                counts[kind.removeprefix("pii_")] += np.bincount(docs, minlength=batch.num_rows)
-                text = masked(text, spans, replacements)
-                notes[kind] = notes.get(kind, 0) + len(spans.starts)
+                counts[finder.column] += np.bincount(docs, minlength=batch.num_rows)
+                text = masked(text, spans, finder.replacements)
+                note = f"pii_{finder.column}"
+                notes[note] = notes.get(note, 0) + len(spans.starts)
         if self.annotates:
             result = self.annotated(batch, [pa.array(of_kind) for of_kind in counts.values()])
         elif notes:
             result = with_text(result, text)
         return result._replace(notes=notes or None)
 
-    def _finders(self) -> Iterator[tuple[str, Finder, tuple[str, ...]]]:
-        """What is masked, in order: its name among the notes, and what stands in its place."""
-        only = self.public_only
+    def spans(self, finder: Finder, text: pa.Array) -> Spans:
+        """What a finder finds, by the rules of this step."""
+        spans = finder.find(text)
+        if self.rules == "datatrove" or not len(spans.starts):
+            return spans
+        return spans.where(personal(finder.kind, text, *spans))
+
+    def finders(self) -> Iterator[Finder]:
+        """What is masked, in order."""
+        only, phones = self.public_only, self.phone_replacements
         if self.emails:
-            yield "pii_emails", emails, self.email_replacements
+            of_mail = partial(emails, anywhere=self.rules == "context")
+            yield Finder("emails", "emails", of_mail, self.email_replacements)
         if self.ipv6:
-            yield "pii_ipv6", lambda t: ipv6(t, public_only=only), self.ipv6_replacements
+            yield Finder("ipv6", "ipv6", partial(ipv6, public_only=only), self.ipv6_replacements)
         if self.ipv4:
-            yield "pii_ipv4", lambda t: ipv4(t, public_only=only), self.ipv4_replacements
+            yield Finder("ipv4", "ipv4", partial(ipv4, public_only=only), self.ipv4_replacements)
         if "international" in self.phones:
-            yield "pii_phones", international_phones, self.phone_replacements
+            yield Finder("international", "phones", international_phones, phones)
         if "north_american" in self.phones:
-            yield "pii_phones", north_american_phones, self.phone_replacements
+            yield Finder("north_american", "phones", north_american_phones, phones)
 
 
 def masked(text: pa.Array, spans: Spans, replacements: tuple[str, ...]) -> pa.Array:

@@ -54,7 +54,7 @@ def masked(texts):
 
 
 def ours(texts):
-    return Pii()(document_batch(texts)).kept["text"].to_pylist()
+    return Pii(rules="datatrove")(document_batch(texts)).kept["text"].to_pylist()
 
 
 @pytest.mark.parametrize("kind", PIECES)

@@ -56,7 +56,7 @@ def test_what_is_counted_and_measured_is_of_its_own_document():
         kept = STAGES[name](action="annotate")(document_batch(texts)).kept
         return {part: kept[f"{name}_{part}"].to_pylist() for part in STAGES[name]().finds()}
 
-    masked = found("pii", "a@example.org hi", "", "no", "b@example.com c@example.net 8.8.8.8")
+    masked = found("pii", "a@b.org hi", "", "no", "b@firm.com c@firm.net IP 8.8.8.8")
     assert masked == {"emails": [1, 0, 0, 2], "ipv4": [0, 0, 0, 1]}
     assert found("gopher_quality", "the be to of and that have with")["stop_words"] == [8.0]
     line = "A line that is long enough, and ends in a mark."
