@@ -31,6 +31,7 @@ from pydantic import (
 
 from tokenmill.pipelines.core.config import Bytes, Config, FilePath, digest_of, explain, readable
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.filter import Filter
 from tokenmill.pipelines.core.measured import TOTAL
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.schema import (
@@ -61,6 +62,15 @@ def _step(value: Any) -> Step:
     name, settings = _one_key(value)
     if name not in STEPS:
         raise ValueError(f"unknown step {name!r}; steps are {', '.join(STEPS)}")
+    asked = settings.get("action") if isinstance(settings, Mapping) else None
+    if asked == "annotate" and not issubclass(STEPS[name], Filter):
+        wide = STEPS[name].corpus_wide
+        why = (
+            "needs all documents before it knows of one"
+            if wide
+            else "finds nothing of a document by itself"
+        )
+        raise ValueError(f"step {name!r} {why}, and cannot annotate; filters and models can")
     try:
         return STEPS[name].model_validate(settings or {})
     except ValidationError as e:
@@ -340,8 +350,6 @@ class Recipe(Config):
                         f"inputs.{number}.columns: {name!r} is {kind} here, and {kinds[name]}"
                         " in another input; give it one kind"
                     )
-        if kinds and self.images is not None:
-            raise ValueError("columns of inputs with images are not kept yet; leave them out")
         return self
 
     def tokenizing(self) -> "Tokenizing":

@@ -8,7 +8,8 @@ Readers of lines and tables make their batches of whole columns instead (`make_b
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -155,6 +156,7 @@ class SourceDocument(NamedTuple):
     span: bytes of the input that it lies in, much of which may stay in memory with its images:
         these are views of the blocks that were read.
     date, content_type: of a page, as in `CRAWLED`.
+    beside: what its input has at the paths that the recipe names (`Input.columns`).
     """
 
     row: int
@@ -166,6 +168,7 @@ class SourceDocument(NamedTuple):
     span: int = 0
     date: datetime | None = None
     content_type: str | None = None
+    beside: Mapping[str, Any] = MappingProxyType({})
 
     @property
     def image_bytes(self) -> int:
@@ -227,12 +230,15 @@ def without_images(batch: ReadBatch) -> ReadBatch:
     U+FFFC in others, which would stand for an image, becomes U+FFFD.
     """
     documents = batch.documents
-    if documents.schema.equals(ILLUSTRATED):
+    if "images" in documents.schema.names:
         return batch
     text = pc.replace_substring(documents["text"], PLACEHOLDER, "\ufffd")
     none = pa.array([[]] * documents.num_rows, ILLUSTRATED.field("images").type)
-    columns = [*(documents[name] for name in ("doc_id", "id", "url")), text, none]
-    return batch._replace(documents=pa.record_batch(columns, schema=ILLUSTRATED))
+    made = {"text": text, "images": none}
+    schema = pa.schema([*ILLUSTRATED, *list(documents.schema)[len(DOCUMENT) :]])
+    columns = [made[n] if n in made else documents[n] for n in schema.names]
+    schema = schema.with_metadata(ILLUSTRATED.metadata)
+    return batch._replace(documents=pa.record_batch(columns, schema=schema))
 
 
 def fitted(batch: ReadBatch, schema: pa.Schema) -> ReadBatch:

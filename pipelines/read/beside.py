@@ -142,12 +142,22 @@ def laid_flat(table: pa.RecordBatch, shard: SourceShard) -> pa.RecordBatch:
     Raises:
         ArrowInvalid: the columns are damaged.
     """
-    for path in shard.asked:
-        if path not in table.schema.names and type_at(table.schema, path) is not None:
-            table = table.append_column(path, _inner(table, path))
+    table = with_paths(table, shard)
     if shard.join is not None and is_listed(table.schema.field(shard.text).type):
         at = table.schema.get_field_index(shard.text)
         table = table.set_column(at, shard.text, _joined(table[shard.text], shard.join))
+    return table
+
+
+def with_paths(table: pa.RecordBatch, shard: SourceShard) -> pa.RecordBatch:
+    """A table with a column of its own for each path into a struct.
+
+    Raises:
+        ArrowInvalid: the columns are damaged.
+    """
+    for path in shard.asked:
+        if path not in table.schema.names and type_at(table.schema, path) is not None:
+            table = table.append_column(path, _inner(table, path))
     return table
 
 

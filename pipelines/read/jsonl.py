@@ -271,7 +271,7 @@ def read_jsonl(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
             yield from _batches(shard, lines)
         else:
             documents = _documents(shard, lines, Folder(shard.paths[0], shard.names[0], how.images))
-            yield from illustrated_batches(shard.ordinal, documents, how.images)
+            yield from illustrated_batches(shard, documents, how.images)
 
 
 def _batches(shard: SourceShard, lines: Iterator[LineGroup | LostLine]) -> Iterator[ReadBatch]:
@@ -545,6 +545,7 @@ def _document(
         url if isinstance(url, str) else None,
         value.get(METADATA) if listed else {k: value.get(k) for k in SIDES},
         value.get(GENERAL) if listed else None,
+        {path: value_at(value, path) for path, _ in shard.columns},
     )
     lost = None
     if text is not None and not _is_text(text):

@@ -155,6 +155,9 @@ def _selected(
         raise _no_section(source, others, chosen[0].reader)
     if wanted.images is not None and "images" not in source.sections:
         raise _no_images(source, others)
+    if wanted.columns and chosen and not any(_has_columns(f.reader) for f in chosen):
+        name = chosen[0].reader.name
+        raise ConfigError(f"{source.place}columns: files of format {name} have none; leave it out")
     data = reader_named(DATA_FORMAT)
     # A dataset's files stay together, in its own order, where its folder stands.
     placed = [(f.file.path, f) for f in chosen]
@@ -174,6 +177,10 @@ def _selected(
 def _reads(source: _Source, reader: Reader) -> bool:
     """Whether the recipe has the section that a format needs."""
     return reader.section is None or reader.section in source.sections
+
+
+def _has_columns(reader: Reader) -> bool:
+    return not reader.whole and reader.section != "html"
 
 
 def _no_format(source: _Source, files: Sequence[InputFile]) -> ConfigError:

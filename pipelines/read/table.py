@@ -21,7 +21,7 @@ from tokenmill.pipelines.read.batch import (
     batch_of,
     make_batch,
 )
-from tokenmill.pipelines.read.beside import laid_flat, with_beside
+from tokenmill.pipelines.read.beside import laid_flat, with_beside, with_paths
 from tokenmill.pipelines.read.columns import BYTES, BYTES_OF, PATH, Columns, is_listed
 from tokenmill.pipelines.read.images.documents import (
     ERROR,
@@ -55,7 +55,7 @@ def table_batches(
     if how.images is not None and shard.images is not None:
         folder = Folder(shard.paths[0], shard.names[0], how.images)
         documents = _illustrated(shard, tables, how.limits, folder)
-        yield from illustrated_batches(shard.ordinal, documents, how.images)
+        yield from illustrated_batches(shard, documents, how.images)
         return
     row = 0
     try:
@@ -70,7 +70,8 @@ def table_batches(
 def image_columns(shard: SourceShard) -> list[str]:
     """Names of the columns that documents with images are made of, whether a table has them."""
     named = Columns(shard.text, shard.id, shard.url, shard.images).named
-    return list(dict.fromkeys([*named, METADATA, GENERAL, *OF_SAMPLES]))
+    beside = (path for path, _ in shard.columns)
+    return list(dict.fromkeys([*named, *beside, METADATA, GENERAL, *OF_SAMPLES]))
 
 
 def _batches(
@@ -233,7 +234,7 @@ def _illustrated(
     row = 0
     try:
         for table in tables:
-            for part in _parts(table, shard):
+            for part in _parts(with_paths(table, shard), shard):
                 for document in _illustrated_rows(shard, part, row, limits, folder):
                     yield document
                     row += 1
@@ -262,11 +263,13 @@ def _illustrated_rows(
     values = image_values(table[shard.images])
     listed = is_listed(table[shard.images].type)
     metadata, general = _beside(table, listed)
+    columns = {path: _plain_list(table[path]) for path, _ in shard.columns}
     for i, id_ in enumerate(ids):
         number = shard.first_row + row + i
         place = Place(f"{shard.names[0]}#{number}", f"{shard.paths[0]} row {number}")
         text, lost = _decoded(texts[i], place, limits)
         made = Raw(row + i, id_, place, text, values[i], listed, urls[i], metadata[i], general[i])
+        made = made._replace(beside={path: values[i] for path, values in columns.items()})
         yield document_of(made, lost, shard.captions, folder)
 
 

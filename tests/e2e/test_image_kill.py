@@ -4,6 +4,7 @@ import hashlib
 import json
 import signal
 
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -24,10 +25,15 @@ def recipe(tmp_path_factory):
         (folder / f"{number}.tar").write_bytes(tar_bytes(members))
     settings = {
         "inputs": [{"path": str(folder / "*.tar"), "source": "tars"}],
-        "steps": ["exact"],
+        "steps": [
+            {"images": {"action": "annotate"}},
+            "exact",
+            {"captions": {"action": "annotate"}},
+            {"select": {"where": "captions_words == 5 and images_min_side >= 32"}},
+        ],
         "tokenizer": {"path": str(train(folder))},
         "images": {"webdataset": True},
-        "output": {"shard_bytes": "12kB"},
+        "output": {"shard_bytes": "12kB", "text": "parquet"},
     }
     path = folder / "recipe.yaml"
     path.write_text(yaml.safe_dump(settings))
@@ -36,7 +42,7 @@ def recipe(tmp_path_factory):
 
 def contents(out):
     """Every byte of the run's output, and its receipts of removal."""
-    folders = ("dataset", "webdataset", "removed", "removed-images")
+    folders = ("dataset", "text", "webdataset", "removed", "removed-images")
     return {
         path.relative_to(out).as_posix(): hashlib.md5(path.read_bytes()).hexdigest()
         for folder in folders
@@ -81,3 +87,8 @@ def test_the_undisturbed_run_has_work_of_every_kind(undisturbed):
     assert report["dataset"]["splits"]["train"]["files"] >= 3
     assert len(list((undisturbed / "webdataset").rglob("*.tar"))) == 6
     assert not (undisturbed / "17-images").exists()
+    texts = pq.read_table(undisturbed / "text").to_pylist()
+    assert [row["text"] for row in texts] == [f"A picture of {i} things" for i in range(60)]
+    assert {(row["images_max_side"], row["captions_chars"] > 19) for row in texts[:20]} == {
+        (40.0, True)
+    }

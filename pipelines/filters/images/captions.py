@@ -13,8 +13,8 @@ from pydantic import Field, model_validator
 
 from tokenmill.dedup.arrays import U8
 from tokenmill.pipelines.core.config import Count, Fraction, check_order
-from tokenmill.pipelines.core.step import Rule, StageResult, Step, above, below, without_value
-from tokenmill.pipelines.filters.images.edit import edited_where
+from tokenmill.pipelines.core.filter import REASON, Filter
+from tokenmill.pipelines.core.step import Rule, StageResult, above, below, without_value
 from tokenmill.pipelines.filters.text.characters import char_counts, characters
 from tokenmill.pipelines.filters.text.node_facts import node_facts
 from tokenmill.pipelines.filters.text.parts import split_at
@@ -62,6 +62,7 @@ LONGER_PHRASES = (
     "click to enlarge image", "click to enlarge picture", "click to view", "view larger image",
     "view full size image", "image result", "picture of", "photo of", "image of", "n a",
 )  # fmt: skip
+MEASURED = ("words", "chars", "char_repetition_ratio", "word_repetition_ratio")
 BARE = frozenset(chain(PHRASES.split(), LONGER_PHRASES))
 
 
@@ -94,7 +95,7 @@ def _kinds_of_lines(lines: pa.Array) -> U8:
     return np.select(given, [EMPTY, URL, FILE_NAME, BOILERPLATE], SAYS_SOMETHING).astype(np.uint8)
 
 
-class Captions(Step):
+class Captions(Filter):
     """Remove samples whose caption says nothing of its image: it is empty, too short or too long,
     repeats itself, or is a URL, a file's name or "image".
 
@@ -141,10 +142,14 @@ class Captions(Step):
         check_order(self, "words", "chars")
         return self
 
+    def finds(self) -> dict[str, pa.DataType]:
+        return {REASON: pa.string(), **dict.fromkeys(MEASURED, pa.float64())}
+
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         judged = are_samples(batch)
         rules = [rule._replace(fails=rule.fails & judged) for rule in self._rules(batch["text"])]
-        return edited_where(self.name, batch, batch, rules, None)
+        values = [np.where(judged, rule.value, np.nan) for rule in (*rules[4:8:2], *rules[8:])]
+        return self.judge_by(batch, rules, dict(zip(MEASURED, values, strict=True)))
 
     def _rules(self, text: pa.Array) -> list[Rule]:
         kinds, chars = text_kinds(text), characters(text)

@@ -5,6 +5,8 @@ What a stage does to images lies here in three parts:
     documents, which images stay --drop_images--> documents, less images in the list and the text
     documents before and after, removed --image_stats--> the account of images
     edited documents, rules --edited_where--> the result of a stage
+
+and what is known of images is told of their documents by `extreme`.
 """
 
 from collections import Counter
@@ -130,6 +132,16 @@ def image_stats(
         bytes_in=image_bytes(before),
         bytes_out=image_bytes(after),
     )
+
+
+def extreme(documents: pa.RecordBatch, values: F64, pick: np.ufunc) -> F64:
+    """(n_docs,) the least value of each document's images by `np.fmin`, the greatest by `np.fmax`.
+
+    values: (n_images,); NaN where none is known, and of a document of whose images none is.
+    """
+    found = np.full(documents.num_rows, np.nan)
+    pick.at(found, owners_of(documents), values)
+    return found
 
 
 def edited_where(

@@ -11,7 +11,7 @@ document have the same names and other values.
 """
 
 import math
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,8 +20,9 @@ from pydantic import Field, model_validator
 
 from tokenmill.dedup.arrays import I64, Bools
 from tokenmill.pipelines.core.config import Config, Count, Fraction, check_order
+from tokenmill.pipelines.core.filter import REASON, Filter
 from tokenmill.pipelines.core.schema import PLACEHOLDER
-from tokenmill.pipelines.core.step import KEEP, Rule, StageResult, Step, above, below, first_failing
+from tokenmill.pipelines.core.step import KEEP, Rule, StageResult, above, below, first_failing
 from tokenmill.pipelines.filters.bad_words import Words, table_of
 from tokenmill.pipelines.filters.images.edit import edited_where
 from tokenmill.pipelines.filters.text.node_facts import ENGLISH, NodeFacts, node_facts
@@ -151,23 +152,37 @@ def split_nodes(text: pa.Array) -> Nodes:
     return Nodes(parts, measured, n_images, (n_images > 0) & blank)
 
 
-# rules that are off without a list of words: they stand in the order of the lists
-OF_LISTS = (
-    "min_stop_words_ratio",
-    "max_flagged_words_ratio",
-    "min_common_words_ratio",
+# what is told of a document, in the order of its rules; and how many of its nodes failed one
+MEASURED = (
+    "words",
+    "char_repetition_ratio",
+    "word_repetition_ratio",
+    "special_characters_ratio",
+    "stop_words_ratio",
+    "flagged_words_ratio",
+    "punctuation_ratio",
+    "common_words_ratio",
     "spam_words_ratio",
+)
+FAILED_NODES = "failed_nodes"
+# rules that are off without a list of words, and what they measure, in the order of the lists
+OF_LISTS = (
+    ("min_stop_words_ratio", "stop_words_ratio"),
+    ("max_flagged_words_ratio", "flagged_words_ratio"),
+    ("min_common_words_ratio", "common_words_ratio"),
+    ("spam_words_ratio", "spam_words_ratio"),
 )
 
 
-class InterleavedText(Step):
+class InterleavedText(Filter):
     r"""Take nodes that fail a rule out of documents, then remove documents that fail one: OBELICS'
     limits of words, repetition, marks and stop words.
 
     A node is what stands between "\n\n". One that holds nothing but images always stays; of one
     that fails, the images stay, as nodes of their own. Placeholders of images count as spaces.
     Nodes that failed are counted by rule, as "node_too_few_words", and the removed row of a
-    document tells of its own. Samples pass: `captions` has rules for those.
+    document tells of its own. Samples pass: `captions` has rules for those. To annotate takes no
+    node out, and measures documents as if those that fail had left.
 
     node, document: their limits.
     char_ngram, word_ngram: of windows that repeat.
@@ -195,6 +210,19 @@ class InterleavedText(Step):
     common_words: Words | None = None
     spam_words: Words | None = None
 
+    def finds(self) -> dict[str, pa.DataType]:
+        return {
+            REASON: pa.string(),
+            **dict.fromkeys((m for m in MEASURED if m not in self._without), pa.float64()),
+            FAILED_NODES: pa.int64(),
+        }
+
+    @property
+    def _without(self) -> set[str]:
+        """What is not measured, for want of a list of words."""
+        lists = zip(OF_LISTS, self._lists, strict=True)
+        return {m for (_, m), words in lists if words is None}
+
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         nodes = split_nodes(batch["text"])
         owners = nodes.parts.owners
@@ -209,25 +237,33 @@ class InterleavedText(Step):
             edited = batch.set_column(column, batch.schema.field(column), nodes.without(failing))
         left = self._rules(nodes.measured_text(~failing), self.document)
         document_rules = [rule._replace(fails=rule.fails & ~spared) for rule in left]
+        if self.annotates:
+            measured = [np.where(spared, np.nan, rule.value) for rule in left[1:]]
+            found = dict(zip(MEASURED, measured, strict=True))
+            n_failed = np.bincount(owners[failing], minlength=batch.num_rows)
+            return self.judge_by(batch, document_rules, {**found, FAILED_NODES: n_failed})
         # (n_docs, n_rules) how many nodes of each document failed each rule
         shape = batch.num_rows, len(rules)
         cells = owners[failing] * len(rules) + (verdicts[failing] - 1)
         counts = np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
         details = pa.array([_told(row, rules) for row in counts.tolist()], pa.string())
-        result = edited_where(self.name, batch, edited, document_rules, None, details=details)
+        result = edited_where(self.stage_name, batch, edited, document_rules, None, details=details)
         pairs = zip(rules, counts.sum(axis=0).tolist(), strict=True)
         return result._replace(notes={f"node_{rule.reason}": n for rule, n in pairs if n})
 
-    def _rules(self, text: pa.Array, limits: NodeLimits) -> list[Rule]:
+    @property
+    def _lists(self) -> tuple[Any, ...]:
         stop = ENGLISH if self.stop_words == "english" else self.stop_words
-        lists = (stop, self.flagged_words, self.common_words, self.spam_words)
+        return stop, self.flagged_words, self.common_words, self.spam_words
+
+    def _rules(self, text: pa.Array, limits: NodeLimits) -> list[Rule]:
         facts = node_facts(
             text,
             char_ngram=self.char_ngram,
             word_ngram=self.word_ngram,
-            lists=[table_of(words or ()) for words in lists],
+            lists=[table_of(words or ()) for words in self._lists],
         )
-        off = {key for key, words in zip(OF_LISTS, lists, strict=True) if words is None}
+        off = {limit for limit, measured in OF_LISTS if measured in self._without}
         return limits.model_copy(update=dict.fromkeys(off)).rules(facts)
 
 

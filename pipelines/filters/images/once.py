@@ -8,15 +8,16 @@ import pyarrow.compute as pc
 from pydantic import Field, field_validator
 
 from tokenmill.dedup.arrays import I64
-from tokenmill.pipelines.core.step import StageResult, Step
+from tokenmill.pipelines.core.filter import Filter
+from tokenmill.pipelines.core.step import StageResult
 from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
 from tokenmill.pipelines.filters.images.keys import ImageKey
 from tokenmill.pipelines.read.images.nodes import owners_of
 
 
-class ImageOnce(Step):
+class ImageOnce(Filter):
     """Keep the first copy of an image within its document, by URL and by MD5; documents are never
-    removed.
+    removed. To annotate takes no image out, and counts those that it would have.
 
     by: what copies have in common, in this order: an image leaves as "same_url" if one before it
         in its document has its URL, and as "same_md5" if one before it that is left has its bytes.
@@ -47,6 +48,9 @@ class ImageOnce(Step):
             raise ValueError("a key stands twice; name each once")
         return by
 
+    def finds(self) -> dict[str, pa.DataType]:
+        return {"": pa.int64()}
+
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         owners = owners_of(batch)
         items = batch["images"].flatten()
@@ -59,9 +63,12 @@ class ImageOnce(Step):
             kept_for[left] = first
             kept_for = kept_for[kept_for]
         places = np.flatnonzero(verdicts)
+        if self.annotates:
+            n_copies = np.bincount(owners[places], minlength=batch.num_rows)
+            return self.annotated(batch, [pa.array(n_copies)])
         kept = pa.array(kept_for[places])
         removed = removed_images(
-            self.name,
+            self.stage_name,
             batch,
             places,
             [f"same_{self.by[v - 1]}" for v in verdicts[places]],
@@ -69,7 +76,7 @@ class ImageOnce(Step):
             duplicate_number=items.field("number").take(kept),
         )
         edited = drop_images(batch, verdicts == 0)
-        return edited_where(self.name, batch, edited, (), removed)
+        return edited_where(self.stage_name, batch, edited, (), removed)
 
 
 def first_copies(owners: I64, keys: pa.Array) -> I64:

@@ -20,19 +20,24 @@ from pydantic import Field, field_validator, model_validator
 
 from tokenmill.dedup.arrays import F64, I64, Bools
 from tokenmill.pipelines.core.config import Bytes, Count, check_order
+from tokenmill.pipelines.core.filter import REASON, Filter
 from tokenmill.pipelines.core.step import (
     KEEP,
     Rule,
     StageResult,
-    Step,
     above,
     below,
     first_failing,
     ratio,
     without_value,
 )
-from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
-from tokenmill.pipelines.read.images.nodes import counts_of
+from tokenmill.pipelines.filters.images.edit import (
+    drop_images,
+    edited_where,
+    extreme,
+    removed_images,
+)
+from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
 
 Scope: TypeAlias = Literal["whole", "path", "host"]
 
@@ -68,6 +73,15 @@ Side = Annotated[int, Field(ge=1)]
 Ratio = Annotated[float, Field(gt=0.0)]
 
 URL_PARTS = ("logo", "button", "icon", "plugin", "widget", "porn", "xxx", "sex")
+COUNTED = ("count", "kept")  # of a document's images: all, and those that pass
+# over all of them, in the order of the rules of size
+MEASURED = {
+    "min_side": np.fmin,
+    "max_side": np.fmax,
+    "min_ratio": np.fmin,
+    "max_ratio": np.fmax,
+    "min_bytes": np.fmin,
+}
 SIZES = ("too_small", "too_large", "too_narrow", "too_wide")
 
 
@@ -94,7 +108,7 @@ def image_columns(documents: pa.RecordBatch) -> ImageColumns:
     return ImageColumns(items.field("url"), items.field("format"), *numbers)
 
 
-class ImageRules(Step):
+class ImageRules(Filter):
     """Keep images of the right format, size, shape and URL, and documents with neither too few nor
     too many of them, 1 to 30: OBELICS' limits unless told.
 
@@ -110,6 +124,9 @@ class ImageRules(Step):
     min_bytes: as stored ("too_few_bytes").
     And a document for what is left then:
     min_images, max_images: it has ("too_few_images", "too_many_images").
+
+    To annotate takes no image out, and tells of each document how many it has and would keep, and
+    the least and greatest side, ratio and bytes of its images.
 
     Source of the defaults: OBELICS, arXiv:2306.16527, as its code has them
     (config_filter_web_documents.yaml; the parts of URLs in 04_merge_web_docs_with_images.py). It
@@ -153,6 +170,10 @@ class ImageRules(Step):
         check_order(self, "side", "ratio", "images")
         return self
 
+    def finds(self) -> dict[str, pa.DataType]:
+        counted = dict.fromkeys(COUNTED, pa.int64())
+        return {REASON: pa.string(), **counted, **dict.fromkeys(MEASURED, pa.float64())}
+
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         columns = image_columns(batch)
         part = first_part(
@@ -161,17 +182,20 @@ class ImageRules(Step):
             scope=self.url_scope,
             ignore_case=self.url_ignore_case,
         )
+        sizes = self._size_rules(columns)
         rules = [
             without_value("url_part", np.asarray(part.is_valid())),
             without_value("unknown", self._unknown(columns)),
             without_value("format", self._other_format(columns)),
-            *self._size_rules(columns),
+            *sizes,
         ]
         verdicts, values = first_failing(rules, len(part))
+        if self.annotates:
+            return self._tell(batch, verdicts == KEEP, sizes)
         places = np.flatnonzero(verdicts != KEEP)
         reasons = pa.array([r.reason for r in rules]).take(pa.array(verdicts[places] - 1))
         removed = removed_images(
-            self.name,
+            self.stage_name,
             batch,
             places,
             reasons.to_pylist(),
@@ -179,12 +203,22 @@ class ImageRules(Step):
             details=_details(columns, part, places, reasons),
         )
         edited = drop_images(batch, verdicts == KEEP)
-        n = counts_of(edited).astype(np.float64)
-        of_documents = [
+        of_documents = self._document_rules(counts_of(edited))
+        return edited_where(self.stage_name, batch, edited, of_documents, removed)
+
+    def _tell(self, batch: pa.RecordBatch, passes: Bools, sizes: Sequence[Rule]) -> StageResult:
+        kept = np.bincount(owners_of(batch)[passes], minlength=batch.num_rows)
+        told = zip(MEASURED.items(), sizes, strict=True)
+        found = {part: extreme(batch, rule.value, pick) for (part, pick), rule in told}
+        counted = dict(zip(COUNTED, (counts_of(batch), kept), strict=True))
+        return self.judge_by(batch, self._document_rules(kept), {**found, **counted})
+
+    def _document_rules(self, n_left: I64) -> list[Rule]:
+        n = n_left.astype(np.float64)
+        return [
             below("too_few_images", n, self.min_images),
             above("too_many_images", n, self.max_images),
         ]
-        return edited_where(self.name, batch, edited, of_documents, removed)
 
     def _unknown(self, columns: ImageColumns) -> Bools:
         sides = (self.min_side, self.max_side, self.min_ratio, self.max_ratio)

@@ -20,19 +20,23 @@ from pydantic import Field, field_validator, model_validator
 from tokenmill.dedup.arrays import F64, I64
 from tokenmill.pipelines.core.config import PinnedFile
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.filter import Filter
+from tokenmill.pipelines.core.filter import REASON, Filter
 from tokenmill.pipelines.core.schema import COLUMN_TYPES, column_type
 from tokenmill.pipelines.core.step import (
     KEEP,
     Rule,
     StageResult,
-    Step,
     above,
     below,
     first_failing,
     without_value,
 )
-from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
+from tokenmill.pipelines.filters.images.edit import (
+    drop_images,
+    edited_where,
+    extreme,
+    removed_images,
+)
 from tokenmill.pipelines.filters.images.keys import Keys, has_key, image_keys, text_keys
 from tokenmill.pipelines.read.images.nodes import owners_of
 from tokenmill.pipelines.read.parquet import bounded
@@ -179,7 +183,7 @@ def _keys(column: pa.Array, by: str, path: Path) -> Keys:
     return np.frombuffer(bytearray(b"".join(raw)), np.uint64).reshape(-1, 2)
 
 
-class ImageScores(Scored, Step):
+class ImageScores(Scored, Filter):
     """Take out images, or the documents they stand in, by scores that your own models gave, as of
     NSFW: a Parquet file by MD5 or URL.
 
@@ -189,6 +193,9 @@ class ImageScores(Scored, Step):
     least, most: limits by column, ends included ("low_clip", "high_nsfw").
     remove: the image, or its whole document.
     unknown: what becomes of images without a score ("no_score").
+
+    To annotate takes no image out, and tells of each document the score of its images that is
+    nearest to each limit or farthest beyond it, as image_scores_most_nsfw, image_scores_least_clip.
 
     Classifiers are no part of this package: run yours over the input's images, and give their
     scores here. OBELICS, arXiv:2306.16527, removes documents with an image whose score for
@@ -202,29 +209,43 @@ class ImageScores(Scored, Step):
     remove: Literal["image", "document"] = "image"
     unknown: Literal["keep", "remove"] = "keep"
 
+    def finds(self) -> dict[str, pa.DataType]:
+        return {REASON: pa.string(), **dict.fromkeys(self._told, pa.float64())}
+
+    @property
+    def _told(self) -> dict[str, np.ufunc]:
+        """What is told of a document's images, in the order of the rules, and how it is taken."""
+        return {f"most_{c}": np.fmax for c in sorted(self.most)} | {
+            f"least_{c}": np.fmin for c in sorted(self.least)
+        }
+
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         keys = image_keys(batch, self.by)
         rules = self.rules(keys, self.by, self.unknown)
-        if self.remove == "document":
-            return self._documents(batch, rules)
+        if self.annotates or self.remove == "document":
+            told = zip(self._told.items(), rules[1:], strict=True)
+            found = {part: extreme(batch, rule.value, pick) for (part, pick), rule in told}
+            return self.judge_by(batch, _of_documents(batch, rules), found)
         verdicts, values = first_failing(rules, len(keys))
         places = np.flatnonzero(verdicts != KEEP)
         reasons = [rules[v - 1].reason for v in verdicts[places]]
-        removed = removed_images(self.name, batch, places, reasons, values=values[places])
-        return edited_where(self.name, batch, drop_images(batch, verdicts == KEEP), (), removed)
+        stage, edited = self.stage_name, drop_images(batch, verdicts == KEEP)
+        removed = removed_images(stage, batch, places, reasons, values=values[places])
+        return edited_where(stage, batch, edited, (), removed)
 
-    def _documents(self, batch: pa.RecordBatch, rules: list[Rule]) -> StageResult:
-        """Judge a document by the first of its images that fails a rule."""
-        owners = owners_of(batch)
-        made = []
-        for rule in rules:
-            fails = np.zeros(batch.num_rows, np.bool_)
-            value = np.full(batch.num_rows, np.nan)
-            places = np.flatnonzero(rule.fails)[::-1]
-            fails[owners[places]] = True
-            value[owners[places]] = rule.value[places]  # the first image is written last
-            made.append(Rule(rule.reason, value, fails))
-        return edited_where(self.name, batch, batch, made, None)
+
+def _of_documents(batch: pa.RecordBatch, rules: list[Rule]) -> list[Rule]:
+    """The rules for documents, each judged by the first of its images that fails one."""
+    owners = owners_of(batch)
+    made = []
+    for rule in rules:
+        fails = np.zeros(batch.num_rows, np.bool_)
+        value = np.full(batch.num_rows, np.nan)
+        places = np.flatnonzero(rule.fails)[::-1]
+        fails[owners[places]] = True
+        value[owners[places]] = rule.value[places]  # the first image is written last
+        made.append(Rule(rule.reason, value, fails))
+    return made
 
 
 class DocumentScores(Scored, Filter):
@@ -291,7 +312,7 @@ class DocumentScores(Scored, Filter):
             at = pa.array(rows, mask=rows == len(keys))
             return self.annotated(batch, [column.take(at) for column in told])
         rules = self.rules(text_keys(batch[self.by]), self.by, self.unknown)
-        return edited_where(self.name, batch, batch, rules, None)
+        return self.judge_by(batch, rules, {})
 
 
 def _are_names(columns: Any) -> bool:

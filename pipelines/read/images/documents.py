@@ -26,9 +26,10 @@ import os
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import unquote_to_bytes
 
@@ -39,7 +40,7 @@ from pyarrow import fs
 
 from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.schema import ILLUSTRATED, IMAGE, PLACEHOLDER, REMOVED_IMAGE, doc_ids
-from tokenmill.pipelines.core.shard import Captions
+from tokenmill.pipelines.core.shard import Captions, SourceShard
 from tokenmill.pipelines.read.batch import (
     STAGE,
     Claims,
@@ -50,6 +51,7 @@ from tokenmill.pipelines.read.batch import (
     batch_of,
     gathered,
 )
+from tokenmill.pipelines.read.beside import with_beside
 from tokenmill.pipelines.read.images.blobs import Window
 from tokenmill.pipelines.read.images.facts import Facts, image_facts, lies, too_large
 from tokenmill.pipelines.read.images.nodes import BREAK, without_places
@@ -66,7 +68,7 @@ def own_text(text: str) -> str:
 
 
 def illustrated_batches(
-    ordinal: int,
+    shard: SourceShard,
     documents: Iterable[SourceDocument],
     options: Images,
     notes: Counter[str] | None = None,
@@ -76,14 +78,14 @@ def illustrated_batches(
 
     def batch_with_images(group: Sequence[SourceDocument]) -> ReadBatch:
         nonlocal end
-        batch, end = _with_images(ordinal, group, options, end)
+        batch, end = _with_images(shard, group, options, end)
         return batch
 
     return gathered(documents, batch_with_images, notes)
 
 
 def _with_images(
-    ordinal: int, documents: Sequence[SourceDocument], options: Images, start: int
+    shard: SourceShard, documents: Sequence[SourceDocument], options: Images, start: int
 ) -> tuple[ReadBatch, int]:
     """A batch from byte `start` of the shard's images on, and where the next one's begin."""
     left: list[SourceDocument] = []  # without places for images that failed
@@ -95,7 +97,7 @@ def _with_images(
         read = [_facts(document, image, options) for image in document.images]
         for number, (image, facts) in enumerate(zip(document.images, read, strict=True)):
             if isinstance(facts, Lost):
-                failed.append(_failed(ordinal, document, number, image, facts))
+                failed.append(_failed(shard.ordinal, document, number, image, facts))
                 continue
             kept.append((number, image, facts))
             if facts is not None:
@@ -114,14 +116,17 @@ def _with_images(
     items = pa.array([_image(*image, offsets) for image in kept], IMAGE)
     ends = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
     lists = pa.LargeListArray.from_arrays(pa.array(ends), items)
-    texts = batch_of(ordinal, left)
+    texts = batch_of(shard.ordinal, left)
     batch = texts._replace(
         documents=pa.record_batch([*texts.documents.columns, lists], schema=ILLUSTRATED),
         failed_images=pa.RecordBatch.from_pylist(failed, schema=REMOVED_IMAGE),
         blobs=blobs,
         notes=notes,
     )
-    return batch, blobs.end
+    read_here = [document for document in left if document.lost is None]
+    return with_beside(
+        batch, shard, lambda path: [d.beside.get(path) for d in read_here]
+    ), blobs.end
 
 
 def _without_text(document: SourceDocument, read: Sequence[Facts | Lost | None]) -> SourceDocument:
@@ -336,6 +341,7 @@ class Raw(NamedTuple):
 
     row: its number in the shard.  text, images: as above; `listed` tells whether `images` is a
     list even where it is null.  metadata: as `METADATA` holds it, JSON or what it stands for.
+    beside: as in `SourceDocument`.
     """
 
     row: int
@@ -347,6 +353,7 @@ class Raw(NamedTuple):
     url: str | None = None
     metadata: Any = None
     general: Any = None
+    beside: Mapping[str, Any] = MappingProxyType({})
 
 
 def document_of(
@@ -375,7 +382,8 @@ def document_of(
         for value, entry in zip(values, entries, strict=True)
         if value is not None
     ]
-    return SourceDocument(raw.row, raw.id, _text(raw, values, captions or "join"), url, images)
+    text = _text(raw, values, captions or "join")
+    return SourceDocument(raw.row, raw.id, text, url, images, beside=raw.beside)
 
 
 def _lost_document(raw: Raw, lost: Lost) -> SourceDocument:

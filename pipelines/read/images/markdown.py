@@ -235,7 +235,7 @@ def read_markdown(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     """
     images = how.images or Images()
     pages = (_page(shard, row, how.limits, images) for row in range(len(shard.paths)))
-    return illustrated_batches(shard.ordinal, pages, images)
+    return illustrated_batches(shard, pages, images)
 
 
 def _page(shard: SourceShard, row: int, limits: Limits, images: Images) -> SourceDocument:

@@ -23,6 +23,7 @@ import json
 import posixpath
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import orjson
@@ -37,6 +38,7 @@ from tokenmill.pipelines.read.batch import (
     SourceDocument,
     SourceImage,
 )
+from tokenmill.pipelines.read.beside import value_at
 from tokenmill.pipelines.read.columns import URL, Columns, Piece
 from tokenmill.pipelines.read.images.documents import (
     ERROR,
@@ -194,12 +196,16 @@ class _Part(NamedTuple):
 
 
 class Texts(NamedTuple):
-    """captions: each once, those of text members first.  export: of one of our own tars."""
+    """captions: each once, those of text members first.  export: of one of our own tars.
+
+    beside: as in `SourceDocument`, of the first .json that has it.
+    """
 
     captions: list[str]
     url: str | None
     id: str | None
     export: Export | None = None
+    beside: Mapping[str, Any] = MappingProxyType({})
 
 
 def texts_of(parts: Sequence[_Part], shard: SourceShard) -> Texts:
@@ -214,6 +220,7 @@ def texts_of(parts: Sequence[_Part], shard: SourceShard) -> Texts:
     texts = [p for p in parts if p.kind != JSON and shard.text in ("", p.kind)]
     captions = [_text(p.name, bytes(p.data or b"")) for p in texts]
     url = own = export = None
+    beside: dict[str, Any] = {}
     fields_of_text = (shard.text,) if shard.text else CAPTIONS
     fields_of_url = URLS if shard.url is None else (shard.url,)
     for name, data in ((p.name, bytes(p.data or b"")) for p in parts if p.kind == JSON):
@@ -223,10 +230,12 @@ def texts_of(parts: Sequence[_Part], shard: SourceShard) -> Texts:
         captions += [_whole(name, c) for value in there for c in _strings(value)]
         url = url or _first(name, fields, fields_of_url)
         own = own or (_first(name, fields, (shard.id,)) if shard.id else None)
+        found = {path: value_at(fields, path) for path, _ in shard.columns}
+        beside = {**found, **{path: value for path, value in beside.items() if value is not None}}
     once: dict[str, str] = {}
     for caption in captions:
         once.setdefault(caption.strip(), caption)
-    return Texts(list(once.values()), url, own, export)
+    return Texts(list(once.values()), url, own, export, beside)
 
 
 def _text(name: str, data: bytes) -> str:
@@ -325,7 +334,7 @@ def read_webdataset(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     blocks = read_blocks(shard.paths[0], shard.compression, limits=how.limits)
     with contextlib.closing(blocks):
         pages = _Reader(shard, how.limits, images, notes).pages(Tar(blocks))
-        yield from illustrated_batches(shard.ordinal, with_missing(pages, shard), images, notes)
+        yield from illustrated_batches(shard, with_missing(pages, shard), images, notes)
 
 
 class _Reader:
@@ -478,7 +487,8 @@ class _Reader:
         self._seen.add(digest)
         own = f"{self._shard.prefix or ''}{said.id or sample.key}"
         begin, self._at = self._at, end
-        return SourceDocument(sample.row, own, text, said.url, images, lost, end - begin)
+        made = SourceDocument(sample.row, own, text, said.url, images, lost, end - begin)
+        return made._replace(beside=said.beside)
 
     def _exported(
         self, sample: _Sample, export: Export, text: str, images: list[SourceImage]

@@ -21,7 +21,11 @@ from tokenmill.pipelines.filters.stages import STAGES
 from tokenmill.pipelines.prepare.recipe import make_recipe
 
 WITH_FILES = ("quality", "perplexity", "document_scores")
-FILTERS = [n for n, s in STAGES.items() if issubclass(s, Filter) and n not in WITH_FILES]
+FILTERS = [
+    n
+    for n, s in STAGES.items()
+    if issubclass(s, Filter) and not s.needs_images and n not in WITH_FILES
+]
 
 
 def stages(name):
@@ -157,6 +161,8 @@ RECIPE = {"inputs": ["x.jsonl"], "tokenizer": None, "output": {"text": "parquet"
         ),
         ([{"select": {"where": "eval('1')"}}], "is no part of a condition"),
         (["length", {"language": {"action": "annotate", "unit": "line"}}], "whole documents"),
+        ([{"near": {"action": "annotate"}}], "'near' needs all documents before it knows of one"),
+        ([{"normalize": {"action": "annotate"}}], "finds nothing of a document by itself, and ca"),
     ],
 )
 def test_a_recipe_whose_columns_do_not_fit_is_refused(steps, why):

@@ -1,6 +1,8 @@
 """Columns of inputs that stay with documents, paths into what is nested, lists of text joined."""
 
+import io
 import json
+import tarfile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -132,3 +134,52 @@ def test_times_of_a_table_are_told_to_the_millisecond(tmp_path, unit):
     assert first.microsecond in (125_000, 126_000)
     assert others == [None, None]
     assert batch.notes == (None if unit == "ns" else {"unreadable_at": 1})
+
+
+PICTURED = [
+    {"key": "a", "caption": "a cat", "img": "http://a.org/1", "meta": {"score": 0.5}, "n": "3"},
+    {"key": "b", "caption": None, "img": "http://a.org/2", "meta": None, "n": "1"},
+    {"key": "c", "caption": "a dog", "img": "http://a.org/3", "meta": {"score": None}, "n": "x"},
+    {"key": "d", "caption": "a cow", "img": "http://a.org/4", "meta": {"score": 2.0}, "n": None},
+]
+
+
+def pictured(folder, form):
+    path = folder / f"rows.{form}"
+    if form == "tar":
+        with tarfile.open(path, "w") as tar:
+            for row in PICTURED:
+                parts = [(f"{row['key']}.json", json.dumps(row).encode()), ("b.txt", b"\xff")]
+                for name, data in parts if row["key"] == "b" else parts[:1]:
+                    member = tarfile.TarInfo(name)
+                    member.size = len(data)
+                    tar.addfile(member, io.BytesIO(data))
+    elif form == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in PICTURED))
+    else:
+        pq.write_table(pa.Table.from_pylist(PICTURED), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("form", "named"), [("jsonl", 1), ("parquet", 1), ("tar", 0), ("jsonl", 0)]
+)
+def test_columns_stay_with_documents_that_have_images_or_stand_beside_such(tmp_path, form, named):
+    columns = {"columns": {"meta.score": "float64", "n": "int64"}}
+    fields = {"text": "caption", "id": "key", **columns, **({"images": "img"} if named else {})}
+    source = {"path": str(pictured(tmp_path, form)), **fields}
+    data = {"inputs": [source], "images": {}, "tokenizer": {"path": "owner/name"}}
+    recipe = make_recipe(data, where="recipe.yaml")
+    batches = [batch for shard in recipe.plan().shards for batch in recipe.read(shard)]
+    assert all(batch.documents.schema.equals(recipe.documents) for batch in batches)
+    rows = [row for batch in batches for row in batch.documents.to_pylist()]
+    assert [len(r["images"]) for r in rows] == [named] * 3
+    told = [(r["id"], r["meta_score"], r["n"]) for r in rows]
+    assert told == [("a", 0.5, 3), ("c", None, None), ("d", 2.0, None)]
+    assert sum((b.notes or {}).get("unreadable_n", 0) for b in batches) == 1
+
+
+def test_files_that_have_no_columns_are_refused_where_some_are_named(tmp_path):
+    (tmp_path / "page.md").write_text("text")
+    with pytest.raises(ConfigError, match="inputs.0: columns: files of format text have none"):
+        read(tmp_path / "page.md", text=None, id=None, join=None)
