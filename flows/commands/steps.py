@@ -1,10 +1,10 @@
-"""`tokenmill steps`: the steps a recipe can name, and what each of them takes."""
+"""`tokenmill steps`: the steps a recipe can name, what each takes, and what its sections take."""
 
 import argparse
 import inspect
 import json
 from textwrap import fill
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import TypeAdapter
 from pydantic.fields import FieldInfo
@@ -15,6 +15,7 @@ from tokenmill.flows.show import as_json, show, table
 from tokenmill.pipelines.core.config import Config, told
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.step import STEPS
+from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.sizing.errors import nearest
 
 
@@ -28,16 +29,27 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _step(name: str) -> type[Config]:
-    """The step of a name.
+    """The step of a name, or the section of a recipe, as html.
 
     Raises:
         ConfigError: there is none; near ones are named.
     """
-    if name in STEPS:
-        return STEPS[name]
-    near = nearest(name, STEPS, most=3, cutoff=0.4)
+    known = {**sections(), **STEPS}
+    if name in known:
+        return known[name]
+    near = nearest(name, known, most=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "names: tokenmill steps"
     raise ConfigError(f"no step {name!r}; {hint}")
+
+
+def sections() -> dict[str, type[Config]]:
+    """What a recipe has besides its steps, by its key."""
+    return {
+        name: kind
+        for name, field in Recipe.model_fields.items()
+        for kind in (field.annotation, *get_args(field.annotation))
+        if inspect.isclass(kind) and issubclass(kind, Config)
+    }
 
 
 def _show_all(*, as_data: bool) -> None:
@@ -46,7 +58,8 @@ def _show_all(*, as_data: bool) -> None:
         as_json(summaries)
         return
     listed = table("steps of a recipe", ("step", "does"), summaries.items())
-    show(listed, "tokenmill steps NAME shows what one takes")
+    others = ", ".join(sections())
+    show(listed, f"tokenmill steps NAME shows what one takes; so of other sections: {others}")
 
 
 def _show_one(name: str, step: type[Config], *, as_data: bool) -> None:

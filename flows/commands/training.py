@@ -16,6 +16,7 @@ from tokenmill.pipelines.core.shard import Input
 from tokenmill.sizing.document.section import Block
 
 T = TypeVar("T", bound=Config)
+MOST_NAMES = 20  # of files that were not read
 
 
 def parse_training(
@@ -70,6 +71,7 @@ def ended(
 ) -> int:
     """Print what is said of the model, what could not be read, and where it lies; the exit code."""
     failed: dict[str, int] = {}
+    skipped = [name for side in about["inputs"].values() for name in side["skipped"]]
     for side in about["inputs"].values():
         for cause, n in side["failed"].items():
             failed[cause] = failed.get(cause, 0) + max(n, 1)
@@ -77,5 +79,9 @@ def ended(
         as_json(about)
     else:
         lost = [f"could not be read: {n:,} {cause}" for cause, n in failed.items()]
+        if skipped:
+            more = f" and {len(skipped) - MOST_NAMES:,} more" if len(skipped) > MOST_NAMES else ""
+            names = ", ".join(skipped[:MOST_NAMES])
+            lost.append(f"not read, for their names tell no format: {names}{more}")
         show(*blocks(about), [*lost, f"model   {out}", f"report  {out.with_suffix('.md')}"])
     return PARTIAL if any(failed.values()) else OK

@@ -143,6 +143,7 @@ def read_documents(
     account = {
         "sources": [given.source_name for given in inputs],
         "files": {file.name: file.bytes for file in plan.files},
+        "skipped": list(plan.skipped),
         "documents_sha256": digest.hexdigest(),
         "read": n_read,
         "failed": dict(sorted(failed.items())),

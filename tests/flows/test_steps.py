@@ -6,6 +6,7 @@ import re
 import pytest
 
 from tokenmill.flows.cli import main
+from tokenmill.flows.commands.steps import sections
 from tokenmill.pipelines.core.step import STEPS
 
 
@@ -19,14 +20,20 @@ def test_all_steps_are_listed(capsys):
     assert all(f"\n{name} " in shown for name in STEPS)
 
 
-@pytest.mark.parametrize("name", STEPS)
+def test_sections_of_a_recipe_are_those_with_settings():
+    named = {"inputs", "tokenizer", "images", "html", "mix", "output", "limits", "run"}
+    assert sections().keys() == named
+
+
+@pytest.mark.parametrize("name", [*STEPS, *sections()])
 def test_each_shows_all_of_its_settings(name, capsys):
+    fields = {**sections(), **STEPS}[name].model_fields
     assert main(["steps", name]) == 0
     shown = capsys.readouterr().out
-    assert all(f"\n{key} " in shown for key in STEPS[name].model_fields)
+    assert all(f"\n{key} " in shown for key in fields)
     assert main(["steps", name, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["defaults"].keys() == STEPS[name].model_fields.keys()
+    assert told["defaults"].keys() == fields.keys()
     assert [key for key in told["defaults"] if not re.search(rf"\b{key}\b", told["text"])] == []
 
 

@@ -47,6 +47,18 @@ def test_the_model_and_what_is_said_of_it_are_written_and_shown(folder, model, t
     assert (tmp_path / "lm.arpa").read_text().startswith("\\data\\\nngram 1=")
 
 
+def test_files_of_a_folder_that_are_no_inputs_are_named(folder, tmp_path, capsys):
+    (texts := tmp_path / "texts").mkdir()
+    (texts / "notes.odt").write_text("not read")
+    (texts / "good.jsonl").write_bytes((folder / "good.jsonl").read_bytes())
+    arguments = command(folder, tmp_path / "lm.npz")
+    arguments[arguments.index("--text") + 1] = str(texts)
+    assert main(arguments) == 0
+    told = capsys.readouterr().out
+    assert "not read, for their names tell no format:" in told
+    assert "notes.odt" in told
+
+
 def test_json_is_the_account_of_the_model(folder, tmp_path, capsys):
     out = tmp_path / "lm.npz"
     assert main(command(folder, out, "--json", "--holdout", "0.5", "--order", "2")) == 0

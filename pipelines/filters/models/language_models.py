@@ -197,6 +197,11 @@ LEAST = {"py3langid": 0.65, "eldc": 0.5, "fasttext": 0.65}
 class LanguageFile(PinnedFile):
     """A supervised model of fastText whose labels are languages, as lid.176.bin."""
 
+    way = (
+        "check the path; lid.176.bin (131 MB, CC BY-SA 3.0) is had from"
+        " https://dl.fbaipublicfiles.com/fasttext/supervised-models/lid.176.bin"
+    )
+
     @classmethod
     def look(cls, path: Path, settings: dict[str, Any]) -> None:
         if not is_fasttext(path):

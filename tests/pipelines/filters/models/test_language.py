@@ -232,6 +232,11 @@ def test_a_language_that_is_not_known_is_refused_with_those_that_are():
         recipe(keep=["gl"], library="eldc")
 
 
+def test_a_model_that_is_not_there_says_where_to_get_it(tmp_path):
+    with pytest.raises(ConfigError, match=r"lid\.176\.bin \(131 MB.*dl\.fbaipublicfiles"):
+        recipe(model=str(tmp_path / "lid.176.bin"))
+
+
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_library_that_is_missing_is_named_with_its_extra(library, monkeypatch):
     monkeypatch.setitem(language_models.PROBES, library, "no_such_library")
