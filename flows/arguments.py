@@ -303,7 +303,9 @@ def _probe(probe: argparse.ArgumentParser) -> None:
         " Where twice the hosts no longer give twice the sum, the storage is what limits."
     )
     probe.add_argument(
-        "dataset", type=Named, help="a saved dataset, or a run directory, on the storage"
+        "dataset",
+        type=Named,
+        help="a saved dataset, or a run directory, on the storage: a folder, or s3://bucket/prefix",
     )
     _options(
         probe,
@@ -327,6 +329,7 @@ def _probe(probe: argparse.ArgumentParser) -> None:
         ("accelerators", int, "N", "this host must feed (those of a node)"),
         ("most", int, "N", "to be tried (those of the job)"),
         ("processes", int, "N", "that stand for accelerators (twice the cores, 8 at most)"),
+        ("connections", 8, "N", "requests of a process to a bucket at once"),
     )
     probe.add_argument(
         "--seconds", type=float, default=120.0, help="for reading, in all (%(default)g)"

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from tokenmill.flows.prefect.flow_run import Ended, FileOrName, Named, Shown, describe, our_flow
 from tokenmill.flows.sheets import write_texts
-from tokenmill.pipelines.core.places import folder_here
+from tokenmill.pipelines.core.places import folder_here, place
 from tokenmill.pipelines.probe.document import probe_files, probe_markdown, summary, verdict_rows
 from tokenmill.pipelines.probe.loader import Order
 from tokenmill.pipelines.probe.run import Settings, probe
@@ -30,7 +30,7 @@ def probe_storage(
     """Say whether a dataset's storage feeds the planned cluster; its result is plain data.
 
     Args:
-        dataset: a saved dataset or a run directory
+        dataset: a saved dataset or a run directory, here or on s3://
         plan: a plan file by its path, or the name of an example that ships
         changes: in place of the plan's settings, by key, as `{"cluster.count": 64}`
         order: in which training reads; as the plan says without it
@@ -47,7 +47,7 @@ def probe_storage(
     )
     sheet = size(plan, changes=changes)
     describe(f"probe {dataset}", "probe")
-    data = probe(folder_here(dataset), sheet, settings, plan=plan or "of defaults")
+    data = probe(place(dataset), sheet, settings, plan=plan or "of defaults")
     outcome, told = data["verdict"]["outcome"], summary(data)
     log = get_run_logger()
     (log.info if outcome == "PASS" else log.warning)("%s", told)

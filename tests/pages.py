@@ -21,6 +21,7 @@ CLUSTER = {
         "tokenmill prepare recipe.yaml --out s3://bucket/run ",
         "tokenmill inspect s3://bucket/run",
         "tokenmill size plan.yaml --corpus s3://bucket/run",
+        "tokenmill probe s3://bucket/probe",
     ),
     "dask": (
         "dask scheduler --host tcp://10.0.0.1:8786 ",

@@ -5,14 +5,13 @@ import contextlib
 import math
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from tokenmill.flows.exits import NO, OK
 from tokenmill.flows.sheets import write_texts
 from tokenmill.flows.show import as_json, show
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.places import folder_here
+from tokenmill.pipelines.core.places import Place, folder_here, place
 from tokenmill.pipelines.probe.checkpoints import check_writable
 from tokenmill.pipelines.probe.document import (
     LIMITS,
@@ -32,12 +31,12 @@ from tokenmill.sizing.requirements import size
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.units import UnitError, parse_bytes
 
-NUMBERS = ("accelerators", "most", "processes", "seconds", "chunk_rows")
+NUMBERS = ("accelerators", "most", "processes", "seconds", "chunk_rows", "connections")
 
 
 def run(args: argparse.Namespace) -> int:
     """Read a dataset as training would, and show whether its storage keeps up."""
-    settings, folder = parse_settings(args), folder_here(args.dataset)
+    settings, folder = parse_settings(args), place(args.dataset)
     sheet = size(args.plan)
     out = None if args.out is None else folder_here(args.out)
     if out is not None and check_writable(out, "cannot write there", " --out"):
@@ -60,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _probed(
-    args: argparse.Namespace, folder: Path, sheet: Sheet, settings: Settings
+    args: argparse.Namespace, folder: Place, sheet: Sheet, settings: Settings
 ) -> dict[str, Any]:
     """Fill the folder if that is asked for, and probe it."""
     tell = silent if args.json else _tell
@@ -96,10 +95,6 @@ def parse_settings(args: argparse.Namespace) -> Settings:
     n_bytes = args.checkpoint_bytes
     if n_bytes is not None and args.checkpoint is None:
         raise ConfigError(f"--checkpoint-bytes {n_bytes}: is of --checkpoint FOLDER; give both")
-    if "://" in args.dataset:
-        raise ConfigError(
-            f"{args.dataset}: probe reads folders, as training does; mount it, and give its folder"
-        )
     given = {name: getattr(args, name) for name in ("order", "split", *NUMBERS)}
     return Settings(
         **given,

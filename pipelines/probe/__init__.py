@@ -4,6 +4,8 @@
     shards ── loader ───┼─ team: workers ── search ── report: verdicts, figures
           checkpoints ──┘
 
+What a dataset lies on, a folder or a bucket, is a `medium`; `objects` is the loader of a bucket.
+
 Workers read the dataset as training would, the team lets them take a step when all have their
 batch, and a step's compute is a sleep. The page cache is emptied between runs; what it served all
 the same is counted (`cache`), and a figure that comes from it is never a PASS.

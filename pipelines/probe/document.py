@@ -143,11 +143,24 @@ def reads_table(data: Data) -> Table:
             ("read amplification, by the device", times(reads["amplification"]), NONE, NONE),
             ("read amplification, by the loader", times(reads["asked_frac"]), NONE, NONE),
             ("cores busy", f"{reads['cores']:.2f}", NONE, NONE),
+            *_requests(data),
         ]
     if (ahead := data["dataset"]["read_ahead_bytes"]) is not None:
         rows.append(("kernel's read-ahead there", format_memory(ahead), NONE, NONE))
     name = f"Training reads: means of {count(len(data['runs']), 'run')}"
     return table(name, ["what", ">measured", ">needed", ">spread of runs"], rows)
+
+
+def _requests(data: Data) -> list[tuple[str, str, str, str]]:
+    """What a bucket was asked, and how often again."""
+    each, runs = data["settings"]["connections"], data["runs"]
+    if each is None:
+        return []
+    asked, again = (sum(run[key] for run in runs) for key in ("requests", "again"))
+    return [
+        ("connections, all processes", f"{each * data['settings']['processes']}", NONE, NONE),
+        ("requests repeated", f"{again:,} of {asked:,}", NONE, NONE),
+    ]
 
 
 def caution(data: Data) -> str:

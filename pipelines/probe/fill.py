@@ -1,16 +1,16 @@
 """A dataset of random token ids, so large that no cache holds it and no array compresses it."""
 
-import shutil
+import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import datasets
 import numpy as np
 import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.probe.checkpoints import check_writable
-from tokenmill.pipelines.probe.shards import open_dataset, read_json
+from tokenmill.pipelines.core.places import Place
+from tokenmill.pipelines.probe.medium import Medium, medium_of, read_json
+from tokenmill.pipelines.probe.shards import open_dataset
 from tokenmill.pipelines.storage.files import arrow_stream
 from tokenmill.pipelines.tokens.dataset import dataset_schema, file_name, write_split
 from tokenmill.sizing.units import format_bytes
@@ -19,7 +19,8 @@ MARK = "tokenmill probe: random token ids, no text"
 SHARD_BYTES = 512_000_000
 BATCH_TOKENS = 1 << 20
 SEED = 0
-ROOM = 1.02  # of the size: other columns and headers, and what a file system keeps for itself
+MARKS = ("state.json", "dataset_info.json")  # the first is the last that is written
+SHARD = re.compile(r"data-\d{5,}-of-\d{5,}\.arrow")
 
 
 def silent(_: str) -> None:
@@ -27,13 +28,13 @@ def silent(_: str) -> None:
 
 
 def fill(
-    folder: Path,
+    folder: Place,
     n_bytes: int,
     *,
     width: int,
     seq_len: int,
     tell: Callable[[str], None] = silent,
-) -> Path:
+) -> Place:
     """Write a packed dataset of about `n_bytes`; it can be opened when all of it is written.
 
     One that an earlier call wrote with the same sizes is taken as it is.
@@ -43,37 +44,45 @@ def fill(
     Raises:
         ConfigError: something else is in the folder, there is no room, or it cannot be written.
     """
-    dtype = np.uint16 if width == 2 else np.int32
-    rows = max(1, n_bytes // (width * seq_len))
+    medium, rows = medium_of(folder), max(1, n_bytes // (width * seq_len))
     if is_filler(folder):
         _check_same(folder, rows=rows, width=width, seq_len=seq_len)
         return folder
-    _check(folder, n_bytes)
+    medium.check_free(n_bytes)
     tell(f"filling {folder} with {format_bytes(n_bytes)} of random token ids")
-    shard_rows = max(1, SHARD_BYTES // (width * seq_len))
-    files = -(-rows // shard_rows)
-    schema = dataset_schema(pa.from_numpy_dtype(dtype), seq_len)
-    rng = np.random.default_rng(SEED)
     try:
-        for number in range(files):
-            some = min(shard_rows, rows - number * shard_rows)
-            with arrow_stream(folder / file_name(number, files), schema) as writer:
-                for batch in _batches(rng, some, dtype, seq_len, schema):
-                    writer.write_batch(batch)
-        features = datasets.Features.from_arrow_schema(schema).to_dict()
-        write_split(
-            folder, "train", files, fingerprint="0" * 16, description=MARK, features=features
-        )
+        _write(medium, rows, np.uint16 if width == 2 else np.int32, seq_len)
     except OSError as e:
-        _delete(folder)
+        _delete(medium)
         raise ConfigError(f"{folder}: cannot be filled ({e.strerror or e})") from e
     except BaseException:
-        _delete(folder)
+        _delete(medium)
         raise
     return folder
 
 
-def remove_filler(folder: Path) -> None:
+def _write(medium: Medium, rows: int, dtype: type[np.generic], seq_len: int) -> None:
+    shard_rows = max(1, SHARD_BYTES // (np.dtype(dtype).itemsize * seq_len))
+    files = -(-rows // shard_rows)
+    schema = dataset_schema(pa.from_numpy_dtype(dtype), seq_len)
+    rng = np.random.default_rng(SEED)
+    features = datasets.Features.from_arrow_schema(schema).to_dict()
+    with medium.written() as there:
+        for number in range(files):
+            some = min(shard_rows, rows - number * shard_rows)
+            path = there / file_name(number, files)
+            with arrow_stream(path, schema) as writer:
+                for batch in _batches(rng, some, dtype, seq_len, schema):
+                    writer.write_batch(batch)
+            medium.take(path)
+        write_split(
+            there, "train", files, fingerprint="0" * 16, description=MARK, features=features
+        )
+        for name in reversed(MARKS):
+            medium.take(there / name)
+
+
+def remove_filler(folder: Place) -> None:
     """Delete what `fill` wrote, and the folder if nothing else is in it.
 
     Raises:
@@ -82,39 +91,24 @@ def remove_filler(folder: Path) -> None:
     if not is_filler(folder):
         raise ConfigError(f"{folder}: was not written by --fill; delete it yourself")
     try:
-        _delete(folder)
-        if not any(folder.iterdir()):
-            folder.rmdir()
+        _delete(medium_of(folder))
     except OSError as e:
-        raise ConfigError(f"{folder}: cannot be removed ({e.strerror})") from e
+        raise ConfigError(f"{folder}: cannot be removed ({e.strerror or e})") from e
 
 
-def is_filler(folder: Path) -> bool:
+def is_filler(folder: Place) -> bool:
     """Whether `fill` wrote the dataset here."""
-    info = folder / "dataset_info.json"
-    return info.is_file() and read_json(info).get("description") == MARK
+    medium, info = medium_of(folder), MARKS[1]
+    return medium.holds(info) and read_json(medium, info).get("description") == MARK
 
 
-def _check_same(folder: Path, *, rows: int, width: int, seq_len: int) -> None:
+def _check_same(folder: Place, *, rows: int, width: int, seq_len: int) -> None:
     there = open_dataset(folder)
     if (there.rows, there.width, there.seq_len) != (rows, width, seq_len):
         raise ConfigError(
             f"{folder}: an earlier --fill wrote {format_bytes(there.bytes)} there, in rows of"
             f" {there.seq_len} ids of {there.width} bytes; ask for the same, or delete the folder"
         )
-
-
-def _check(folder: Path, n_bytes: int) -> None:
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ConfigError(f"{folder}: something is there; --fill needs a new or an empty folder")
-    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    free = shutil.disk_usage(there).free
-    if free < n_bytes * ROOM:
-        raise ConfigError(
-            f"{folder}: {format_bytes(free)} are free, {format_bytes(n_bytes)} were asked for; give"
-            " a smaller --fill"
-        )
-    check_writable(folder, "cannot be written")
 
 
 def _batches(
@@ -135,9 +129,8 @@ def _batches(
         yield pa.record_batch(columns, schema=schema)
 
 
-def _delete(folder: Path) -> None:
-    """What is a dataset no more first, so that nobody opens half of it."""
-    for name in ("state.json", "dataset_info.json"):
-        (folder / name).unlink(missing_ok=True)
-    for path in folder.glob("data-*-of-*.arrow"):
-        path.unlink()
+def _delete(medium: Medium) -> None:
+    """What makes it a dataset first, so that nobody opens half of it."""
+    shards = [name for name in medium.names() if SHARD.fullmatch(name)]
+    for some in (MARKS, shards):
+        medium.delete(some)

@@ -14,9 +14,8 @@ mmap         the same through a map that is not told: the kernel reads ahead aro
 
 import mmap
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -25,7 +24,8 @@ import pyarrow as pa
 
 from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.probe.cache import evict
+from tokenmill.pipelines.probe.cache import device_bytes
+from tokenmill.pipelines.probe.medium import Folder
 from tokenmill.pipelines.probe.shards import BatchIds, BatchPlace, Shards, batch_ids, read_schema
 
 Depth: TypeAlias = Literal["raw", "arrow", "full"]
@@ -96,13 +96,15 @@ def epoch(cut: Pieces, order: Order, *, rank: int, ranks: int, seed: int) -> Ite
 class Counters:
     """logical_bytes: asked for.  useful_bytes: of ids that reached a batch, or wait to.
 
-    reads: runs of rows that were fetched.
+    reads: runs of rows that were fetched.  requests: to a store.  again: of these, repeated.
     """
 
     logical_bytes: int = 0
     useful_bytes: int = 0
     reads: int = 0
     epochs: int = 0
+    requests: int = 0
+    again: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +113,7 @@ class Reading:
 
     sequences, seq_len: of a batch.  chunk_rows: read at once in the chunked order.
     buffer: sequences that are held to be shuffled in the chunked order.
+    connections: requests to a store at once.
     """
 
     shards: Shards
@@ -123,11 +126,12 @@ class Reading:
     seq_len: int
     chunk_rows: int = 1
     buffer: int = 0
+    connections: int = 1
 
 
 @dataclass
 class _Open:
-    path: Path
+    path: str
     descriptor: int
     mapped: mmap.mmap
     schema: pa.Schema
@@ -182,6 +186,14 @@ class Loader:
             return np.frombuffer(held, r.shards.dtype)
         return ids.values[begin:end].copy()
 
+    def fetched(self, reads: Iterable[Read]) -> Iterator[npt.NDArray[Any]]:
+        """The ids of one read after another."""
+        return map(self.fetch, reads)
+
+    def device_bytes(self) -> int | None:
+        """Bytes that came from the storage so far; None where the kernel does not tell."""
+        return device_bytes()
+
     def close(self) -> None:
         """Let go of all files."""
         for opened in self._open.values():
@@ -195,17 +207,21 @@ class Loader:
         cut = pieces(r.shards.batches, r.order, ranks=r.ranks, chunk_rows=r.chunk_rows)
         while True:
             seed, before = r.seed * EPOCH_SEEDS + self.counters.epochs, self.counters.useful_bytes
-            for read in epoch(cut, r.order, rank=r.rank, ranks=r.ranks, seed=seed):
-                if self.stopped:
-                    raise StoppedError
-                ids = self.fetch(read)
+            reads = epoch(cut, r.order, rank=r.rank, ranks=r.ranks, seed=seed)
+            for ids in self.fetched(self._unless_stopped(reads)):
                 self.counters.useful_bytes += ids.nbytes
                 yield ids
             if self.counters.useful_bytes == before:
-                raise ConfigError(f"{r.shards.folder}: its rows hold no tokens; nothing to read")
+                raise ConfigError(f"{r.shards.medium}: its rows hold no tokens; nothing to read")
             self.counters.epochs += 1
             self.close()
-            evict(r.shards.files)
+            r.shards.medium.evict(r.shards.files)
+
+    def _unless_stopped(self, reads: Iterable[Read]) -> Iterator[Read]:
+        for read in reads:
+            if self.stopped:
+                raise StoppedError
+            yield read
 
     def _collated(self) -> Iterator[I64]:
         r = self.reading
@@ -244,19 +260,22 @@ class Loader:
 
     def _batch(self, opened: _Open, number: int) -> BatchIds:
         if number not in opened.ids:
-            place = self.reading.shards.batches[number]
-            opened.ids[number] = batch_ids(opened.mapped, place, opened.schema, opened.path)
+            place, whole = self.reading.shards.batches[number], pa.py_buffer(opened.mapped)
+            opened.ids[number] = batch_ids(whole, place, opened.schema, opened.path)
         return opened.ids[number]
 
     def _file(self, number: int) -> _Open:
         if number not in self._open:
-            path = self.reading.shards.files[number]
-            schema = read_schema(path)
+            shards = self.reading.shards
+            assert isinstance(shards.medium, Folder)
+            name = shards.files[number]
+            path = shards.medium.path / name
+            schema = read_schema(shards.medium, name)
             descriptor = os.open(path, os.O_RDONLY)
             mapped = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
             if self.reading.order == "random" or self.reading.depth == "raw":
                 mapped.madvise(mmap.MADV_RANDOM)  # raw reads take only headers from the map
             if self.reading.order == "random":
                 os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)
-            self._open[number] = _Open(path, descriptor, mapped, schema)
+            self._open[number] = _Open(str(path), descriptor, mapped, schema)
         return self._open[number]

@@ -23,7 +23,8 @@ plan            what was asked for
     tokens_per_s    of one accelerator
     step_s, seq_len, accelerators, per_node
     checkpoint_bytes, write_bytes_per_s, restart_bytes_per_s    of one node
-settings        order, accelerators (that this host must feed), most, processes, seconds
+settings        order, accelerators (that this host must feed), most, processes, seconds,
+                connections (of a process to a bucket; null where it is none)
 search          how many accelerators the storage feeds
     supported       of which `runs` were made
     failing         the fewest that were not fed, or null
@@ -40,6 +41,7 @@ runs            repeats with `supported` accelerators, each
     device_frac     bytes from the device / bytes asked for; null where nobody can count them
     amplification   bytes from the device / bytes used; null likewise
     asked_frac      bytes asked for / bytes used: what the loader itself throws away
+    requests        to a bucket; again: of these, repeated; both 0 where it is none
     cores           that all processes kept busy
 reads           means of `runs` by the same names
                 au_spread, rate_spread: (most - least) / mean, or null of fewer than two runs
@@ -269,6 +271,7 @@ class Probed:
     most: int
     processes: int
     seconds: float
+    connections: int | None
     result: SearchResult
     step: Step
     runs: tuple[Run, ...]
@@ -295,6 +298,7 @@ def probe_json(of: Probed, wanted: Demand, plan: str) -> dict[str, Any]:
             "most": of.most,
             "processes": of.processes,
             "seconds": of.seconds,
+            "connections": of.connections,
         },
         "search": {**asdict(of.result), "tried": [asdict(t) for t in of.result.tried]},
         "step": asdict(of.step),
@@ -330,6 +334,8 @@ def run_json(run: Run, *, seen: bool) -> dict[str, Any]:
         "device_frac": None if device is None or not asked else device / asked,
         "amplification": None if device is None or not used else device / used,
         "asked_frac": asked / used if used else None,
+        "requests": run.requests,
+        "again": run.again,
         "cores": run.cpu_s / run.whole_s,
     }
 
@@ -337,7 +343,7 @@ def run_json(run: Run, *, seen: bool) -> dict[str, Any]:
 def _dataset(of: Probed) -> dict[str, Any]:
     shards = of.shards
     return {
-        "folder": str(shards.folder),
+        "folder": str(shards.medium),
         "files": len(shards.files),
         "bytes": shards.bytes,
         "rows": shards.rows,

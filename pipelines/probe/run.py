@@ -10,12 +10,8 @@ from typing import Any
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.machine import cores, memory_bytes
-from tokenmill.pipelines.probe.cache import (
-    evict,
-    mount_of,
-    read_ahead_bytes,
-    sight,
-)
+from tokenmill.pipelines.core.places import Place
+from tokenmill.pipelines.probe.cache import mount_of, sight
 from tokenmill.pipelines.probe.checkpoints import (
     CheckpointFile,
     CheckpointRates,
@@ -25,6 +21,8 @@ from tokenmill.pipelines.probe.checkpoints import (
 from tokenmill.pipelines.probe.demand import LEAST_AU, Demand, Step, demand
 from tokenmill.pipelines.probe.fill import silent
 from tokenmill.pipelines.probe.loader import DEPTHS, ORDERS, Depth, Loader, Order, Reading
+from tokenmill.pipelines.probe.medium import Bucket
+from tokenmill.pipelines.probe.objects import CONNECTIONS, ObjectLoader
 from tokenmill.pipelines.probe.report import (
     REPEATS,
     RUNS,
@@ -55,6 +53,7 @@ class Settings:
     accelerators: that this host must feed; None is a node's.  most: to be tried; None is the job's.
     processes: that stand for them; None is twice the cores.  seconds: for reading, in all.
     chunk_rows: read at once in the chunked order; None as the plan says.
+    connections: requests of a process to a bucket at once.
     checkpoint: folder to write checkpoints to, if any.  checkpoint_bytes: of a node.
     """
 
@@ -65,14 +64,15 @@ class Settings:
     processes: int | None = None
     seconds: float = 120.0
     chunk_rows: int | None = None
+    connections: int = CONNECTIONS
     checkpoint: Path | None = None
     checkpoint_bytes: int | None = None
     seed: int = 0
-    loader: type[Loader] = Loader
+    loader: type[Loader] | None = None
 
 
 def probe(
-    folder: Path,
+    folder: Place,
     sheet: Sheet,
     settings: Settings,
     *,
@@ -89,7 +89,7 @@ def probe(
     shards, wanted = open_dataset(folder, settings.split), demand(sheet)
     try:
         with _files(wanted, settings) as files, Team() as team:
-            tell(f"reading {shards.folder} for about {settings.seconds:g} s")
+            tell(f"reading {shards.medium} for about {settings.seconds:g} s")
             probed = _Probe(team, shards, wanted, sheet, settings).run(files)
             return probe_json(probed, wanted, plan)
     except ProbeError as e:
@@ -122,6 +122,11 @@ class _Probe:
         self._team, self._shards, self._wanted = team, shards, wanted
         self._settings = settings
         self.order: Order = settings.order or _order(sheet.plan.training.access)
+        if self.order == "mmap" and isinstance(shards.medium, Bucket):
+            raise ConfigError(
+                f"{shards.medium}: nothing of a bucket can be mapped; give another --order, as"
+                " random, which asks for row after row"
+            )
         self.need = settings.accelerators or wanted.per_node
         self.most = max(self.need, settings.most or wanted.accelerators)
         self.processes = _processes(settings)
@@ -137,8 +142,8 @@ class _Probe:
         own = self._settings
         self._team.started(self.processes)
         begun = time.perf_counter()
-        mount = mount_of(self._shards.folder.resolve())
-        seen = sight(self._shards.files, mount)
+        medium = self._shards.medium
+        mount, seen = medium.mount(), medium.sight(self._shards.files)
         result = self._search(begun + SEARCH * own.seconds)
         result, runs = self._repeat(result, begun + (SEARCH + REPEATS) * own.seconds)
         return Probed(
@@ -146,12 +151,13 @@ class _Probe:
             mount=mount,
             sight=seen,
             memory=memory_bytes(),
-            read_ahead=read_ahead_bytes(self._shards.folder),
+            read_ahead=medium.read_ahead(),
             order=self.order,
             need=self.need,
             most=self.most,
             processes=self.processes,
             seconds=own.seconds,
+            connections=own.connections if isinstance(medium, Bucket) else None,
             result=result,
             step=self._wanted.step(max(result.supported, 1), self.processes),
             runs=tuple(runs),
@@ -225,8 +231,7 @@ class _Probe:
 
     def _orders(self, step: Step, depth: Depth) -> list[Train]:
         self._seed += 1
-        evict(self._shards.files)
-
+        self._shards.medium.evict(self._shards.files)
         readings = [
             Reading(
                 shards=self._shards,
@@ -239,10 +244,12 @@ class _Probe:
                 seq_len=self._wanted.seq_len,
                 chunk_rows=self.chunk_rows,
                 buffer=self.buffer,
+                connections=self._settings.connections,
             )
             for rank in range(step.ranks)
         ]
-        loader = self._settings.loader
+        far = isinstance(self._shards.medium, Bucket)
+        loader = self._settings.loader or (ObjectLoader if far else Loader)
         return [Train(reading=r, compute_s=step.compute_s, loader=loader) for r in readings]
 
     def _checkpoints(self, files: Sequence[CheckpointFile], result: SearchResult) -> Checkpoints:

@@ -24,7 +24,6 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.probe.cache import device_bytes, fetched_since
 from tokenmill.pipelines.probe.checkpoints import CheckpointFile, Written
 from tokenmill.pipelines.probe.loader import Counters, Loader, Reading, StoppedError
 
@@ -95,7 +94,7 @@ class _Training:
         self._error: Exception | None = None
 
     def run(self) -> None:
-        before, cpu = device_bytes(), time.process_time()
+        before, cpu = self._loader.device_bytes(), time.process_time()
         thread = threading.Thread(target=self._load, daemon=True)
         thread.start()
         try:
@@ -111,7 +110,8 @@ class _Training:
             self._loader.close()
         if self._error is not None:
             raise self._error
-        fetched, cpu = fetched_since(before), time.process_time() - cpu
+        after, cpu = self._loader.device_bytes(), time.process_time() - cpu
+        fetched = None if before is None or after is None else after - before
         counters = self._loader.counters
         self._connection.send(Finished(counters=counters, device_bytes=fetched, cpu_s=cpu))
 
@@ -176,6 +176,8 @@ class Run:
     useful_bytes: int
     device_bytes: int | None
     reads: int
+    requests: int
+    again: int
     cpu_s: float
     complete: bool
 
@@ -252,6 +254,8 @@ class Team:
             useful_bytes=sum(e.counters.useful_bytes for e in ended),
             device_bytes=sum(devices) if len(devices) == len(ended) else None,
             reads=sum(e.counters.reads for e in ended),
+            requests=sum(e.counters.requests for e in ended),
+            again=sum(e.counters.again for e in ended),
             cpu_s=sum(e.cpu_s for e in ended),
             complete=len(marks) > steps,
         )

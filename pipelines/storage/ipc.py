@@ -141,6 +141,48 @@ def _unpack(form: str, buffer: bytes | memoryview, at: int) -> int:
     return int(struct.unpack_from(form, buffer, at)[0])
 
 
+class Layout(NamedTuple):
+    """Where the buffers of a record batch lie.
+
+    body: byte of the message where they begin.  buffers: (first byte behind `body`, bytes) of each,
+    in the order of the columns.  compressed: all of them.
+    """
+
+    body: int
+    buffers: tuple[tuple[int, int], ...]
+    compressed: bool
+
+
+def layout_of(data: bytes | memoryview) -> Layout:
+    """Read the header of a record batch, with which `data` begins.
+
+    Raises:
+        CutShortError: it is none, or not whole.
+    """
+    try:
+        word, size = struct.unpack_from("<Ii", data, 0)
+        prefix, size = (8, size) if word == CONTINUATION else (4, word)
+        header = memoryview(data)[prefix : prefix + size]
+        if not 0 < size == len(header):
+            raise struct.error(f"a header of {size} bytes")
+        at = _field(header, _unpack("<I", header, 0), _HEADER)
+        batch = at + _unpack("<I", header, at)
+        at = _field(header, batch, _BUFFERS)
+        vector = at + _unpack("<I", header, at)
+        n = _unpack("<I", header, vector)
+        found = tuple(struct.unpack_from("<qq", header, vector + 4 + 16 * i) for i in range(n))
+        compressed = bool(_field(header, batch, _COMPRESSION))
+        return Layout(prefix + size, found, compressed)
+    except struct.error as e:
+        raise CutShortError(f"no header of a record batch ({e})", 0) from None
+
+
+def header_bytes(data: bytes | memoryview) -> int:
+    """Bytes of a message up to its body, of which `data` holds the first 8."""
+    word, size = struct.unpack_from("<Ii", data, 0)
+    return 8 + max(size, 0) if word == CONTINUATION else 4 + int(word)
+
+
 def check_message(message: pa.ipc.Message) -> int:
     """Bytes that a message's compressed buffers unpack to; 0 where none are.
 

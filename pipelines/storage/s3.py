@@ -73,6 +73,7 @@ PASSING = frozenset(
         "IncompleteBody",
     }
 )
+CHANGED = "it has changed, or is no longer whole: write it again"
 FORBIDDEN = frozenset({"ExpiredToken", "InvalidToken", "InvalidAccessKeyId", "AccessDenied"})
 
 
@@ -104,6 +105,8 @@ def _answered(error: ClientError, address: str) -> Exception:
         return FileNotFoundError(errno.ENOENT, "no such object", address)
     if status in (409, 412):
         return FileExistsError(errno.EEXIST, "not as it was", address)
+    if status == 416:
+        return ShardError(f"{address}: ends before what was asked for; {CHANGED}")
     if status in (401, 403) or code in FORBIDDEN:
         return ConfigError(
             f"{address}: the store refuses ({_words(code)}); check AWS_ACCESS_KEY_ID, and that it"
@@ -146,6 +149,13 @@ class StoredObject(NamedTuple):
     age_s: float
 
 
+class Part(NamedTuple):
+    """A range of an object.  again: how often it was asked for before it came."""
+
+    data: bytes
+    again: int
+
+
 class ObjectStore:
     """The objects below s3://bucket/prefix; names are what follows the prefix and a slash.
 
@@ -171,6 +181,33 @@ class ObjectStore:
             return self._patiently(name, read)
         except FileNotFoundError:
             return None
+
+    def part(self, name: str, start: int, stop: int) -> Part:
+        """Bytes [start, stop) of an object.
+
+        Raises:
+            FileNotFoundError: there is no such object.
+            ShardError: it ends before.
+        """
+        again = -1
+        if stop <= start:
+            return Part(b"", 0)
+
+        def read() -> bytes:
+            nonlocal again
+            again += 1
+            asked = f"bytes={start}-{stop - 1}"
+            answer = self._client.get_object(**self._at(name), Range=asked)
+            again += answer["ResponseMetadata"].get("RetryAttempts", 0)
+            return bytes(answer["Body"].read())
+
+        data = self._patiently(name, read)
+        if len(data) != stop - start:
+            raise ShardError(
+                f"{self.address}/{name}: gave {len(data)} bytes for {stop - start} from byte"
+                f" {start}; {CHANGED}"
+            )
+        return Part(data, again)
 
     def put(self, name: str, data: bytes, **conditions: str) -> str | None:
         """Write a small object; its ETag, or None where a condition does not hold.

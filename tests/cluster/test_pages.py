@@ -92,12 +92,15 @@ def run_section():
 def test_on_s3(s3, prefect_server, tmp_path):
     s3.client().create_bucket(Bucket="pages")
     env = {**prefect_server.client_env, **s3.env, "TMPDIR": str(tmp_path)}
-    reader = Reader(tmp_path, env, {"s3://bucket/": "s3://pages/"})
-    prepare, inspect, size = of_a_cluster("s3")
+    reader = Reader(tmp_path, env, {"s3://bucket/": "s3://pages/", **SMALL_PROBE})
+    prepare, inspect, size, probe = of_a_cluster("s3")
     reader.run(prepare)
     assert "run/manifest.json" in s3.keys("pages")
     assert "documents reached the tokenizer" in reader.run(inspect)
     assert "read bandwidth" in reader.run(size)
+    told = reader.run(probe, "--seconds", "1", "--processes", "1", codes=(0, 1))
+    assert "requests repeated" in told
+    assert not s3.keys("pages", "probe/")
 
 
 def test_on_dask(prefect_server, tmp_path):

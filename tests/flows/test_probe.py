@@ -80,7 +80,6 @@ def test_a_filled_folder_is_probed_and_removed(plan, tmp_path, capsys):
         (["{dataset}", "--checkpoint", "{file}"], "checkpoints cannot be written there"),
         (["{dataset}", "--plan", "{none}"], "no such plan file"),
         (["{file}"], "a file, not a folder"),
-        (["s3://bucket/d"], "s3://bucket/d: probe reads folders, as training does; mount it"),
         (["{dataset}", "--seconds", "inf"], "--seconds inf: must be over 0, and a number"),
         (["{dataset}", "--checkpoint-bytes", "1GB"], "is of --checkpoint FOLDER; give both"),
         (["{dataset}", "--out", "{file}"], "cannot write there (File exists); choose another"),

@@ -8,7 +8,7 @@ import pytest
 from tests.pipelines.probe.corpora import SEQ_LEN, documents, packed
 from tests.pipelines.probe.loaders import Leaky
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.probe.cache import device_bytes, evict
+from tokenmill.pipelines.probe.cache import device_bytes
 from tokenmill.pipelines.probe.loader import DEPTHS, ORDERS, Loader, Reading
 from tokenmill.pipelines.probe.shards import open_dataset
 
@@ -98,7 +98,7 @@ def test_the_device_is_read_as_often_as_that(tmp_path, disk):
     amplification = {}
     for kind in (Loader, Leaky):
         loader = kind(reading(folder, seq_len=512))
-        evict(loader.reading.shards.files)
+        loader.reading.shards.medium.evict(loader.reading.shards.files)
         before = device_bytes()
         an_epoch(loader)
         fetched = device_bytes() - before

@@ -12,7 +12,7 @@ from tests.pipelines.probe.corpora import SEQ_LEN, documents, packed, sheet
 from tests.pipelines.probe.loaders import LATE_S, TOKENS_PER_S, Late, Leaky, Slow
 from tests.pipelines.probe.test_checkpoints import Torn, a_file
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.probe.cache import Sight, evict
+from tokenmill.pipelines.probe.cache import Sight
 from tokenmill.pipelines.probe.checkpoints import CheckpointFile
 from tokenmill.pipelines.probe.demand import demand
 from tokenmill.pipelines.probe.loader import Loader, Reading
@@ -108,7 +108,7 @@ def test_a_warm_page_cache_is_refused(team, disk):
     fed = SearchResult(supported=1, failing=None, ended="most", tried=())
 
     def judged():
-        evict(shards.files)
+        shards.medium.evict(shards.files)
         runs = [team.train(orders(shards), steps=3, most_s=60) for _ in range(5)]
         verdict = judge(
             need=1,
@@ -122,7 +122,7 @@ def test_a_warm_page_cache_is_refused(team, disk):
         return verdict.outcome, device_frac(runs)
 
     held = []
-    for path in shards.files:
+    for path in (shards.medium.path / name for name in shards.files):
         with path.open("rb") as f:
             held.append(mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ))
         bytes(held[-1])  # pages that another process has mapped cannot be evicted
@@ -139,7 +139,7 @@ def test_rows_without_ids_are_told_by_a_worker(team, tmp_path):
 
 def test_storage_that_fails_is_told(tmp_path):
     shards = open_dataset(packed(tmp_path / "d"))
-    for path in shards.files:
+    for path in (shards.medium.path / name for name in shards.files):
         path.unlink()
     with Team() as team, pytest.raises((ProbeError, ConfigError), match="data-0000"):
         team.train(orders(shards), steps=2, most_s=60)

@@ -38,6 +38,8 @@ def a_run(device_bytes=1000, *, steps=10, elapsed_s=10.0, useful_bytes=1000, com
         logical_bytes=1000,
         useful_bytes=useful_bytes,
         device_bytes=device_bytes,
+        requests=0,
+        again=0,
         reads=10,
         cpu_s=1.0,
         complete=complete,
