@@ -224,7 +224,7 @@ class Bucket:
         pass  # nothing of it is held here
 
     def read_ahead(self) -> int | None:
-        return 0
+        return None
 
     def check_free(self, _: int) -> None:
         if any(self.store.names("", most=1)):

@@ -8,6 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,7 +61,9 @@ class ObjectLoader(Loader):
                 yield waiting.popleft().result()
         finally:
             for future in waiting:
-                future.cancel()
+                if not future.cancel():  # it came, or comes, and would have been used
+                    with suppress(OSError, ConfigError):
+                        self.counters.useful_bytes += future.result().nbytes
 
     def fetch(self, read: Read) -> npt.NDArray[Any]:
         """(tokens,) the ids of some rows."""
