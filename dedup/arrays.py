@@ -1,6 +1,8 @@
 """Arrays: their types, of Arrow text for kernels, worked on part by part, kept in files."""
 
+import sys
 from collections.abc import Iterator, Mapping
+from importlib.abc import MetaPathFinder
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -22,6 +24,30 @@ Bools = npt.NDArray[np.bool_]
 T = TypeVar("T", bound=np.generic)
 
 KEYS_PER_BUCKET = 2
+
+
+class _WithoutPandas(MetaPathFinder):
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:
+        if fullname == "pandas":
+            raise ModuleNotFoundError(fullname)
+
+
+def _lists_without_pandas() -> None:
+    """Have Arrow look for pandas now, and find none.
+
+    It imports pandas when it first makes an array of a list, to tell whether that is a series:
+    0.3 s in each process. Where one is asked for later, as by `to_pandas`, Arrow looks again.
+    """
+    if "pandas" not in sys.modules:
+        hiding = _WithoutPandas()
+        sys.meta_path.insert(0, hiding)
+        try:
+            pa.array([])
+        finally:
+            sys.meta_path.remove(hiding)
+
+
+_lists_without_pandas()
 
 
 def read_only(array: npt.NDArray[T]) -> npt.NDArray[T]:
