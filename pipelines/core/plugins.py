@@ -26,18 +26,47 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 T = TypeVar("T")
 
 
+class Offered(Mapping[str, T], Generic[T]):
+    """Things by name, each imported when it is looked up, so that a name alone costs nothing.
+
+    where: "module:thing", by name.
+    """
+
+    def __init__(self, where: Mapping[str, str]) -> None:
+        self.where = where
+
+    def __getitem__(self, name: str) -> T:
+        module, _, thing = self.where[name].partition(":")
+        found: T = getattr(import_module(module), thing)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.where
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.where)
+
+    def __len__(self) -> int:
+        return len(self.where)
+
+
 class Registry(Mapping[str, T], Generic[T]):
     """Things by the names that recipes give them: our own first, then those of plug-ins.
 
     kind: what they are, for messages.
-    own: modules that register ours. They are imported at the first look, as plug-ins are, so that
-        no look depends on what was imported before.
+    own: modules that register ours, or offer them. They are imported at the first look, as plug-ins
+        are, so that no look depends on what was imported before.
     """
 
     def __init__(self, kind: str, own: Sequence[str] = ()) -> None:
         self.kind = kind
         self._own = tuple(own)
+        self._offered: Offered[T] = Offered({})
         self._things: dict[str, T] = {}
+
+    def offer(self, things: Offered[T]) -> None:
+        """Give things their names, before they are imported."""
+        self._offered = things
 
     def register(self, name: str, thing: T) -> None:
         """Give a thing its name, for good.
@@ -49,26 +78,33 @@ class Registry(Mapping[str, T], Generic[T]):
             raise ConfigError(
                 f"{self.kind} {name!r}: a name is of letters a-z, digits and _, as 'my_{self.kind}'"
             )
-        if self._things.setdefault(name, thing) is not thing:
+        own = self._offered.get(name, thing)
+        if own is not thing or self._things.setdefault(name, thing) is not thing:
             raise ConfigError(
                 f"{self.kind} {name!r} is registered twice; give the one of {VARIABLE}"
                 f" ({', '.join(plugin_names()) or 'empty'}) another name"
             )
 
     def __getitem__(self, name: str) -> T:
-        return self._all()[name]
+        self._ask()
+        return self._things[name] if name in self._things else self._offered[name]
+
+    def __contains__(self, name: object) -> bool:
+        self._ask()
+        return name in self._offered or name in self._things
 
     def __iter__(self) -> Iterator[str]:
-        return iter(list(self._all()))
+        self._ask()
+        return iter({**self._offered.where, **self._things})
 
     def __len__(self) -> int:
-        return len(self._all())
+        return len(list(iter(self)))
 
-    def _all(self) -> dict[str, T]:
+    def _ask(self) -> None:
+        """Import what registers and offers."""
         for name in self._own:
             import_module(name)
         plugins()
-        return self._things
 
 
 def plugin_names() -> list[str]:

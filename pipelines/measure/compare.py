@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 from tokenmill.pipelines.core.config import readable
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.step import STEPS, Step
+from tokenmill.pipelines.corpus.step import CorpusStep
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.prepare.report.model import Images, LedgerRow, Report
-from tokenmill.pipelines.prepare.steps import corpus_steps
 from tokenmill.sizing.corpus import DATASET, INPUTS, Estimate, ImageEstimate
 from tokenmill.sizing.figure import Figure
 
@@ -164,7 +165,10 @@ def _image_figures(
 
 def _unique_frac(report: Report) -> float | None:
     """What the steps that find duplicates leave of what comes to the first of them."""
-    finders = {step.name for step in corpus_steps() if step.has_keys}
-    rows = [row for row in report.ledger if row.stage in finders]
+    rows = [row for row in report.ledger if _finds_duplicates(STEPS.get(row.stage))]
     most = max((row.docs_in for row in rows), default=0)
     return min(row.docs_out for row in rows) / most if most else None
+
+
+def _finds_duplicates(step: type[Step] | None) -> bool:
+    return step is not None and issubclass(step, CorpusStep) and step.has_keys

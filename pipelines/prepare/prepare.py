@@ -21,7 +21,6 @@ from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.prepare.report.sections import write_report
 from tokenmill.pipelines.prepare.report.summary import summarize
-from tokenmill.pipelines.prepare.steps import side_folders
 from tokenmill.pipelines.read.images.stored import check_shards
 from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.drive import drive
@@ -150,7 +149,7 @@ def finished_report(job: PrepareJob) -> Report | None:
     Raises:
         ConfigError: it should have an index, which cannot be made any more.
     """
-    stay = {*KEPT, *side_folders()} - {INDEX.name}
+    stay = {*_stays(job)} - {INDEX.name}
     data = read_report(job.out, lambda top: top in stay)
     if data is None or index_wanting(job):
         return None
@@ -161,11 +160,18 @@ def finished_report(job: PrepareJob) -> Report | None:
     return report
 
 
+def _stays(job: PrepareJob) -> tuple[str, ...]:
+    """Folders that stay when a run has finished, those of side tables of its steps too."""
+    steps = corpus_steps(job.recipe.steps)
+    tables = dict.fromkeys(table.folder.name for step in steps for table in step.side_tables)
+    return (*KEPT, *tables)
+
+
 def _sweep_strays(job: PrepareJob, finished: Finished) -> None:
     """Delete files of an earlier attempt that this run's receipts do not know."""
     known = {name for receipt in finished.receipts for name, _, _ in receipt.files}
     mirror.look_anew(job.out)  # workers elsewhere wrote too
-    paths = (path for folder in (*KEPT, *side_folders()) for path in mirror.files(job.out / folder))
+    paths = (path for folder in _stays(job) for path in mirror.files(job.out / folder))
     mirror.remove(p for p in paths if p.relative_to(job.out).as_posix() not in known)
 
 

@@ -1,45 +1,26 @@
 """The steps of our own, in the order in which they are shown; a step of others is made known alike.
 
-Everything else asks a step for what it needs, and knows none by its class.
+Each is imported when a recipe names it. Everything else asks a step for what it needs, and knows
+none by its class.
 """
 
-from collections.abc import Iterator
-
-from tokenmill.pipelines.contamination.decontaminate import Decontaminate
-from tokenmill.pipelines.core.step import STEPS, Step, register
-from tokenmill.pipelines.corpus.counted.images import RepeatedImages
-from tokenmill.pipelines.corpus.counted.paragraphs import RepeatedParagraphs
-from tokenmill.pipelines.corpus.equal import ExactDedup, SameImages, SameUrl
-from tokenmill.pipelines.corpus.near import NearDedup
-from tokenmill.pipelines.corpus.near_images import NearImages
-from tokenmill.pipelines.corpus.spans.step import RepeatedSpans
-from tokenmill.pipelines.corpus.step import CorpusStep
+from tokenmill.pipelines.core.plugins import Offered
+from tokenmill.pipelines.core.step import STEPS, Step
 from tokenmill.pipelines.filters.stages import STAGES
 
-OWN_STEPS: tuple[type[Step], ...] = (
-    *STAGES.values(),
-    ExactDedup,
-    NearDedup,
-    SameUrl,
-    SameImages,
-    RepeatedImages,
-    NearImages,
-    RepeatedParagraphs,
-    RepeatedSpans,
-    Decontaminate,
+CORPUS = "tokenmill.pipelines.corpus"
+OWN_STEPS: Offered[type[Step]] = Offered(
+    {
+        **STAGES.where,
+        "exact": f"{CORPUS}.equal:ExactDedup",
+        "near": f"{CORPUS}.near:NearDedup",
+        "same_url": f"{CORPUS}.equal:SameUrl",
+        "same_images": f"{CORPUS}.equal:SameImages",
+        "repeated_images": f"{CORPUS}.counted.images:RepeatedImages",
+        "near_images": f"{CORPUS}.near_images:NearImages",
+        "repeated_paragraphs": f"{CORPUS}.counted.paragraphs:RepeatedParagraphs",
+        "repeated_spans": f"{CORPUS}.spans.step:RepeatedSpans",
+        "decontaminate": "tokenmill.pipelines.contamination.decontaminate:Decontaminate",
+    }
 )
-for own_step in OWN_STEPS:
-    register(own_step)
-
-
-def corpus_steps() -> Iterator[type[CorpusStep]]:
-    """All that need something of all documents, those of plug-ins too."""
-    for step in STEPS.values():
-        if issubclass(step, CorpusStep):
-            yield step
-
-
-def side_folders() -> tuple[str, ...]:
-    """Folders of the side tables that any step writes: they stay when a run has finished."""
-    tables = (table for step in corpus_steps() for table in step.side_tables)
-    return tuple(dict.fromkeys(table.folder.name for table in tables))
+STEPS.offer(OWN_STEPS)
