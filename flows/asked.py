@@ -229,22 +229,17 @@ def measuring_of(
     Raises:
         ConfigError: one line that names the option and the way out.
     """
-    from tokenmill.pipelines.measure.job import Measuring
-
     for name, value in (("probes", probes), ("cores", cores)):
         if value is not None and value < 1:
             raise ConfigError(f"--{name} {value}: must be 1 at least")
     if seed < 0:
         raise ConfigError(f"--seed {seed}: must be 0 at least")
-    return Measuring(
-        recipe=recipe,
-        probes=probes,
-        sample=_share("--sample", sample),
-        budget=_share("--budget", budget),
-        seed=seed,
-        cores=cores or recipe.run.n_workers,
-        grow_to=None if grow_to is None else _grow_to(grow_to),
-    )
+    shares = {"sample": _share("--sample", sample), "budget": _share("--budget", budget)}
+    growth = None if grow_to is None else _grow_to(grow_to)
+    from tokenmill.pipelines.measure.job import Measuring
+
+    cores = cores or recipe.run.n_workers
+    return Measuring(recipe=recipe, probes=probes, **shares, seed=seed, cores=cores, grow_to=growth)
 
 
 def _grow_to(text: str) -> float:

@@ -14,12 +14,12 @@ OWN = ("probes", "sample", "budget", "grow_to", "seed", "cores")  # options of t
 def run(args: argparse.Namespace) -> int:
     """Predict a run, and show what it will give."""
     settings = settings_of(args)
-    recipe = read_recipe(args.recipe, settings)
+    own = {name: getattr(args, name) for name in OWN}
+    measuring = measuring_of(read_recipe(args.recipe, settings), **own)
     from tokenmill.flows.measure_tables import show_estimate, unread
     from tokenmill.pipelines.measure.run import Outcome, to_json
 
-    own = {name: getattr(args, name) for name in OWN}
-    asked = ask_measuring(measuring_of(recipe, **own), args.out)
+    asked = ask_measuring(measuring, args.out)
     shown = {
         "recipe": str(find_recipe(args.recipe).absolute()),
         "settings": settings or None,

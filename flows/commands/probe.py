@@ -25,8 +25,8 @@ from tokenmill.pipelines.probe.document import (
     verdicts,
     whole_job,
 )
-from tokenmill.pipelines.probe.fill import fill, is_filler, remove_filler, silent
 from tokenmill.pipelines.probe.run import Settings, probe
+from tokenmill.pipelines.probe.shards import silent
 from tokenmill.sizing.requirements import size
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.units import UnitError, parse_bytes
@@ -45,6 +45,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         data = _probed(args, folder, sheet, settings)
     except KeyboardInterrupt:
+        from tokenmill.pipelines.probe.fill import is_filler
+
         stays = args.fill is not None and is_filler(folder)
         raise KeyboardInterrupt(
             "what --fill wrote stays, the same command reads it" if stays else "nothing is left"
@@ -62,6 +64,8 @@ def _probed(
     args: argparse.Namespace, folder: Place, sheet: Sheet, settings: Settings
 ) -> dict[str, Any]:
     """Fill the folder if that is asked for, and probe it."""
+    from tokenmill.pipelines.probe.fill import fill, remove_filler
+
     tell = silent if args.json else _tell
     if args.fill is not None:
         width = int(sheet.sources[0].token_width_bytes.value)

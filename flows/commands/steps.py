@@ -34,10 +34,12 @@ def _step(name: str) -> type[Config]:
     Raises:
         ConfigError: there is none; near ones are named.
     """
-    known = {**sections(), **STEPS}
-    if name in known:
-        return known[name]
-    near = nearest(name, known, most=3, cutoff=0.4)
+    of_recipe = sections()
+    if name in STEPS:
+        return STEPS[name]
+    if name in of_recipe:
+        return of_recipe[name]
+    near = nearest(name, [*of_recipe, *STEPS], most=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "names: tokenmill steps"
     raise ConfigError(f"no step {name!r}; {hint}")
 

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import datasets
 import pyarrow as pa
 import yaml
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.recipe import SHIPPED, Recipe, make_recipe
 from tokenmill.pipelines.storage.atomic import write_text
 
@@ -46,12 +46,21 @@ EXAMPLE_MODULES = (
 
 
 def demo_recipe(folder: Path) -> Recipe:
-    """Write the demo's benchmark, tokenizer and recipe into `folder`, and return the recipe."""
+    """Write the demo's benchmark, tokenizer and recipe into `folder`, and return the recipe.
+
+    Raises:
+        ConfigError: the folder cannot be written.
+    """
     folder = folder.absolute()  # the recipe is made before the tokenizer is there to be found
     data: dict[str, Any] = yaml.safe_load((SHIPPED / "demo.yaml").read_text("utf-8"))
     data["inputs"] = found_inputs()
     benchmark = folder / "benchmark.jsonl"
-    write_benchmark(benchmark)
+    try:
+        write_benchmark(benchmark)
+    except OSError as e:
+        raise ConfigError(
+            f"--out {folder}: cannot write there ({e.strerror or e}); choose another"
+        ) from e
     for step in data["steps"]:
         if "decontaminate" in step:
             step["decontaminate"]["benchmarks"] = [
@@ -72,7 +81,7 @@ def demo_recipe(folder: Path) -> Recipe:
 
 def found_inputs() -> list[dict[str, Any]]:
     """Where text lies on this machine: the standard library and the installed packages."""
-    stdlib, packages = sysconfig.get_path("stdlib"), Path(datasets.__file__).parent.parent
+    stdlib, packages = sysconfig.get_path("stdlib"), Path(pa.__file__).parent.parent
     patterns = [
         ("licences", f"{packages}/**/LICEN[CS]E*"),
         ("descriptions", f"{packages}/*.dist-info/METADATA"),

@@ -3,14 +3,13 @@
 import re
 from collections.abc import Callable, Iterator
 
-import datasets
 import numpy as np
 import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place
 from tokenmill.pipelines.probe.medium import Medium, medium_of, read_json
-from tokenmill.pipelines.probe.shards import open_dataset
+from tokenmill.pipelines.probe.shards import open_dataset, silent
 from tokenmill.pipelines.storage.files import arrow_stream
 from tokenmill.pipelines.tokens.dataset import dataset_schema, file_name, write_split
 from tokenmill.sizing.units import format_bytes
@@ -21,10 +20,6 @@ BATCH_TOKENS = 1 << 20
 SEED = 0
 MARKS = ("state.json", "dataset_info.json")  # the first is the last that is written
 SHARD = re.compile(r"data-\d{5,}-of-\d{5,}\.arrow")
-
-
-def silent(_: str) -> None:
-    """Say nothing of what is being done."""
 
 
 def fill(
@@ -66,7 +61,9 @@ def _write(medium: Medium, rows: int, dtype: type[np.generic], seq_len: int) -> 
     files = -(-rows // shard_rows)
     schema = dataset_schema(pa.from_numpy_dtype(dtype), seq_len)
     rng = np.random.default_rng(SEED)
-    features = datasets.Features.from_arrow_schema(schema).to_dict()
+    from datasets import Features  # takes as long as all else that a probe imports
+
+    features = Features.from_arrow_schema(schema).to_dict()
     with medium.written() as there:
         for number in range(files):
             some = min(shard_rows, rows - number * shard_rows)

@@ -19,7 +19,6 @@ from tokenmill.pipelines.probe.checkpoints import (
     rates,
 )
 from tokenmill.pipelines.probe.demand import LEAST_AU, Demand, Step, demand
-from tokenmill.pipelines.probe.fill import silent
 from tokenmill.pipelines.probe.loader import DEPTHS, ORDERS, Depth, Loader, Order, Reading
 from tokenmill.pipelines.probe.medium import Bucket
 from tokenmill.pipelines.probe.objects import CONNECTIONS, ObjectLoader
@@ -32,7 +31,7 @@ from tokenmill.pipelines.probe.report import (
     probe_json,
 )
 from tokenmill.pipelines.probe.search import SearchResult, search
-from tokenmill.pipelines.probe.shards import Shards, open_dataset
+from tokenmill.pipelines.probe.shards import Shards, open_dataset, silent
 from tokenmill.pipelines.probe.team import ProbeError, Run, Team, Train
 from tokenmill.sizing.sheet import Sheet
 

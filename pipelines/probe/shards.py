@@ -31,6 +31,10 @@ SCANS = 16  # files whose headers are read at once
 WIDTHS = {"uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "uint8": 1, "int16": 2}
 
 
+def silent(_: str) -> None:
+    """Say nothing of what is being done."""
+
+
 class BatchPlace(NamedTuple):
     """A record batch: the file's number, bytes [start, stop) of it, rows."""
 

@@ -8,7 +8,6 @@ from itertools import zip_longest
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.stats import rankdata
 
 from tokenmill.dedup.arrays import F64, I64
 from tokenmill.pipelines.filters.models.quality_model import kept_share
@@ -53,6 +52,8 @@ def auc(good: F64, bad: F64) -> float:
     >>> auc(np.array([0.9, 0.5]), np.array([0.5, 0.1]))
     0.875
     """
+    from scipy.stats import rankdata  # loads a hundred modules
+
     ranks = rankdata(np.concatenate((good, bad)))[: len(good)]
     higher = ranks.sum() - len(good) * (len(good) + 1) / 2
     return float(higher / (len(good) * len(bad)))

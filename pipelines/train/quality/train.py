@@ -10,14 +10,12 @@ Spark's tokenizer and HashingTF. The paper tells no settings; those of `fit` are
 from dataclasses import replace
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, field_validator, model_validator
-from scipy.sparse import csr_array, vstack
-from scipy.special import expit
 
 from tokenmill.dedup.arrays import F32, F64, I64, Bools
 from tokenmill.pipelines.core.config import Config
@@ -32,6 +30,9 @@ from tokenmill.pipelines.filters.models.quality_model import (
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.train.quality.evaluation import SIDES, evaluate
 from tokenmill.pipelines.train.sample import Sample, read_documents
+
+if TYPE_CHECKING:  # where it is needed SciPy is imported: longer than it takes to tell a mistake
+    from scipy.sparse import csr_array
 
 LIBRARY = "sklearn"
 COUNTED = np.dtype([("feature", np.int32), ("count", np.uint32)])  # each feature of a document
@@ -82,7 +83,7 @@ class Examples(NamedTuple):
     account: where they come from, and what became of the others; JSON.
     """
 
-    counts: csr_array
+    counts: "csr_array"
     held_out: Bools
     account: dict[str, Any]
 
@@ -113,6 +114,7 @@ def read_examples(training: Training, side: str, names: Names) -> Examples:
     Raises:
         ConfigError: an input cannot be read, or there are too few documents.
     """
+    from scipy.sparse import csr_array
 
     def words_of(texts: pa.Array) -> tuple[npt.NDArray[np.void], I64]:
         words = word_features(texts, training.n_features)
@@ -175,6 +177,8 @@ def train(training: Training) -> LinearModel:
         ConfigError: scikit-learn is missing, inputs cannot be read, or hold too few documents.
     """
     check_library()
+    from scipy.sparse import vstack
+
     from tokenmill.pipelines.train.quality.fit import fit  # imports scikit-learn, which is optional
 
     names = Names(training.n_features)
@@ -204,7 +208,7 @@ def train(training: Training) -> LinearModel:
     return replace(model, about=about)
 
 
-def telling(counts: csr_array, weights: F32, names: Names) -> dict[str, list[dict[str, Any]]]:
+def telling(counts: "csr_array", weights: F32, names: Names) -> dict[str, list[dict[str, Any]]]:
     """The words that move scores most, of either side: by weight times the spread of their counts.
 
     A word stands for its feature, which others may share.
@@ -225,7 +229,9 @@ def telling(counts: csr_array, weights: F32, names: Names) -> dict[str, list[dic
     }
 
 
-def _scores(counts: csr_array, model: LinearModel) -> F64:
+def _scores(counts: "csr_array", model: LinearModel) -> F64:
+    from scipy.special import expit
+
     sums = counts @ model.weights.astype(np.float64) + model.intercept
     scores: F64 = expit(sums)
     return scores
