@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.apart import unsynced
 from tests.strategies import THOROUGH
 from tokenmill.flows.prefect.server import embedded_server
 
@@ -20,6 +21,8 @@ for name, number in EXAMPLES.items():
         suppress_health_check=[HealthCheck.too_slow],
     )
 settings.load_profile("all" if THOROUGH else "quick")
+
+os.fsync = unsynced
 
 SHARED_DATA = Path(__file__).parent.parent.parent / "shared" / "data"
 

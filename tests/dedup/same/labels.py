@@ -14,7 +14,7 @@ def candidate_pairs(keys):
     for rows in np.split(order, starts):
         if keys[rows[0]] != NO_KEY:
             pairs.append(rows[_places(len(rows))])
-    return np.unique(np.concatenate(pairs), axis=0)
+    return _distinct(np.concatenate(pairs), len(keys))
 
 
 def _places(n):
@@ -26,7 +26,13 @@ def _places(n):
     lower = np.where(lower < 0, higher + lower, lower)
     higher = np.broadcast_to(higher, lower.shape)
     wanted = (lower >= 0) & (lower < higher)
-    return np.unique(np.column_stack((lower[wanted], higher[wanted])), axis=0)
+    return _distinct(np.column_stack((lower[wanted], higher[wanted])), n)
+
+
+def _distinct(pairs, n):
+    """The pairs of rows below `n`, sorted, none twice: by numbers, which is the quickest way."""
+    codes = np.sort(pairs @ np.array([n, 1]))
+    return np.column_stack(np.divmod(codes[np.diff(codes, prepend=-1) > 0], n))
 
 
 def clusters(n_docs, edges):

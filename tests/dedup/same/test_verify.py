@@ -1,5 +1,6 @@
 """Edges are the candidate pairs whose signatures agree; what they connect is always the same."""
 
+from functools import cache
 from itertools import chain, pairwise
 
 import numpy as np
@@ -50,11 +51,9 @@ def test_edges_match_the_reference_however_few_rows_at_once(sizes, rows_at_once,
         assert found(same, signatures, share, rows_at_once) == expected
 
 
-@pytest.mark.parametrize("share", [0.0, 0.6, 0.8])
-@pytest.mark.parametrize("rows_at_once", [1, 500, 1 << 20])
-@pytest.mark.parametrize("most", [257, 400, 1_000])
-def test_they_connect_what_all_verified_candidates_connect(share, rows_at_once, most):
-    """Buckets of 1 to 1,000 rows, of which some are alike, some the same."""
+@cache
+def alike(share):
+    """Buckets of 1 to 1,000 rows, of which some are alike, some the same; and the pairs of them."""
     rng = np.random.default_rng(6)
     sizes = [1, 2, 31, 32, 33, 127, 128, 129, 500, 1000]
     keys = rng.permutation(np.repeat(rng.integers(1, 2**64, len(sizes), np.uint64), sizes))
@@ -62,15 +61,22 @@ def test_they_connect_what_all_verified_candidates_connect(share, rows_at_once, 
     signatures[rng.random(len(keys)) < 0.3] = signatures[0]
     pairs = candidate_pairs(keys)
     pairs = pairs[pair_similarity(signatures, *pairs.T) >= np.float32(share)]
+    return keys, signatures, set(map(tuple, pairs.tolist())), clusters(len(keys), pairs)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.6, 0.8])
+@pytest.mark.parametrize("rows_at_once", [1, 500, 1 << 20])
+@pytest.mark.parametrize("most", [257, 400, 1_000])
+def test_they_connect_what_all_verified_candidates_connect(share, rows_at_once, most):
+    keys, signatures, pairs, joined = alike(share)
     pieces = list(cut_large(buckets(keys), most))
     largest = max(np.diff(piece.ends, prepend=0).max() for piece in pieces)
     assert largest <= min(most + CONTEXT_ROWS, 1_000)
     assert (len(pieces) > 1) == (most < 1_000)
     found_in = [found(piece, signatures, share, rows_at_once) for piece in pieces]
     edges = np.array([edge for some in found_in for edge in some], np.int64)
-    assert set(map(tuple, edges.tolist())) <= set(map(tuple, pairs.tolist()))
-    n = len(keys)
-    assert np.array_equal(clusters(n, edges.reshape(-1, 2)), clusters(n, pairs))
+    assert set(map(tuple, edges.tolist())) <= pairs
+    assert np.array_equal(clusters(len(keys), edges.reshape(-1, 2)), joined)
 
 
 @pytest.mark.parametrize("most", [15, 16, 30, 59, 60, 61])

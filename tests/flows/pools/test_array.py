@@ -323,19 +323,19 @@ def phase(n, chain=lambda i: ""):
 
 
 def test_a_planner_hands_out_to_thousands_of_tasks(queue, tmp_path):
-    slurm = {"maximum": 5000, "memory": "3GB", "queue": "cpu", "cores": 2, "walltime": "02:00:00"}
+    slurm = {"maximum": 1500, "memory": "3GB", "queue": "cpu", "cores": 2, "walltime": "02:00:00"}
     told = order(tmp_path, directives=["--constraint=rome"], **slurm)
     job = Job(out=tmp_path, identity="x", options=told.recipe.run)
-    with pytest.raises(array.HandedOutError, match="6,000 works, array 1 of 5,000 tasks"):
-        array._Planner(told, "d", ())(job, phase(6000))
+    with pytest.raises(array.HandedOutError, match="1,800 works, array 1 of 1,500 tasks"):
+        array._Planner(told, "d", ())(job, phase(1800))
     words, options = queue.next()
-    assert options["array"].startswith("0-4999")
+    assert options["array"].startswith("0-1499")
     assert (options["cpus-per-task"], options["mem"]) == ("2',", "2862M',")
     assert "--constraint=rome" in (queue.folder / "1.sh").read_text()
     groups = list((tmp_path / array.FOLDER / words[2]).glob("[0-9]*.pickle"))
-    assert len(groups) == 6000
+    assert len(groups) == 1800
     words, _ = queue.next()
-    assert words[3:] == ["s", "6000", "6000", "s-6000", "1"]
+    assert words[3:] == ["s", "1800", "1800", "s-1800", "1"]
 
 
 def test_groups_are_whole_chains_and_all_works():
