@@ -37,7 +37,8 @@ def _unsynced(file: int) -> None:
     """
 
 
-unsynced = os.fsync if THOROUGH else _unsynced
+synced = os.fsync
+unsynced = synced if THOROUGH else _unsynced
 
 
 class Ended(NamedTuple):

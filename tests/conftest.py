@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.apart import unsynced
+from tests.apart import synced, unsynced
 from tests.strategies import THOROUGH
 from tokenmill.flows.prefect.server import embedded_server
 
@@ -25,6 +25,12 @@ settings.load_profile("all" if THOROUGH else "quick")
 os.fsync = unsynced
 
 SHARED_DATA = Path(__file__).parent.parent.parent / "shared" / "data"
+
+
+@pytest.fixture
+def disk_waited_for(monkeypatch):
+    """For tests of what the disk itself does."""
+    monkeypatch.setattr(os, "fsync", synced)
 
 
 @pytest.fixture(scope="session")

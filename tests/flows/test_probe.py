@@ -9,6 +9,7 @@ import yaml
 from tests.pipelines.probe.corpora import SEQ_LEN, packed
 from tokenmill.flows.cli import main
 
+pytestmark = pytest.mark.usefixtures("disk_waited_for")
 PLAN = {
     "model": {"params": "8B", "seq_len": SEQ_LEN},
     "cluster": {"count": 1},

@@ -5,6 +5,11 @@ import pytest
 from tokenmill.pipelines.probe.cache import mount_of, sight
 
 
+@pytest.fixture(autouse=True)
+def waits(disk_waited_for):
+    """Files are evicted once they are on the disk."""
+
+
 @pytest.fixture
 def disk(tmp_path):
     (tmp_path / "trial").write_bytes(bytes(4096))
