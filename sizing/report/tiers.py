@@ -134,7 +134,7 @@ def delivered(of: Sequence[TierRow]) -> Table:
     """A row for each limit of each tier: bandwidth, requests, what is sold, who says so."""
     return table(
         DELIVERS,
-        ("tier", "limit of", ">reads", ">writes", ">requests", "an instance", "source"),
+        ("tier", "limit of", ">reads", ">writes", ">requests/s", "an instance", "source"),
         [cells for tier in of for cells in _delivered(tier)],
     )
 
@@ -151,7 +151,8 @@ def _delivered(tier: TierRow) -> Iterator[tuple[str, ...]]:
             group_nodes=tier.group_nodes, drive_bytes=format_bytes(tier.drive_bytes or 0)
         )
         reads, writes, *others = shown.values()
-        requests = [f"{n} {of}" for n, of in zip(others, ("read", "written") * 2, strict=True) if n]
+        counts = [n.replace(" requests/s", "") for n in others]
+        requests = [f"{n} {of}" for n, of in zip(counts, ("read", "written") * 2, strict=True) if n]
         source = "; ".join(dict.fromkeys(tier.sources.get(c, tier.source) for c in given))
         told = ", ".join(requests)
         yield tier.name, what, reads or NONE, writes or NONE, told or NONE, sold, source
