@@ -43,8 +43,8 @@ class Input(Config):
         document, whatever its name. "webdataset" are tars of samples, "markdown" documents with
         references to images: both for recipes with `images`. "warc" are web archives (WARC, WET,
         ARC), for recipes with `html`.
-        "run", which may be written as `from: run`, takes the text that a finished run kept, with
-        all its annotations, and its sources as column `source`.
+        "run", which may be written as `from: run`, takes the text that a finished run kept, or
+        the runs of a collection, with all its annotations, and its sources as column `source`.
     split: of a saved dataset with several; all of them, in order, if not given.
     text, id, url: names of the columns, of tars of the fields in .json; common names are looked
         for if not given. A dot leads into a struct or a JSON object, as meta.text.

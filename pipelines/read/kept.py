@@ -1,32 +1,86 @@
-"""The text that a finished run kept, as an input: which columns stand beside it."""
+"""The text that finished runs kept, as an input: where it lies, and which columns stand beside it.
+
+A run is named by its directory, or several by that of their collection.
+"""
 
 import json
+import posixpath
+from typing import Any
 
 from tokenmill.pipelines.core.errors import ConfigError, InputError
+from tokenmill.pipelines.core.shard import InputFile
+from tokenmill.pipelines.runs import collected
 from tokenmill.pipelines.runs.manifest import COMPLETE, PARTIAL_RUN, TEXT
-from tokenmill.pipelines.storage.inputs import open_input
+from tokenmill.pipelines.storage.inputs import expand, open_input
 
 
-def kept_columns(run: str) -> dict[str, str]:
-    """The annotations of a run's text, with their kinds, as its report tells them.
+def kept_columns(place: str) -> dict[str, str]:
+    """The annotations of the text of a run, or of the runs of a collection, with their kinds.
 
-    run: a run directory, here or in a store.
+    place: a directory, here or in a store.
 
     Raises:
         ConfigError: no run that has finished and kept text lies there.
     """
-    try:
-        with open_input(f"{run.rstrip('/')}/manifest.json") as file:
-            found = json.loads(file.read())
-        status, report = found["status"], found["report"]
-    except InputError as e:
-        raise ConfigError(f"{run}: no run here; name the directory of one ({e})") from e
-    except (ValueError, KeyError, TypeError) as e:
-        raise ConfigError(f"{run}: not a run that has finished; run prepare again there") from e
-    if status not in (COMPLETE, PARTIAL_RUN) or not report.get("text"):
+    columns: dict[str, str] = {}
+    for run in _runs(place):
+        columns |= _text_of(run).get("columns", {})
+    return columns
+
+
+def kept_files(place: str) -> list[InputFile]:
+    """The files of kept text, by run; those of a collection have the run's name before theirs.
+
+    Raises:
+        ConfigError: see `kept_columns`.
+        InputError, OSError: see `expand`.
+    """
+    files: list[InputFile] = []
+    for run in _runs(place):
+        below = "" if run == place.rstrip("/") else f"{posixpath.basename(run)}/"
+        files += [f._replace(name=f"{below}{f.name}") for f in expand(f"{run}/{TEXT}")]
+    return files
+
+
+def _runs(place: str) -> list[str]:
+    """A run itself; of a collection those of its runs that finished whole, oldest first."""
+    place = place.rstrip("/")
+    found = _json(f"{place}/{collected.NAME}")
+    if found is None:
+        return [place]
+    names = collected.names_of(found, f"{place}/{collected.NAME}")
+    runs = [f"{place}/{name}" for name in names]
+    whole = [run for run in runs if (_json(f"{run}/manifest.json") or {}).get("status") == COMPLETE]
+    if not whole:
+        raise ConfigError(f"{place}: no run of the collection has finished; ingest again")
+    return whole
+
+
+def _text_of(run: str) -> dict[str, Any]:
+    """What a run's report tells of its text."""
+    found = _json(f"{run}/manifest.json")
+    if found is None:
+        raise ConfigError(f"{run}: no run here; name the directory of one, or of a collection")
+    if not isinstance(found.get("report"), dict):
+        raise ConfigError(f"{run}: not a run that has finished; run prepare again there")
+    text: dict[str, Any] | None = found["report"].get(TEXT)
+    if found["status"] not in (COMPLETE, PARTIAL_RUN) or not text:
         raise ConfigError(
             f"{run}: the run kept no text; run it with output.text, or export its text with"
             f" tokenmill export {run} --format parquet --text"
         )
-    columns: dict[str, str] = report[TEXT].get("columns", {})
-    return columns
+    return text
+
+
+def _json(path: str) -> dict[str, Any] | None:
+    """A file's object; None where there is no such file."""
+    try:
+        with open_input(path) as file:
+            found = json.loads(file.read())
+    except InputError as e:
+        if e.cause == "not_found":
+            return None
+        raise ConfigError(str(e)) from e
+    except ValueError as e:
+        raise ConfigError(f"{path}: not JSON ({e})") from e
+    return found if isinstance(found, dict) else {}

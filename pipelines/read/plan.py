@@ -29,11 +29,11 @@ from tokenmill.pipelines.core.shard import (
 from tokenmill.pipelines.read.arrow import DATA_FORMAT, SavedDataset, belongs_to, find_saved
 from tokenmill.pipelines.read.columns import Columns, Piece
 from tokenmill.pipelines.read.images.webdataset import is_beside, sidecars, unlisted
+from tokenmill.pipelines.read.kept import kept_files
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.readers import Reader, reader_named, reader_of
 from tokenmill.pipelines.read.stream import compression_of
 from tokenmill.pipelines.read.text import group_texts
-from tokenmill.pipelines.runs.manifest import TEXT
 from tokenmill.pipelines.storage.inputs import expand, patiently
 
 LOOKERS = 16  # files looked into at a time: on an object store each look waits for the network
@@ -123,8 +123,8 @@ def plan_inputs(
 
 def _expanded(source: _Source, *, may_lack: bool) -> list[InputFile]:
     try:
-        kept = f"/{TEXT}" if source.wanted.format == RUN else ""
-        return expand(f"{source.wanted.path.rstrip('/')}{kept}" if kept else source.wanted.path)
+        path = source.wanted.path
+        return kept_files(path) if source.wanted.format == RUN else expand(path)
     except (InputError, OSError) as e:
         if may_lack and isinstance(e, InputError) and e.cause == "not_found":
             return []

@@ -6,6 +6,7 @@ COLLECTION/collection.json names them, oldest first; `pipelines.prepare.collecti
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.storage import mirror
@@ -26,7 +27,16 @@ def run_names(folder: Path) -> list[str] | None:
         return None
     except ValueError as e:
         raise ConfigError(f"{folder / NAME}: not JSON ({e})") from e
+    return names_of(found, str(folder / NAME))
+
+
+def names_of(found: Any, where: str) -> list[str]:
+    """Names of the runs of a collection, by what its file has.
+
+    Raises:
+        ConfigError: it is of no collection.
+    """
     names = found.get("runs") if isinstance(found, dict) else None
     if not isinstance(names, list) or not all(RUN.fullmatch(str(name)) for name in names):
-        raise ConfigError(f"{folder / NAME}: not of a collection of this version")
+        raise ConfigError(f"{where}: not of a collection of this version")
     return names

@@ -229,3 +229,37 @@ def test_a_collection_is_sized_as_a_run_is(nights):
         held_collection(nights.into),
     ):
         pass
+
+
+def test_the_text_of_a_collection_is_an_input_run_by_run(nights):
+    text = {"output": {"text": "parquet"}}
+    nights.bring("a", "x", "y")
+    nights.ingest(**text)
+    nights.bring("b", "y", "x")  # nothing is new in it
+    nights.ingest(**text)
+    nights.bring("c", "y", "z")
+    nights.ingest(**text)
+    nights.bring("d", "w")
+    with held_collection(nights.into) as held:  # begun, and not finished
+        assert held.next_run(make_recipe(nights.data(**text), where="t"), again=False)
+    inputs = [{"path": str(nights.into), "from": "run"}]
+    recipe = make_recipe({**nights.data(), "inputs": inputs, "steps": []}, where="t")
+    assert recipe.inputs[0].columns["copies_exact"] == "int64"
+    assert [f.name.partition("/")[0][-4:] for f in recipe.plan().files] == ["0001", "0002", "0003"]
+    prepare(recipe, nights.folder / "all", one_by_one)
+    assert kept(nights.folder / "all") == kept(nights.into) == ["in/a-0", "in/a-1", "in/c-1"]
+    sources = load_from_disk(str(nights.folder / "all" / "dataset"))["source"]
+    assert set(sources) == set(load_from_disk(str(nights.into / "dataset"))["source"])
+
+
+def test_a_collection_without_text_is_no_input(nights):
+    nights.bring("a", "x")
+    recipe = make_recipe(nights.data(), where="t")
+    inputs = {"inputs": [{"path": str(nights.into), "from": "run"}]}
+    with held_collection(nights.into) as held:
+        held.next_run(recipe, again=False)
+    with pytest.raises(ConfigError, match="no run of the collection has finished; ingest again"):
+        make_recipe({**nights.data(), **inputs}, where="t")
+    nights.ingest()
+    with pytest.raises(ConfigError, match=r"-0001: the run kept no text; run it with output\.text"):
+        make_recipe({**nights.data(), **inputs}, where="t")
