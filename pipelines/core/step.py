@@ -69,6 +69,11 @@ class Step(Config):
         """What it adds to each document that it passes on: columns of their own names."""
         return ()
 
+    @property
+    def asks_for(self) -> tuple[str, ...]:
+        """Columns of documents that it needs besides their own."""
+        return ()
+
     def check_columns(self, documents: pa.Schema) -> None:
         """Compare with what documents are when they come to it.
 

@@ -18,7 +18,7 @@ MOST_SHOWN = 80  # characters of a value, in a detail
 
 class Select(Step):
     """Keep documents of which a condition holds, on the columns that steps before it added with
-    `action: annotate`, that inputs brought along, and on `id`, `url`, `text`, `date`.
+    `action: annotate`, that inputs brought along, and on `id`, `url`, `text`, `date`, `source`.
 
     where: the condition, as quality > 0.3 and language in ("en", "de").
     unknown: what becomes of documents of which it is not known, for a value that is not there.
@@ -41,6 +41,11 @@ class Select(Step):
     @property
     def condition(self) -> Where:
         return where(self.where)
+
+    @property
+    def asks_for(self) -> tuple[str, ...]:
+        """See `Step`."""
+        return self.condition.names
 
     def check_columns(self, documents: pa.Schema) -> None:
         """See `Step`."""

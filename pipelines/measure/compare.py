@@ -24,6 +24,7 @@ ROUNDING = 1e-9  # of a figure that is exact
 FILES_FRAC = 0.005
 FILES = ("stored ", "disk ")  # how figures of such bytes begin
 NOT_MIXED = ("stored in dataset", "files in dataset", "disk after")  # of documents once
+NO_TEXT = ("stored in 90-tokens", "disk after")  # without kept text
 LEAST_WALL_S = 60.0  # what is over sooner is mostly starting up
 
 
@@ -94,10 +95,12 @@ def compare(estimate: Estimate, report: Report, *, workers: int | None = None) -
         for name, figure, value in _figures(estimate, report, workers)
         if figure is not None and value is not None
     ]
+    others: tuple[str, ...] = NOT_MIXED if report.mixture is not None else ()
+    others += NO_TEXT if report.text is not None else ()
     return [
         Compared(name, figure, value, _held(name, figure, value))
         for name, figure, value in known
-        if report.mixture is None or not name.startswith(NOT_MIXED)
+        if not name.startswith(others)
     ]
 
 

@@ -100,6 +100,12 @@ def remarks(
             " once, without what weights, shares and epochs leave out or repeat, and without"
             " 91-mix; the dry run tells what they ask for"
         )
+    if job.recipe.output.text is not None:
+        yield (
+            "kept text is not predicted: folder text, and what 90-tokens has of it and of"
+            " annotations beside, are left out; the dry run tells the most they can be, annotations"
+            " aside"
+        )
     yield from image_remarks(job, probed, is_whole=bool(sample.read.all()))
     n_open = int((~probed.last.whole).sum()) if probed and not job.image_step else 0
     if n_open:

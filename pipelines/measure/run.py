@@ -194,7 +194,9 @@ def estimate_of(
         further["corpus"] = estimate.corpus.model_copy(update={"images": images})
     whole = estimate.model_copy(update=further)
     whole = at_most(whole, job) if job.not_predicted else whole
-    left_out = [step.name for step in job.not_predicted] + ["mix"] * job.recipe.output.shuffle
+    output = job.recipe.output
+    left_out = [step.name for step in job.not_predicted]
+    left_out += ["mix"] * output.shuffle + ["output.text"] * (output.text is not None)
     return whole.model_copy(update={"not_predicted": left_out})
 
 

@@ -321,7 +321,9 @@ class Recipe(Config):
     def _brought(self) -> dict[str, str]:
         """The annotations that inputs bring, and their kinds; what steps count is counted anew."""
         counted = {step.copies for step in self.steps}
-        return {
+        asked = any("source" in step.asks_for for step in self.steps)
+        own = {"source": "string"} if asked else {}  # else token shards alone have it
+        return own | {
             name: kind
             for one in self.inputs
             for path, kind in one.columns.items()
@@ -392,12 +394,14 @@ class Recipe(Config):
 
     def read(self, shard: SourceShard, run: str = "") -> Iterator["ReadBatch"]:
         """The documents of a shard of its inputs: see `read.readers.read_shard`."""
-        from tokenmill.pipelines.read.batch import fitted
+        from tokenmill.pipelines.read.batch import fitted, with_source
         from tokenmill.pipelines.read.readers import read_shard
 
         limits, images, html = self.limits, self.images, self.html
         batches = read_shard(shard, limits=limits, run=run, images=images, html=html)
-        return (fitted(batch, self.documents) for batch in batches)
+        made = (fitted(batch, self.documents) for batch in batches)
+        asked = "source" in self.documents.names
+        return (with_source(batch, shard.source) for batch in made) if asked else made
 
     def identity(self) -> dict[str, Any]:
         """What decides the output, as JSON: all settings but UNDECIDING, defaults too.

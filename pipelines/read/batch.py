@@ -253,6 +253,14 @@ def fitted(batch: ReadBatch, schema: pa.Schema) -> ReadBatch:
     return batch._replace(documents=pa.record_batch(columns, schema=schema))
 
 
+def with_source(batch: ReadBatch, source: str) -> ReadBatch:
+    """Documents of which each is told its source: that of the input, unless it has its own."""
+    documents = batch.documents
+    at = documents.schema.get_field_index("source")
+    told = pc.fill_null(documents["source"], source)
+    return batch._replace(documents=documents.set_column(at, documents.schema.field(at), told))
+
+
 def as_crawled(batch: ReadBatch) -> ReadBatch:
     """Documents in a recipe that reads web archives, as they are if their input is one."""
     own = batch.documents.schema

@@ -146,3 +146,18 @@ def test_a_run_without_text_is_no_input(recipe_path, tmp_path):
             recipe_of(recipe_path, other, inputs=[{"path": str(path), "from": "run"}])
     with pytest.raises(ConfigError, match="from: run is all that can be said"):
         recipe_of(recipe_path, other, inputs=[{"path": str(path), "from": "files"}])
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_documents_are_selected_by_their_source(recipe_path, tmp_path, mixed):
+    path = yaml.safe_load(recipe_path.read_text())["inputs"][0]["path"]
+    inputs = [{"path": path, "source": name} for name in ("a", "b", "c")]
+    select = {"select": {"where": "source != 'b' and (source == 'a' or length(text) > 700)"}}
+    more = {"mix": {"shares": {"a": 1, "b": 1, "c": 1}}} if mixed else {}
+    output = {"text": "parquet", **({"shuffle": True} if mixed else {})}
+    run(recipe_path, tmp_path, inputs=inputs, steps=[select], output=output, **more)
+    rows = kept(tmp_path)["train"]
+    assert {row["source"] for row in rows} == {"a", "c"}
+    assert min(len(row["text"]) for row in rows if row["source"] == "c") > 700
+    assert min(len(row["text"]) for row in rows if row["source"] == "a") <= 700
+    assert sorted(dataset(tmp_path)["train"]["source"]) == sorted(row["source"] for row in rows)

@@ -7,7 +7,7 @@ import yaml
 
 from tests.e2e.corpus import write_corpus
 from tests.running import one_by_one, prepare
-from tokenmill.pipelines.measure.compare import NOT_MIXED, compare, load_estimate
+from tokenmill.pipelines.measure.compare import NO_TEXT, NOT_MIXED, compare, load_estimate
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
 from tokenmill.pipelines.prepare.recipe import load_recipe
@@ -20,7 +20,8 @@ def recipe(tmp_path_factory):
     path = write_corpus(tmp_path_factory.mktemp("corpus"), steps=["exact"], shard_bytes="300kB")
     data = yaml.safe_load(path.read_text())
     data["inputs"][0]["weight"] = 1.5
-    data["output"] = {"shuffle": True, "shard_bytes": "100kB"}
+    data["steps"] = [{"length": {"action": "annotate"}}, *data["steps"]]
+    data["output"] = {"shuffle": True, "shard_bytes": "100kB", "text": "parquet"}
     path.write_text(yaml.safe_dump(data))
     return load_recipe(path)
 
@@ -45,7 +46,7 @@ def test_on_an_object_store_the_dataset_is_the_same(recipe, here, reached_s3, tm
     reached_s3.client().create_bucket(Bucket="mixed")
     prepare(recipe, "s3://mixed/run", one_by_one)
     there = reached_s3.download("mixed", "run/", tmp_path / "run")
-    paths = [p for f in ("dataset", "removed") for p in sorted((here[0] / f).rglob("*.*"))]
+    paths = [p for f in ("dataset", "text", "removed") for p in sorted((here[0] / f).rglob("*.*"))]
     assert len(paths) > 4
     for path in paths:
         found = there / path.relative_to(here[0])
@@ -56,13 +57,14 @@ def test_on_an_object_store_the_dataset_is_the_same(recipe, here, reached_s3, tm
 def test_a_prediction_says_that_it_leaves_the_mixture_out(recipe, here, tmp_path):
     path = tmp_path / "estimate.json"
     outcome = measure_corpus(Measuring(recipe=recipe, sample=0.5), path, one_by_one)
-    assert any(r.startswith("the mixture is not predicted") for r in outcome.predicted.remarks)
-    assert outcome.estimate.not_predicted == ["mix"]
+    for what in ("the mixture", "kept text"):
+        assert any(r.startswith(f"{what} is not predicted") for r in outcome.predicted.remarks)
+    assert outcome.estimate.not_predicted == ["mix", "output.text"]
     rows = {
         row.name: row
         for row in compare(load_estimate(path, recipe), Report.model_validate(here[1]))
     }
     assert rows["tokens"].actual == here[1]["measurement"]["total"]["tokens"]
     assert rows["stored bytes per token"].actual < 3
-    assert not [name for name in rows if name.startswith(NOT_MIXED)]
+    assert not [name for name in rows if name.startswith((*NOT_MIXED, *NO_TEXT))]
     assert json.loads(path.read_text())["corpus"]["tokens"]
