@@ -200,7 +200,11 @@ def _contamination(contamination: argparse.ArgumentParser) -> None:
     )
     kinds = (
         "for --fail-on-hit: some of dirty, widespread, edited, context, part, only-context,"
-        " untestable, with commas between them; without it the first four"
+        " untestable, paraphrase, with commas between them; without it the first four"
+    )
+    others = (
+        "look for items in other words too: on, or a score from which on a place of a document"
+        " counts; on is 3.4, and more finds less"
     )
     _options(
         contamination,
@@ -209,6 +213,7 @@ def _contamination(contamination: argparse.ArgumentParser) -> None:
         ("most-docs", "10", "N", "n-grams in more documents count for nothing; none is no limit"),
         ("folding", str, "LIST", disguises),
         ("containment", "0.45", "SHARE", edited),
+        ("paraphrases", "none", "SCORE", others),
         ("text-column", str, "NAME", COLUMN),
         ("fail-on", str, "LIST", kinds),
     )

@@ -24,6 +24,7 @@ from tokenmill.sizing.units import UnitError, parse_bytes, parse_count
 if TYPE_CHECKING:
     from tokenmill.pipelines.contamination.check import Check
     from tokenmill.pipelines.contamination.copies import Copies
+    from tokenmill.pipelines.contamination.paraphrases import Paraphrasing
     from tokenmill.pipelines.measure.job import Measuring
     from tokenmill.pipelines.prepare.collection import Collection
 
@@ -175,6 +176,7 @@ def check_of(
     matching: Mapping[str, Any],
     *,
     copies: "Copies | None",
+    paraphrases: "Paraphrasing | None",
     verdict: float | Literal["gpt3"],
     text_column: str | None,
     run: RunOptions,
@@ -205,6 +207,7 @@ def check_of(
         "inputs": [{"path": text_of(path), "text": text_column} for path in corpus],
         "matching": {**matching, "benchmarks": benchmarks},
         "copies": copies,
+        "paraphrases": paraphrases,
         "verdict": verdict,
         "run": run,
     }

@@ -1,7 +1,9 @@
 """Look for benchmark items in a corpus: a Prefect task for each piece of work, and artifacts."""
 
 from collections.abc import Iterable, Iterator
+from functools import reduce
 from itertools import count
+from operator import or_
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,6 +27,7 @@ from tokenmill.pipelines.contamination.check import DOCUMENT, PAGE, Check, check
 from tokenmill.pipelines.contamination.copies import Copies
 from tokenmill.pipelines.contamination.index import Folds
 from tokenmill.pipelines.contamination.model import BenchmarkSummary, Report
+from tokenmill.pipelines.contamination.paraphrases import Paraphrasing
 from tokenmill.pipelines.contamination.shares import MOST
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.read.parquet import bounded
@@ -43,6 +46,7 @@ def contamination_flow(
     folding: Folds = DEFAULT_FOLDS,
     verdict: float | Literal["gpt3"] = MOST,
     copies: Copies | None = DEFAULT_COPIES,
+    paraphrases: Paraphrasing | None = None,
     text_column: str | None = None,
     run: RunOptions | None = None,
 ) -> Ended:
@@ -59,7 +63,9 @@ def contamination_flow(
         verdict: share of an item's own n-grams from which on in one document it is dirty; `gpt3`:
             any n-gram of it that counts
         copies: from which share of an item's word pairs on a stretch is an edited copy; None
-            looks for n-grams alone
+            looks for none
+        paraphrases: from which score on a place may have an item in other words; None looks for
+            none
         text_column: column of the text, where its name does not tell
         run: who does the work
     """
@@ -72,6 +78,7 @@ def contamination_flow(
             benchmarks,
             matching,
             copies=copies,
+            paraphrases=paraphrases,
             verdict=verdict,
             text_column=column,
             run=options,
@@ -118,8 +125,8 @@ def item_rows(path: Path, benchmark: str) -> list[dict[str, Any]]:
 
     path: items.parquet.
     """
-    columns = [pc.field(name) > 0 for name in ("docs", "widespread_docs", "copy_docs")]
-    is_found = columns[0] | columns[1] | columns[2]
+    names = ("docs", "widespread_docs", "copy_docs", "paraphrase_docs")
+    is_found = reduce(or_, (pc.field(name) > 0 for name in names))
     wanted = (pc.field("benchmark") == benchmark) & is_found
     order = [(name, "descending") for name in ("found_frac", "containment", "docs")]
     found = pq.read_table(bounded(path), filters=wanted).sort_by(order)
@@ -137,6 +144,7 @@ def in_a_line(benchmark: BenchmarkSummary) -> str:
         f" test are dirty, {b.whole:,} of them whole, {b.found_whole:,} of {b.untestable:,} that"
         f" they cannot test were found whole, in {b.docs:,} documents; of the rest"
         f" {b.edited or 0:,} stand in the corpus as edited copies, {b.some:,} in part,"
+        f" {b.paraphrased or 0:,} may do so in other words,"
         f" {b.context_found:,} with their context alone, and {b.widespread:,} in too many"
         f" documents to be dirty; {b.only_context:,} could be found only with their context"
     )

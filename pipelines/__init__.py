@@ -51,8 +51,10 @@ prefect/; pools/, who does the works). Where to look for
       where kept text is written           tokens/text.py (`text_file`), for tokens/dataset.py
       training or validation               tokens/shards.py (`in_validation`)
       where a benchmark item is matched    dedup/overlap/find.py (`find`); its edited copies:
-                                           dedup/overlap/containment.py; called by
-                                           contamination/found.py and contamination/copies.py
+                                           dedup/overlap/containment.py; in other words:
+                                           dedup/overlap/paraphrase.py; called by
+                                           contamination/found.py, contamination/copies.py and
+                                           contamination/paraphrases.py
       whether an item is dirty             contamination/analysis.py (`Analysis`), by the shares of
                                            contamination/shares.py unless as published
     the run

@@ -35,7 +35,7 @@ By chance a short question has its commonest phrase in common ("is the netherlan
 united kingdom": 4 of 7 grams; "which of the following is an example of": 7 of 9); with 12 grams,
 of 13 words, .6 was not reached. So SHORT_THRESHOLD: of single fields of 8 to 12 words, one of them
 replaced, .22 are found, where .7 would find .91.
-Translations and paraphrases are out of reach.
+Translations are out of reach; paraphrases are for `overlap.paraphrase`.
 """
 
 from typing import NamedTuple

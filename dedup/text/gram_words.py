@@ -24,6 +24,7 @@ import pyarrow as pa
 
 from tokenmill.dedup.arrays import I64, U8, U64, TextBuffers, read_only, text_buffers
 from tokenmill.dedup.kernels import gram_words as kernels
+from tokenmill.dedup.kernels.paraphrase import hash_stems
 from tokenmill.dedup.kernels.words import hash_words
 from tokenmill.dedup.text import unicode_words
 from tokenmill.dedup.text.unicode import ALPHA, PUNCT, SPACE, tables
@@ -99,7 +100,9 @@ def word_kinds(words: GramWords) -> unicode_words.WordKinds:
     return unicode_words.tables() if words == "scripts" else unicode_words.no_kinds()
 
 
-def blocks(text: pa.Array, *, longest: int | None, words: GramWords = "scripts") -> Iterator[Block]:
+def blocks(
+    text: pa.Array, *, longest: int | None, words: GramWords = "scripts", stems: bool = False
+) -> Iterator[Block]:
     """Split a column into words, a block at a time.
 
     text: (n_docs,) string column, no nulls.
@@ -107,16 +110,17 @@ def blocks(text: pa.Array, *, longest: int | None, words: GramWords = "scripts")
         many words of the block before, so that every window that ends in it is whole, and the
         word before the window is there. None: no document is split over several blocks, and one
         may be as long as a document.
+    stems: the hashes are those of the words' stems (`kernels.paraphrase.hash_stems`).
     """
     room, kinds = _room(BLOCK_BYTES, 1), word_kinds(words)
     for rows, block in documents_in_blocks(text_buffers(text)):
         if block.n_bytes > BLOCK_BYTES:
-            parts = _parts(block, rows.start, longest or 0, kinds)
+            parts = _parts(block, rows.start, longest or 0, kinds, stems)
             yield from parts if longest is not None else [_joined(list(parts))]
             continue
         if len(room.ends) < _most_words(block):  # many documents without a word
             room = _room(BLOCK_BYTES, rows.stop - rows.start)
-        hashes, stops, doc_words = _words(block, room, kinds)
+        hashes, stops, doc_words = _words(block, room, kinds, stems)
         yield Block(rows.start, hashes, stops, doc_words, block.offsets[:-1], 0, 0)
 
 
@@ -144,7 +148,7 @@ def dense(text: pa.Array, counts: I64, words: GramWords = "scripts") -> I64:
 
 
 def _parts(
-    text: TextBuffers, doc: int, longest: int, kinds: unicode_words.WordKinds
+    text: TextBuffers, doc: int, longest: int, kinds: unicode_words.WordKinds, stems: bool
 ) -> Iterator[Block]:
     """The blocks of one long document, cut behind words."""
     hashes, stops = np.empty(0, np.uint64), np.empty(0, np.int64)
@@ -152,7 +156,7 @@ def _parts(
     for part in pieces(text, BLOCK_BYTES):
         held = min(longest, len(hashes))
         passed += len(hashes) - held
-        fresh = _words(part, _room(part.n_bytes, 1), kinds)
+        fresh = _words(part, _room(part.n_bytes, 1), kinds, stems)
         hashes = np.concatenate((hashes[len(hashes) - held :], fresh[0]))
         stops = np.concatenate((stops[len(stops) - held :], fresh[1]))
         doc_words = read_only(np.array([0, len(hashes)]))
@@ -168,12 +172,17 @@ def _joined(parts: list[Block]) -> Block:
     return parts[0]._replace(hashes=hashes, stops=stops, doc_words=doc_words)
 
 
-def _words(text: TextBuffers, room: _Room, kinds: unicode_words.WordKinds) -> tuple[U64, I64, I64]:
+def _words(
+    text: TextBuffers, room: _Room, kinds: unicode_words.WordKinds, stems: bool
+) -> tuple[U64, I64, I64]:
     """Hashes and stops of the words, and where each document's begin."""
     doc_words = np.empty(len(text.offsets), np.int64)
     kernels.split(*text, chars(), kinds, room.letters, room.ends, room.stops, doc_words)
     n = int(doc_words[-1])
-    hash_words(room.letters.view("<u8"), room.ends[:n], room.hashes)
+    if stems:
+        hash_stems(room.letters, room.ends[:n], doc_words, room.hashes)
+    else:
+        hash_words(room.letters.view("<u8"), room.ends[:n], room.hashes)
     return read_only(room.hashes[:n]), read_only(room.stops[:n]), read_only(doc_words)
 
 

@@ -29,8 +29,10 @@ from tokenmill.pipelines.contamination.model import (
     BenchmarkSummary,
     EditedExample,
     IgnoredPassage,
+    ParaphraseExample,
     Report,
 )
+from tokenmill.pipelines.contamination.paraphrases import Paraphrasing
 from tokenmill.pipelines.contamination.report_found import columns_of, found_in_short, warnings
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
@@ -50,11 +52,17 @@ FAIL_KINDS = {
     "part": "some",
     "only-context": "only_context",
     "untestable": "untestable",
+    "paraphrase": "paraphrased",
 }
 FOUND_KINDS = ("dirty", "widespread", "edited", "context")
 PAGE_ONLY = ("edited_docs", "only_ignored", "repeated")
 MOST_WORST, MOST_SOURCES = 5, 5
-MOST_SHOWN = {"examples": 3, "widespread": 2, "edited": 2}  # of each kind of examples
+MOST_SHOWN = {
+    "examples": 3,
+    "widespread": 2,
+    "edited": 2,
+    "paraphrases": 2,
+}  # of each kind of examples
 AROUND_CHARS, MATCH_CHARS = 80, 240  # of an example, beside and in the match
 
 AnExample = TypeVar("AnExample", bound=AnyExample)
@@ -71,7 +79,8 @@ def run(args: argparse.Namespace) -> int:
     if report is None:
         for name in ("ngram", "most_docs", "folding"):
             shown[name] = getattr(asked.what.matching, name)
-        shown |= {name: getattr(asked.what, name) for name in ("verdict", "copies", "run")}
+        names = ("verdict", "copies", "paraphrases", "run")
+        shown |= {name: getattr(asked.what, name) for name in names}
         report = Report.model_validate(result_of("contamination", asked, shown, quiet=args.json))
     if args.json:
         as_json(report.to_json())
@@ -132,6 +141,7 @@ def parse_check(args: argparse.Namespace) -> Check:
         args.benchmark,
         matching,
         copies=_copies(args.containment),
+        paraphrases=_paraphrases(args.paraphrases),
         verdict=_verdict(args.verdict),
         text_column=args.text_column,
         run=RunOptions(**run),
@@ -165,6 +175,14 @@ def _copies(text: str) -> Copies | None:
         short = max(least.threshold, least.short_threshold)
         return least.model_copy(update={"short_threshold": short})
     raise ConfigError(f"--containment {text!r}: write a share above 0, up to 1 (100%), or none")
+
+
+def _paraphrases(text: str) -> Paraphrasing | None:
+    if text in ("none", "on"):
+        return Paraphrasing() if text == "on" else None
+    with contextlib.suppress(ValueError):
+        return Paraphrasing(score=float(text))
+    raise ConfigError(f"--paraphrases {text!r}: write on, a score above 0, or none")
 
 
 def _verdict(text: str) -> float | Literal["gpt3"]:
@@ -332,6 +350,11 @@ def _how(example: AnyExample) -> str:
     seen = f", seen through {', '.join(example.foldings)}" if example.foldings else ""
     if isinstance(example, EditedExample):
         return f"a copy with {hundredths(example.containment)} % of the item's word pairs{seen}"
+    if isinstance(example, ParaphraseExample):
+        kind = "a sibling" if example.sibling else "a paraphrase, perhaps,"
+        n_all, share = example.numbers, hundredths(example.share)
+        numbers = f", {example.agreeing} of {count(n_all, 'number')}" if n_all else ""
+        return f"{kind} with {share} % of the item's words by weight{numbers}{seen}"
     places = count(example.spans, "place")
     return f"{hundredths(example.found_frac)} % of the item's n-grams in {places}{seen}"
 
@@ -340,7 +363,7 @@ def _item(example: AnyExample) -> Text:
     """The item with its longest match marked; of an edited one, all from its first match on."""
     text, spans = example.item_text.text, example.item_text.spans
     start, end = max(spans, key=lambda span: span[1] - span[0], default=(0, 0))
-    if isinstance(example, EditedExample) and spans:
+    if isinstance(example, EditedExample | ParaphraseExample) and spans:
         start, end = spans[0][0], spans[-1][1]
     return highlighted(text[:start], text[start:end], text[end:])
 

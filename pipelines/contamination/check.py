@@ -9,6 +9,7 @@ OUT/manifest.json       what this run is, and at its end what it did
 OUT/index/…             n-grams of the benchmarks
 OUT/found/…             of each shard the documents that have n-grams of items, deleted at the end
 OUT/copies/…            of each shard the documents that have copies of items, deleted at the end
+OUT/paraphrases/…       of each shard the documents that may have items in other words, likewise
 OUT/counts.arrow        in how many documents each n-gram stands
 OUT/items.parquet       a row for every item: dirty or clean, and how much of it was found
 OUT/overlaps.parquet    a row for every span of a document that repeats an item, edited copies too
@@ -30,10 +31,11 @@ import pyarrow as pa
 from pydantic import Field, ValidationError
 
 from tokenmill.dedup.arrays import Bools
-from tokenmill.dedup.overlap import containment_index
+from tokenmill.dedup.overlap import containment_index, paraphrase
 from tokenmill.dedup.overlap import index as ngram_index
 from tokenmill.dedup.overlap.containment_index import ContainmentIndex
 from tokenmill.dedup.overlap.counts import GramCounts, frequent
+from tokenmill.dedup.overlap.paraphrase import ParaphraseIndex
 from tokenmill.dedup.text.fold import FOLDINGS, fold
 from tokenmill.dedup.text.fold_tables import FOLD_VERSION
 from tokenmill.dedup.text.unicode import UNICODE_VERSION
@@ -58,6 +60,12 @@ from tokenmill.pipelines.contamination.found import (
 from tokenmill.pipelines.contamination.index import BenchmarkIndex, IndexedBenchmark, Matching
 from tokenmill.pipelines.contamination.items.rows import check_outside, data_files, files_of
 from tokenmill.pipelines.contamination.model import Documents, Report, Summary
+from tokenmill.pipelines.contamination.paraphrases import (
+    PARAPHRASE,
+    Paraphrasing,
+    find_paraphrases,
+    index_paraphrases,
+)
 from tokenmill.pipelines.contamination.report import write_report
 from tokenmill.pipelines.contamination.rows import (
     ITEM,
@@ -67,9 +75,10 @@ from tokenmill.pipelines.contamination.rows import (
     overlap_file,
     overlap_rows,
     pairs_of,
+    paraphrase_rows,
 )
 from tokenmill.pipelines.contamination.shares import MOST, Shares, Units
-from tokenmill.pipelines.contamination.summary import summarize
+from tokenmill.pipelines.contamination.summary import Tiers, summarize
 from tokenmill.pipelines.core.config import Bytes, Config, digest_of, explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
@@ -107,14 +116,15 @@ from tokenmill.pipelines.runs.work import (
 from tokenmill.pipelines.storage.atomic import atomic_path, write_json
 from tokenmill.pipelines.storage.files import arrow_file, open_arrow, parquet_file
 
-INDEX, COPY_INDEX = "index", "index/copies.arrow"
+INDEX, COPY_INDEX, OTHER_INDEX = "index", "index/copies.arrow", "index/paraphrases.arrow"
 COUNTS, ITEMS, OVERLAPS = "counts.arrow", "items.parquet", "overlaps.parquet"
 SUMMARY = "summary.json"
 PAGE, DOCUMENT, DATA = (f"contamination.{form}" for form in ("html", "md", "json"))
-FOUND_FOLDER, COPIES_FOLDER = SCRATCH = ("found", "copies")  # they go when a run has finished
+SCRATCH = ("found", "copies", "paraphrases")  # they go when a run has finished
+FOUND_FOLDER, COPIES_FOLDER, OTHERS_FOLDER = SCRATCH
 WAY = "name the one that holds the text, as --text-column NAME"  # there is no recipe to do so in
 SEARCH = "search"
-CHECK_VERSION = "3"  # raise it when the same settings and input make other output bytes
+CHECK_VERSION = "4"  # raise it when the same settings and input make other output bytes
 
 # what the command line calls settings, for a run that finds others in its folder
 WORDS = {
@@ -128,6 +138,7 @@ WORDS = {
     **{f"check.matching.folding.{name}": f"--folding {name}" for name in FOLDINGS},
     "check.verdict": "--verdict",
     "check.copies.threshold": "--containment",
+    "check.paraphrases": "--paraphrases",
 }
 
 
@@ -136,7 +147,8 @@ class Check(Config):
 
     verdict: share of an item in a document from which on it is dirty
         (`pipelines.contamination.shares`); "gpt3": one n-gram of it in the corpus, as published.
-    copies: what counts as an edited copy of an item; None looks for n-grams alone.
+    copies: what counts as an edited copy of an item; None looks for none.
+    paraphrases: what may be an item in other words; None, the default, looks for none.
     run: how the work is done; it changes no byte of the output.
     """
 
@@ -144,6 +156,7 @@ class Check(Config):
     matching: Matching
     verdict: Share | Literal["gpt3"] = MOST
     copies: Copies | None = Copies()
+    paraphrases: Paraphrasing | None = None
     shard_bytes: Bytes = 256_000_000
     limits: Limits = Limits()
     run: RunOptions = RunOptions()
@@ -163,11 +176,23 @@ class ContaminationJob(Job):
     pages: Html | None = None
 
     def part(self, folder: str, key: str) -> Path:
-        """What FOUND_FOLDER or COPIES_FOLDER has of a shard."""
+        """What a folder of SCRATCH has of a shard."""
         return self.out / folder / f"part-{key}.arrow"
 
     def load_index(self) -> BenchmarkIndex:
         return BenchmarkIndex.load(self.out / INDEX, self.check.matching)
+
+    def load_copies(self) -> ContainmentIndex | None:
+        """None where edited copies are not looked for."""
+        if self.check.copies is None:
+            return None
+        return ContainmentIndex.load(self.out / COPY_INDEX, self.check.matching.words)
+
+    def load_others(self) -> ParaphraseIndex | None:
+        """None where items in other words are not looked for."""
+        if self.check.paraphrases is None:
+            return None
+        return ParaphraseIndex.load(self.out / OTHER_INDEX, self.check.matching.words)
 
 
 def open_job(out: Path, check: Check, plan: Plan) -> ContaminationJob:
@@ -186,7 +211,7 @@ def open_job(out: Path, check: Check, plan: Plan) -> ContaminationJob:
             "check": CHECK_VERSION,
             "fold": FOLD_VERSION,
             "schema": SCHEMA_VERSION,
-            "index": f"{ngram_index.FORMAT}, {containment_index.FORMAT}",
+            "index": f"{ngram_index.FORMAT}, {containment_index.FORMAT}, {paraphrase.FORMAT}",
             "unicode": UNICODE_VERSION,
             **({} if pages is None else pages.versions()),
         },
@@ -283,34 +308,42 @@ def write_index(job: ContaminationJob, built: BenchmarkIndex | None) -> Done[Ind
     """Read the benchmarks and index them."""
     index = built or BenchmarkIndex.build(job.check.matching)
     files = index.save(job.out / INDEX)
+    made: dict[str, ContainmentIndex | ParaphraseIndex] = {}
     if job.check.copies is not None:
-        files.append(job.out / COPY_INDEX)
+        made[COPY_INDEX] = index_copies(index.texts)
+    if job.check.paraphrases is not None:
+        made[OTHER_INDEX] = index_paraphrases(index.texts)
+    for name, of in made.items():
+        files.append(job.out / name)
         with atomic_path(files[-1]) as partial:
-            index_copies(index.texts).save(partial)
+            of.save(partial)
     return Done(files=files, facts=IndexFacts(benchmarks=list(index.benchmarks)))
 
 
 def search_shard(job: ContaminationJob, shard: SourceShard) -> Done[SearchFacts]:
     """Write the documents of a shard that have n-grams or copies of items, a batch at a time."""
-    index = job.load_index()
-    found_path, copies_path = (job.part(folder, shard.key) for folder in SCRATCH)
+    index, check, source = job.load_index(), job.check, shard.source
     stats, damage = StageStats(), list[str]()
-    least, limits = job.check.copies, job.check.limits
-    of_copies = (
-        None
-        if least is None
-        else ContainmentIndex.load(job.out / COPY_INDEX, job.check.matching.words)
-    )
-    with arrow_file(found_path, FOUND) as found, arrow_file(copies_path, COPY) as copies:
-        for batch in read_shard(shard, limits=limits, run=job.identity, html=job.pages):
+    edited, others = check.copies, check.paraphrases
+    of_copies, of_others = job.load_copies(), job.load_others()
+    files = [job.part(folder, shard.key) for folder in SCRATCH]
+    with contextlib.ExitStack() as stack:
+        writers = [
+            stack.enter_context(arrow_file(path, schema))
+            for path, schema in zip(files, (FOUND, COPY, PARAPHRASE), strict=True)
+        ]
+        for batch in read_shard(shard, limits=check.limits, run=job.identity, html=job.pages):
             stats += read_stats(batch)
             damage += batch.damage
-            folded = fold(batch.documents["text"], index.folding)
-            _write(found, search(batch.documents, index, shard.source, folded))
-            if least is not None and of_copies is not None:
-                _write(copies, find_copies(batch.documents, folded, of_copies, least, shard.source))
-    facts = SearchFacts(source=shard.source, damage=damage)
-    return Done(files=[found_path, copies_path], stats=[("read", stats)], facts=facts)
+            docs = batch.documents
+            folded = fold(docs["text"], index.folding)
+            _write(writers[0], search(docs, index, source, folded))
+            if edited is not None and of_copies is not None:
+                _write(writers[1], find_copies(docs, folded, of_copies, edited, source))
+            if others is not None and of_others is not None:
+                _write(writers[2], find_paraphrases(docs, folded, of_others, others, source))
+    facts = SearchFacts(source=source, damage=damage)
+    return Done(files=files, stats=[("read", stats)], facts=facts)
 
 
 def _write(writer: pa.ipc.RecordBatchFileWriter, rows: pa.RecordBatch) -> None:
@@ -335,20 +368,29 @@ def analyse(job: ContaminationJob, keys: Sequence[str]) -> Done:
         for found in open_arrow(job.part(FOUND_FOLDER, key))[0]:
             analysis.add(found)
     copies = CopyAnalysis(index.texts, analysis.unseen())
+    for key in keys:
+        for found in open_arrow(job.part(COPIES_FOLDER, key))[0]:
+            copies.add(best_explained(found, index.texts, analysis.item_docs > 0))
+    others = CopyAnalysis(index.texts, analysis.unseen() & ~copies.edited(), PARAPHRASE)
     with overlap_file(job.out / OVERLAPS) as write:
         for key in keys:
-            by_ngrams: set[Pair] = set()
+            told: set[Pair] = set()
             for found in open_arrow(job.part(FOUND_FOLDER, key))[0]:
                 for rows in overlap_rows(found, index, ignored, analysis.shares):
-                    by_ngrams |= set(pairs_of(rows))
+                    told |= set(pairs_of(rows))
                     write(rows)
             for found in open_arrow(job.part(COPIES_FOLDER, key))[0]:
                 explained = best_explained(found, index.texts, analysis.item_docs > 0)
-                copies.add(explained)
-                write(copy_rows(explained, index, by_ngrams))
+                write(rows := copy_rows(explained, index, told))
+                told |= set(pairs_of(rows))
+            for found in open_arrow(job.part(OTHERS_FOLDER, key))[0]:
+                explained = best_explained(found, index.texts, analysis.item_docs > 0)
+                others.add(explained)
+                write(paraphrase_rows(explained, index, told))
     with parquet_file(job.out / ITEMS, ITEM) as writer:
-        writer.write_batch(item_rows(index, analysis, copies))
-    summary = summarize(index, analysis, counts, copies, job.check.copies)
+        writer.write_batch(item_rows(index, analysis, copies, others))
+    tiers = Tiers(copies, job.check.copies, others, job.check.paraphrases)
+    summary = summarize(index, analysis, counts, tiers)
     write_json(job.out / SUMMARY, summary.to_json())
     return Done(files=[job.out / name for name in (ITEMS, OVERLAPS, SUMMARY)])
 

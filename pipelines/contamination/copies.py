@@ -5,10 +5,12 @@ COPY of every shard ─ add ─► CopyAnalysis: which items have edited copies,
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field
 
@@ -82,22 +84,40 @@ def find_copies(
     best_first = np.lexsort((found.texts, -found.containment, found.items, found.docs))
     pairs = np.stack([found.docs, found.items])[:, best_first]
     best = best_first[np.unique(pairs, axis=1, return_index=True)[1]]
-    docs = found.docs[best]
-    spans = folded.source_spans(docs, found.starts[best], found.ends[best])
+    columns = [column[best] for column in (found.items, found.texts, found.containment)]
+    places = (found.docs[best], found.starts[best], found.ends[best])
+    return stretches(batch, folded, places, columns, COPY, source)
+
+
+def stretches(
+    batch: pa.RecordBatch,
+    folded: Folded,
+    places: tuple[I64, I64, I64],
+    columns: Sequence[npt.NDArray[Any]],
+    schema: pa.Schema,
+    source: str,
+) -> pa.RecordBatch:
+    """Rows of a schema like COPY: stretches of documents, as these were before they were folded.
+
+    places: (n,) int64 each: rows of the batch, bytes of the folded text from and to.
+    columns: (n,) each, those of the schema between the source and the foldings.
+    """
+    docs = places[0]
+    spans = folded.source_spans(*places)
     data, offsets = text_buffers(batch["text"])
-    begins, ends = offsets[docs], offsets[docs + 1]
+    begins, stops = offsets[docs], offsets[docs + 1]
     rows = pa.array(docs)
-    columns = [
+    arrays = [
         batch["doc_id"].take(rows),
         batch["id"].take(rows),
         pa.repeat(source, len(docs)),
-        *(pa.array(column[best]) for column in (found.items, found.texts, found.containment)),
+        *map(pa.array, columns),
         pa.array(spans.foldings),
         pa.array(spans.starts),
         pa.array(spans.ends),
-        *excerpts(data, begins + spans.starts, begins + spans.ends, begins=begins, ends=ends),
+        *excerpts(data, begins + spans.starts, begins + spans.ends, begins=begins, ends=stops),
     ]
-    return pa.record_batch(columns, schema=COPY)
+    return pa.record_batch(arrays, schema=schema)
 
 
 def best_explained(copies: pa.RecordBatch, texts: ItemTexts, dirty: Bools) -> pa.RecordBatch:
@@ -152,7 +172,8 @@ WORST_EDITED = pa.schema(
 class CopyAnalysis:
     """Counts of edited items, documents and sources, from all COPY rows that were added.
 
-    An item is edited if it has a copy, but is neither dirty nor widespread.
+    An item is edited if it has a copy, but is neither dirty nor widespread. So are paraphrases
+    counted (`pipelines.contamination.paraphrases`), of items that are not edited either.
 
     item_docs: (n_items,) int64, documents that have a copy of each item.
     containment: (n_items,) float64, of the best copy; 0 where there is none.
@@ -161,12 +182,12 @@ class CopyAnalysis:
     worst: rows of schema WORST_EDITED: the documents with copies of most edited items.
     """
 
-    def __init__(self, texts: ItemTexts, unseen: Bools) -> None:
+    def __init__(self, texts: ItemTexts, unseen: Bools, schema: pa.Schema = COPY) -> None:
         """unseen: (n_items,) bool, items that are edited if they have a copy."""
         self._texts, self._unseen = texts, unseen
         self.item_docs = np.zeros(len(unseen), np.int64)
         self.containment = np.zeros(len(unseen))
-        self._examples = BestRows(COPY, "containment", 1)
+        self._examples = BestRows(schema, "containment", 1)
         self.benchmark_docs = np.zeros(len(texts.starts), np.int64)
         self.sources: Counter[str] = Counter()
         self.worst = WORST_EDITED.empty_table()
@@ -181,7 +202,7 @@ class CopyAnalysis:
 
     @property
     def examples(self) -> pa.Table:
-        """Rows of schema COPY by item, the best of each."""
+        """Rows of the schema by item, the best of each."""
         return self._examples.table()
 
     def edited(self) -> Bools:

@@ -28,6 +28,8 @@ class Settings(Data, extra="allow"):
     """Share of an item from which on it is dirty; "gpt3": one n-gram of it is enough."""
     copies: dict[str, float] | None = None
     """The thresholds of `Copies`; None where edited copies were not looked for."""
+    paraphrases: float | None = None
+    """The score from which on a window may have an item in other words; None: not looked for."""
     action: str | None = Field(None, description="Of the step decontaminate; not in a search")
 
     @model_serializer(mode="wrap")
@@ -91,6 +93,10 @@ class BenchmarkSummary(BenchmarkCounts):
     edited: int | None = None
     """Items, neither dirty nor widespread, of which a document has a copy."""
     edited_docs: int | None = Field(None, description="Documents with such copies")
+    paraphrased: int | None = None
+    """Items, not found otherwise, that a document may have in other words; as `siblings`, only
+    where these were looked for."""
+    siblings: int | None = Field(None, description="Of these, those with other numbers")
     files: tuple[str, ...] | None = None
     """Names of the files that the items were read from, if there are any."""
 
@@ -142,7 +148,22 @@ class EditedExample(Example):
     containment: float = Field(description="Share of the item's word pairs that the copy has")
 
 
-AnyExample: TypeAlias = NgramExample | EditedExample
+class ParaphraseExample(Example):
+    """An item that a document may have in other words, or a sibling of it; the match is a window.
+
+    The spans of the item's text are its words that the match has too, in any order.
+    """
+
+    score: float
+    share: float = Field(description="Of the item's words by weight, that the match has")
+    numbers: int = Field(description="Different numbers of the item")
+    agreeing: int = Field(description="Of these, those that the match has")
+    sibling: bool = Field(description="Fewer than half of the numbers agree")
+    spans: tuple[tuple[int, int], ...]
+    """Words of the match that the item has too: start and end, in characters."""
+
+
+AnyExample: TypeAlias = NgramExample | EditedExample | ParaphraseExample
 
 
 class CorpusDocument(Data):
@@ -225,6 +246,12 @@ class Summary(Data):
     """Of each benchmark the edited items with the best copies, the best first."""
     worst_edited: tuple[WorstEdited, ...] | None = None
     """The documents with copies of most edited items."""
+
+    n_paraphrased: int | None = None
+    """Items that may stand in other words; this and what follows only where these were looked
+    for."""
+    paraphrases: tuple[ParaphraseExample, ...] | None = None
+    """Of each benchmark such items with the best scores, the best first."""
 
     def total(self, name: str) -> int:
         """A count of items, of all benchmarks."""

@@ -117,6 +117,11 @@ def _key_figures(report: Report) -> list[KeyFigure]:
         *([KeyFigure("widespread items", f"{widespread:,}")] if widespread else []),
         *([KeyFigure("other items as edited copies", f"{edited:,}", in_copies)] if edited else []),
         *([KeyFigure("other items in part", f"{some:,}")] if some else []),
+        *(
+            [KeyFigure("paraphrases or siblings", f"{report.n_paraphrased:,}")]
+            if report.n_paraphrased
+            else []
+        ),
         *([KeyFigure("passages found", f"{report.n_contexts:,}")] if report.n_contexts else []),
         KeyFigure("items that cannot be tested", f"{report.total('untestable'):,}"),
         *([KeyFigure("items found only with context", f"{only:,}")] if only else []),
@@ -155,9 +160,16 @@ COPIES = (
     " the step decontaminate, which cuts n-gram overlaps, leaves them."
 )
 
+PARAPHRASES = (
+    " Items in other words are looked for by the stems of their words, weighed by how rare they"
+    " are: a window of a document that has many of them, in any order, and the numbers. By chance"
+    " 8 of 46,442 windows of 100 words of English news, documentation and Wikipedia were like one"
+    " of 11,304 items. They make no item dirty."
+)
+
 UNSEEN = (
     ("translations", "words of another language are other words"),
-    ("paraphrases", "the same said in other words has no n-gram in common"),
+    ("paraphrases", "the same said in other words is looked for by --paraphrases alone"),
     (
         "short items",
         f"under {MIN_WORDS} words an item is looked for as a whole, and under {LEAST_WHOLE} not"
@@ -184,6 +196,7 @@ UNSEEN = (
 
 def method_section(settings: Settings) -> Section:
     """The procedure in a paragraph, what it does not see, and every setting."""
+    unseen = [row for row in UNSEEN if settings.paraphrases is None or row[0] != "paraphrases"]
     return Section(
         key="method",
         title="Method, and what it cannot see",
@@ -192,7 +205,7 @@ def method_section(settings: Settings) -> Section:
             "Dirty is not yet leaked: a quotation, a source that item and document both draw on,"
             " or a common phrase is an overlap too. The examples are there to be read. Clean means"
             " that nothing was found by this method.",
-            table("What is not seen", ("what", "why"), [*UNSEEN, _edited(settings)]),
+            table("What is not seen", ("what", "why"), [*unseen, _edited(settings)]),
             table("Settings", ("setting", "value", "meaning"), _settings(settings), folded=True),
         ),
     )
@@ -208,6 +221,7 @@ def _procedure(settings: Settings) -> str:
         )
     frequent = "" if most_docs is None else f" stands in more than {most_docs:,} documents,"
     copies = "" if settings.copies is None else COPIES
+    copies += "" if settings.paraphrases is None else PARAPHRASES
     return (
         f"The method is the overlap analysis of GPT-3 ({SOURCE}): words in lower case, without"
         f" punctuation, split at white space; {chosen}. {dirty_means(settings)}"
@@ -256,6 +270,11 @@ def _settings(settings: Settings) -> list[tuple[str, str, str]]:
         *(
             (f"folding: {name}", "on" if on else "off", FOLDING_WORDS.get(name, ""))
             for name, on in settings.folding.items()
+        ),
+        *(
+            []
+            if settings.paraphrases is None
+            else [("paraphrases", f"{settings.paraphrases:g}", "score of a window; see the method")]
         ),
         *(
             (f"copies: {name}", f"{100 * share:g} %", "word pairs of an item that a copy has")

@@ -12,6 +12,7 @@ from tokenmill.pipelines.contamination.model import (
     EditedExample,
     ItemText,
     NgramExample,
+    ParaphraseExample,
     Settings,
     Summary,
 )
@@ -36,6 +37,8 @@ COUNTED = {
     "dirty_frac": "dirty share",
     "edited": "edited copies",
     "some": "in part",
+    "paraphrased": "paraphrase or sibling",
+    "siblings": "of it siblings",
     "context_found": "context found",
     "docs": "docs",
     "widespread": "widespread",
@@ -55,6 +58,9 @@ MEANINGS = {
     " in too many documents to count.",
     "edited": "Edited copies: items that are not dirty, but of which a copy was found.",
     "some": "In part: less than the threshold was found in any document.",
+    "paraphrased": "Paraphrase or sibling: other items most of whose words stand together in a"
+    " document, in any order; siblings, where fewer than half of the numbers agree. Some stand so"
+    " by chance: read them.",
     "context_found": "Context found: items that are not dirty, but whose passage, or another field"
     " that items share, was found.",
     "untestable": "Not testable: under 8 words, and looked for as a whole only, or without an"
@@ -88,6 +94,7 @@ def found_sections(summary: Summary) -> list[Section]:
         section("examples", "Side by side", _examples(summary)),
         section("widespread", "Widespread items", _widespread(summary)),
         section("edited", "Edited copies", _edited(summary)),
+        section("paraphrases", "Paraphrases or siblings", _paraphrases(summary)),
         section("documents", "Documents with most items", _worst(summary)),
         section("sources", "By source", _sources(summary)),
         section("contexts", "Passages that were found", _contexts(summary)),
@@ -209,6 +216,16 @@ def _edited(summary: Summary) -> list[str | Comparisons]:
     return _comparisons(note, summary.edited or (), n_items)
 
 
+def _paraphrases(summary: Summary) -> list[str | Comparisons]:
+    note = (
+        "Items found in no other way, most of whose words a document has in one place, in any"
+        " order: in other words, by a sibling of the same template, or by chance. They make no item"
+        " dirty. Marked: the words that agree, by their first letters, and the numbers."
+    )
+    n_items = {b.name: b.paraphrased or 0 for b in summary.benchmarks}
+    return _comparisons(note, summary.paraphrases or (), n_items)
+
+
 def _comparisons(
     note: str, examples: Sequence[AnyExample], n_items: Mapping[str, int]
 ) -> list[str | Comparisons]:
@@ -236,6 +253,11 @@ def _facts(example: AnyExample) -> list[str]:
     foldings = [f"seen through {', '.join(example.foldings)}"] if example.foldings else []
     if isinstance(example, EditedExample):
         return [f"{100 * example.containment:.0f} % of its word pairs", documents, *foldings]
+    if isinstance(example, ParaphraseExample):
+        kind = "sibling" if example.sibling else "paraphrase"
+        agree = f"{example.agreeing} of {count(example.numbers, 'number')} agree"
+        facts = [f"{kind}: {100 * example.share:.0f} % of its words by weight", documents]
+        return [*facts, *([agree] if example.numbers else []), *foldings]
     n_all, share = round(example.ngrams / example.found_frac), 100 * example.found_frac
     facts = [f"{example.ngrams:,} of {count(n_all, 'n-gram')} ({share:.0f} %)", documents]
     if example.as_written:
@@ -249,12 +271,16 @@ def _facts(example: AnyExample) -> list[str]:
 
 
 def _item(shown: ItemText) -> Passage:
-    pieces, at = [], 0
-    for start, end in shown.spans:
-        pieces += [Piece(shown.text[at:start]), Piece(shown.text[start:end], marked=True)]
-        at = end
     before, behind = _left_out(shown.chars_before), _left_out(shown.chars_behind)
-    return Passage("item", (*before, *pieces, Piece(shown.text[at:]), *behind))
+    return Passage("item", (*before, *_marked(shown.text, shown.spans), *behind))
+
+
+def _marked(text: str, spans: Iterable[tuple[int, int]]) -> list[Piece]:
+    pieces, at = [], 0
+    for start, end in spans:
+        pieces += [Piece(text[at:start]), Piece(text[start:end], marked=True)]
+        at = end
+    return [*pieces, Piece(text[at:])]
 
 
 def _left_out(chars: int | None) -> tuple[Piece, ...]:
@@ -268,8 +294,10 @@ def _document(example: AnyExample) -> Passage:
         where += f", the longest of {example.spans:,} stretches"
     # of many short lines before it, only so many that what is marked is seen without scrolling
     before = Piece("\n".join(example.before.split("\n")[-LINES_BEFORE:]))
-    marked = Piece(example.match, marked=True)
-    return Passage(f"{name}, {where}", (before, marked, Piece(example.after)))
+    marked = [Piece(example.match, marked=True)]
+    if isinstance(example, ParaphraseExample):
+        marked = _marked(example.match, example.spans)
+    return Passage(f"{name}, {where}", (before, *marked, Piece(example.after)))
 
 
 def _worst(summary: Summary) -> list[str | Table]:
@@ -433,6 +461,14 @@ def _others(summary: Summary) -> list[str]:
             f" {count(summary.edited_docs, 'document')}: the step"
             " decontaminate cuts n-gram overlaps and leaves these (check its text, as the run kept"
             " it or export --text gives it, with --containment none to see what else is left)."
+        )
+    if summary.n_paraphrased:
+        n = summary.n_paraphrased
+        siblings = summary.total("siblings")
+        other = f", {siblings:,} of them with other numbers" if siblings else ""
+        sentences.append(
+            f"Most words of {count(n, 'other item')} stand together in a document{other}:"
+            " paraphrases, siblings of one template, or chance; the report shows them side by side."
         )
     return sentences
 

@@ -3,6 +3,7 @@
 Analysis, CopyAnalysis ──► ITEM
 FOUND ─ n-grams that count ─► spans of each item ──► OVERLAP, kind "ngrams"
 COPY ─ of items of which the document has no such span ─► OVERLAP, kind "copy"
+PARAPHRASE ─ of items of which it has neither ─► OVERLAP, kind "paraphrase" or "sibling"
 """
 
 import contextlib
@@ -22,6 +23,7 @@ from tokenmill.pipelines.contamination.analysis import Analysis
 from tokenmill.pipelines.contamination.copies import CopyAnalysis
 from tokenmill.pipelines.contamination.found import IDS, hits_of, parts_of, places_of
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
+from tokenmill.pipelines.contamination.paraphrases import siblings
 from tokenmill.pipelines.contamination.shares import Shares
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
 from tokenmill.pipelines.storage.files import parquet_file
@@ -51,6 +53,10 @@ ITEM = pa.schema(
         # of its best copy in any document, edited or not, and how many have one; 0 if none has
         pa.field("containment", pa.float64(), nullable=False),
         pa.field("copy_docs", pa.int64(), nullable=False),
+        # of the window that may have it in other words, the share by weight of its words; how many
+        # documents have one; 0 if none has, and unless they were looked for
+        pa.field("paraphrase", pa.float64(), nullable=False),
+        pa.field("paraphrase_docs", pa.int64(), nullable=False),
     ],
     metadata={"tokenmill.schema": f"contamination-item/{SCHEMA_VERSION}"},
 )
@@ -63,8 +69,10 @@ def foldings_by_bits() -> pa.Array:
     return pa.array([names_of(bits) for bits in range(1 << len(FOLDINGS))], pa.list_(pa.string()))
 
 
-def item_rows(index: BenchmarkIndex, analysis: Analysis, copies: CopyAnalysis) -> pa.RecordBatch:
-    """A row of schema ITEM for each item, in order."""
+def item_rows(
+    index: BenchmarkIndex, analysis: Analysis, copies: CopyAnalysis, others: CopyAnalysis
+) -> pa.RecordBatch:
+    """A row of schema ITEM for each item, in order.  others: of paraphrases."""
     items = np.arange(len(index.texts.lengths))
     names = index.names_of(items)
     widespread = analysis.widespread()
@@ -79,6 +87,8 @@ def item_rows(index: BenchmarkIndex, analysis: Analysis, copies: CopyAnalysis) -
         foldings_by_bits().take(pa.array(analysis.foldings())),
         pa.array(copies.containment),
         pa.array(copies.item_docs),
+        pa.array(others.containment),
+        pa.array(others.item_docs),
     ]
     return pa.record_batch(columns, schema=ITEM)
 
@@ -95,14 +105,16 @@ OVERLAP = pa.schema(
         # "gsm8k:17", the benchmark's row counted from 0
         pa.field("item", pa.string(), nullable=False),
         # "ngrams": n-grams of the item that count.  "copy": a stretch with many of its pairs of
-        # words, edited or of an item whose n-grams stand in too many documents to count
+        # words, edited or of an item whose n-grams stand in too many documents to count.
+        # "paraphrase": a stretch with most of its words, in any order.  "sibling": but with other
+        # numbers
         pa.field("kind", pa.string(), nullable=False),
         # UTF-8 bytes of the document's text that repeat the item
         pa.field("start_byte", pa.int64(), nullable=False),
         pa.field("end_byte", pa.int64(), nullable=False),
-        # n-grams of the span; null of copies
+        # n-grams of the span; null of others
         pa.field("ngrams", pa.int64()),
-        # share of the item's pairs of words, of copies; null of n-grams
+        # share of the item's pairs of words, of paraphrases of its words; null of n-grams
         pa.field("containment", pa.float64()),
         # foldings that it took to see all of the span
         pa.field("foldings", pa.list_(pa.string()), nullable=False),
@@ -155,27 +167,44 @@ def overlap_rows(
 
 
 def copy_rows(
-    copies: pa.RecordBatch, index: BenchmarkIndex, by_ngrams: AbstractSet[Pair]
+    copies: pa.RecordBatch, index: BenchmarkIndex, told: AbstractSet[Pair]
 ) -> pa.RecordBatch:
     """A row of schema OVERLAP for each copy of an item in a document; copies are few.
 
     copies: in documents (schema COPY).
-    by_ngrams: pairs that have a row already, and get none.
+    told: pairs that have a row already, and get none.
     """
-    names = index.names_of(np.asarray(copies["item"]))
+    return _stretch_rows(copies, pa.repeat("copy", copies.num_rows), index, told)
+
+
+def paraphrase_rows(
+    found: pa.RecordBatch, index: BenchmarkIndex, told: AbstractSet[Pair]
+) -> pa.RecordBatch:
+    """A row of schema OVERLAP for each document that may have an item in other words.
+
+    found: of schema PARAPHRASE.  told: as of `copy_rows`.
+    """
+    kinds = pa.array(["paraphrase", "sibling"]).take(pa.array(siblings(found).astype(np.int8)))
+    return _stretch_rows(found, kinds, index, told)
+
+
+def _stretch_rows(
+    found: pa.RecordBatch, kinds: pa.Array, index: BenchmarkIndex, told: AbstractSet[Pair]
+) -> pa.RecordBatch:
+    names = index.names_of(np.asarray(found["item"]))
     columns = [
-        *(copies[name] for name in ("doc_id", "id", "source")),
+        *(found[name] for name in ("doc_id", "id", "source")),
         pa.array([name.partition(":")[0] for name in names], pa.string()),
         pa.array(names, pa.string()),
-        pa.repeat("copy", len(names)),
-        *(copies[name] for name in ("start_byte", "end_byte")),
+        kinds,
+        *(found[name] for name in ("start_byte", "end_byte")),
         pa.nulls(len(names), pa.int64()),
-        copies["containment"],
-        foldings_by_bits().take(copies["foldings"]),
-        pa.array([_on_one_line(match) for match in copies["match"].to_pylist()], pa.string()),
+        found["containment"],
+        foldings_by_bits().take(found["foldings"]),
+        pa.array([_on_one_line(match) for match in found["match"].to_pylist()], pa.string()),
     ]
     rows = pa.record_batch(columns, schema=OVERLAP)
-    return rows.filter(pa.array([pair not in by_ngrams for pair in pairs_of(rows)], pa.bool_()))
+    return rows.filter(pa.array([pair not in told for pair in pairs_of(rows)], pa.bool_()))
 
 
 def pairs_of(rows: pa.RecordBatch) -> list[Pair]:

@@ -1,6 +1,6 @@
 """What a search for benchmark items found: in numbers, and items and documents side by side.
 
-    BenchmarkIndex, Analysis, GramCounts, perhaps CopyAnalysis ─ summarize ─► Summary
+    BenchmarkIndex, Analysis, GramCounts, perhaps Tiers ─ summarize ─► Summary
 
     item_passages   the text of an item with the n-grams that a match in a document has
     copy_passage    the words that an item and an edited copy of it have in common
@@ -29,6 +29,7 @@ from tokenmill.pipelines.contamination.analysis import Analysis, SourceCounts, b
 from tokenmill.pipelines.contamination.copies import Copies, CopyAnalysis
 from tokenmill.pipelines.contamination.found import located
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
+from tokenmill.pipelines.contamination.paraphrases import Paraphrasing, agreeing_words, siblings
 from tokenmill.pipelines.contamination.shares import Shares
 
 CONTAMINATION_VERSION = "1"
@@ -58,12 +59,24 @@ class ItemPassage(NamedTuple):
     spans: tuple[Span, ...]
 
 
+class Tiers(NamedTuple):
+    """What was found besides n-grams, and from what on; None where it was not looked for.
+
+    copies, least: edited copies.
+    others, paraphrasing: items in other words.
+    """
+
+    copies: CopyAnalysis
+    least: Copies | None
+    others: CopyAnalysis
+    paraphrasing: Paraphrasing | None
+
+
 def summarize(
     index: BenchmarkIndex,
     analysis: Analysis,
     counts: GramCounts,
-    copies: CopyAnalysis | None = None,
-    least: Copies | None = None,
+    tiers: Tiers | None = None,
     *,
     most_examples: int = MOST_EXAMPLES,
     most_ignored: int = MOST_IGNORED,
@@ -71,9 +84,8 @@ def summarize(
     """Say what was looked for, how, and what was found.
 
     index: what `analysis` was made with.
-    analysis, copies: of the whole corpus; None says nothing of edited copies.
+    analysis, tiers: of the whole corpus; None says nothing of what is no n-gram.
     counts: documents of the corpus that have each n-gram.
-    least: what counts as a copy.
     """
     reasons = _reasons(index, counts, analysis)
     in_corpus = np.zeros(len(index.ngrams.hashes), bool)
@@ -85,7 +97,8 @@ def summarize(
     settings = index.matching.model_dump(mode="json", exclude={"benchmarks"})
     settings["verdict"] = "gpt3" if analysis.shares is None else analysis.shares.threshold
     sources, of_copies = analysis.sources, {}
-    if copies is not None:
+    if tiers is not None:
+        copies, least, others, paraphrasing = tiers
         settings["copies"] = least and least.model_dump()
         sources = {name: SourceCounts() for name in copies.sources} | sources
         of_copies = {
@@ -93,16 +106,24 @@ def summarize(
             "edited": edited_examples(index, copies, most_examples),
             "worst_edited": tuple(model.WorstEdited(**row) for row in copies.worst.to_pylist()),
         }
+        if paraphrasing is not None:
+            settings["paraphrases"] = paraphrasing.score
+            of_copies |= {
+                "n_paraphrased": int(others.edited().sum()),
+                "paraphrases": paraphrase_examples(index, others, most_examples),
+            }
     by_pairs = sorted(sources.items(), key=lambda s: (-s[1].pairs, s[0]))
     return model.Summary(
         contamination=CONTAMINATION_VERSION,
         settings=model.Settings(**settings),
-        benchmarks=_benchmarks(index, analysis, copies),
+        benchmarks=_benchmarks(index, analysis, tiers),
         examples=_examples(index, analysis, most_examples),
         widespread=widespread,
         worst=tuple(model.WorstDocument(**row) for row in analysis.worst.to_pylist()),
         sources=tuple(
-            model.SourceSummary(source=name, **vars(n), edited_docs=copies and copies.sources[name])
+            model.SourceSummary(
+                source=name, **vars(n), edited_docs=tiers and tiers.copies.sources[name]
+            )
             for name, n in by_pairs
         ),
         **_contexts(index, analysis.shares, most_examples),
@@ -113,10 +134,9 @@ def summarize(
 
 
 def _benchmarks(
-    index: BenchmarkIndex, analysis: Analysis, copies: CopyAnalysis | None
+    index: BenchmarkIndex, analysis: Analysis, tiers: Tiers | None
 ) -> tuple[model.BenchmarkSummary, ...]:
-    starts, summaries = index.texts.starts, []
-    n_edited = None if copies is None else np.add.reduceat(copies.edited(), starts, dtype=np.int64)
+    summaries = []
     for n, (indexed, counts) in enumerate(zip(index.benchmarks, analysis.counts(), strict=True)):
         tested = counts.clean + counts.some + counts.dirty
         summaries.append(
@@ -127,12 +147,26 @@ def _benchmarks(
                 md5=indexed["md5"],
                 items=indexed["items"],
                 dirty_frac=counts.dirty / tested if tested else None,
-                edited=None if n_edited is None else int(n_edited[n]),
-                edited_docs=copies and int(copies.benchmark_docs[n]),
+                **({} if tiers is None else _of_tiers(index, tiers, n)),
                 **vars(counts),
             )
         )
     return tuple(summaries)
+
+
+def _of_tiers(index: BenchmarkIndex, tiers: Tiers, benchmark: int) -> dict[str, int]:
+    """Items and documents of a benchmark that were found, but not by n-grams."""
+    which = index.texts.benchmarks_of(np.arange(len(index.texts.lengths))) == benchmark
+    copies, _, others, paraphrasing = tiers
+    counts = {
+        "edited": int(copies.edited()[which].sum()),
+        "edited_docs": int(copies.benchmark_docs[benchmark]),
+    }
+    if paraphrasing is not None:
+        best, other = others.examples, others.edited() & which
+        mine = best.filter(pa.array(other[np.asarray(best["item"])]))
+        counts |= {"paraphrased": mine.num_rows, "siblings": int(siblings(mine).sum())}
+    return counts
 
 
 def _examples(
@@ -300,6 +334,42 @@ def _side_by_side(
         match=shown.match,
         after=shown.after,
         item_text=model.ItemText(text=text, spans=shown.spans),
+    )
+
+
+def paraphrase_examples(
+    index: BenchmarkIndex, others: CopyAnalysis, most: int
+) -> tuple[model.ParaphraseExample, ...]:
+    """Items that may stand in other words, beside the document that has most of one.
+
+    most: items of a benchmark.
+    """
+    table = others.examples
+    some = table.filter(pa.array(others.edited()[np.asarray(table["item"])]))
+    which = index.texts.benchmarks_of(np.asarray(some["item"]))
+    best = best_of(which, np.asarray(some["score"]), np.asarray(some["doc_id"]), most)
+    some = some.take(pa.array(best))
+    return tuple(
+        _in_other_words(row, index, others, sibling)
+        for row, sibling in zip(some.to_pylist(), siblings(some).tolist(), strict=True)
+    )
+
+
+def _in_other_words(
+    row: dict[str, Any], index: BenchmarkIndex, others: CopyAnalysis, sibling: bool
+) -> model.ParaphraseExample:
+    """row: of schema PARAPHRASE."""
+    text = index.texts.texts[row["text"]].as_py()[:MOST_COPY_CHARS]
+    match = row["match"][:MOST_COPY_CHARS]
+    agreed = agreeing_words(_words(text, index.folding), _words(match, index.folding))
+    return model.ParaphraseExample(
+        **_placed(row, index, others.item_docs),
+        **{name: row[name] for name in ("score", "numbers", "agreeing", "before", "after")},
+        share=row["containment"],
+        sibling=sibling,
+        match=match,
+        spans=agreed.window,
+        item_text=model.ItemText(text=text, spans=agreed.item),
     )
 
 

@@ -349,8 +349,8 @@ def test_what_was_read_and_what_failed(tmp_path):
 
 def test_what_was_found_is_shown_without_a_search_of_its_own(tmp_path):
     data = summary_of(tmp_path, {"quiz": quiz(2)}, {"web": questions(quiz(1))})
-    keys = ["benchmarks", "examples", "widespread", "edited", "documents", "sources"]
-    assert [s.key for s in found_sections(data)] == [*keys, "contexts", "ignored"]
+    keys = ["benchmarks", "examples", "widespread", "edited", "paraphrases", "documents"]
+    assert [s.key for s in found_sections(data)] == [*keys, "sources", "contexts", "ignored"]
 
 
 @pytest.mark.parametrize("make", [run_data, empty_data, hostile_data])

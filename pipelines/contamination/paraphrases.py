@@ -1,0 +1,127 @@
+"""Items in other words: a tier of its own, which makes no item dirty.
+
+folded batch ─ paraphrased ─► the best window of each document and item ─► PARAPHRASE
+PARAPHRASE of every shard ─ best_explained, CopyAnalysis.add ─► items that may be paraphrased
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from pydantic import Field
+
+from tokenmill.dedup.arrays import I64, Bools
+from tokenmill.dedup.overlap.paraphrase import (
+    SCORE,
+    ParaphraseIndex,
+    canonical,
+    paraphrased,
+    stems_of,
+)
+from tokenmill.dedup.text.fold import Folded, fold
+from tokenmill.pipelines.contamination.copies import COPY, stretches
+from tokenmill.pipelines.contamination.index import ItemTexts
+from tokenmill.pipelines.contamination.items.spec import QUESTION, WHOLE
+from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.schema import SCHEMA_VERSION
+
+LEAST_QUESTION = 8  # words; of a shorter one all of the item is looked for
+
+PARAPHRASE = pa.schema(
+    [
+        # of COPY, but that `containment` is the share by weight of the text's terms
+        *(COPY.field(name) for name in COPY.names[:6]),
+        pa.field("score", pa.float64(), nullable=False),
+        # different numbers of the text, and those that the window has too
+        pa.field("numbers", pa.int64(), nullable=False),
+        pa.field("agreeing", pa.int64(), nullable=False),
+        *(COPY.field(name) for name in COPY.names[6:]),
+    ],
+    metadata={"tokenmill.schema": f"paraphrase/{SCHEMA_VERSION}"},
+)
+
+
+class Paraphrasing(Config):
+    """From which score on a window may have an item in other words (`dedup.overlap.paraphrase`)."""
+
+    score: Annotated[float, Field(gt=0)] = SCORE
+
+
+def index_paraphrases(texts: ItemTexts) -> ParaphraseIndex:
+    """Index the questions of items; of one whose question says too little, all of the item."""
+    folded = fold(texts.texts, texts.folding).text
+    lengths = np.bincount(stems_of(folded, texts.words)[1], minlength=len(folded))
+    is_question = (texts.roles == QUESTION) & (lengths >= LEAST_QUESTION)
+    has_question = np.zeros(len(texts.lengths), bool)
+    has_question[texts.items[is_question]] = True
+    # an item of one field has no text of all
+    has_whole = np.zeros(len(texts.lengths), bool)
+    has_whole[texts.items[texts.roles == WHOLE]] = True
+    others = (texts.roles == WHOLE) | ~has_whole[texts.items]
+    return ParaphraseIndex.build(
+        folded,
+        texts.items,
+        wanted=is_question | (others & ~has_question[texts.items]),
+        benchmark_starts=texts.starts,
+        n_items=len(texts.lengths),
+        gram_words=texts.words,
+    )
+
+
+def find_paraphrases(
+    batch: pa.RecordBatch,
+    folded: Folded,
+    index: ParaphraseIndex,
+    least: Paraphrasing,
+    source: str,
+) -> pa.RecordBatch:
+    """A row of schema PARAPHRASE for each document and item that it may paraphrase: the best.
+
+    batch, folded, source: as of `copies.find_copies`.
+    """
+    found = paraphrased(folded.text, index, score=least.score)
+    best_first = np.lexsort((found.texts, -found.scores, found.items, found.docs))
+    pairs = np.stack([found.docs, found.items])[:, best_first]
+    best = best_first[np.unique(pairs, axis=1, return_index=True)[1]]
+    names = ("items", "texts", "shares", "scores", "numbers", "agreeing")
+    columns = [getattr(found, name)[best] for name in names]
+    places = (found.docs[best], found.starts[best], found.ends[best])
+    return stretches(batch, folded, places, columns, PARAPHRASE, source)
+
+
+def siblings(rows: pa.RecordBatch | pa.Table) -> Bools:
+    """(n_rows,) rows of schema PARAPHRASE that have fewer than half of the item's numbers."""
+    few: Bools = 2 * np.asarray(rows["agreeing"]) < np.asarray(rows["numbers"])
+    return few
+
+
+class Agreement(NamedTuple):
+    """Words of a text and of a window that agree: spans of characters, ascending."""
+
+    item: tuple[tuple[int, int], ...]
+    window: tuple[tuple[int, int], ...]
+
+
+def agreeing_words(
+    item: Sequence[tuple[int, int, str]], window: Sequence[tuple[int, int, str]]
+) -> Agreement:
+    """The words of both that have a stem in common.
+
+    item, window: start, end, and the word folded, in lower case, without punctuation.
+    """
+    stems = [_stems([word for *_, word in words]) for words in (item, window)]
+    shared = [np.isin(own, other).tolist() for own, other in (stems, stems[::-1])]
+    spans = [
+        tuple((start, end) for (start, end, _), both in zip(words, marks, strict=True) if both)
+        for words, marks in zip((item, window), shared, strict=True)
+    ]
+    return Agreement(*spans)
+
+
+def _stems(words: list[str]) -> I64:
+    """(n_words,) of each word the stem, of some several words the first, as a number."""
+    hashes, rows = stems_of(pa.array(words, pa.large_string()))
+    first = np.searchsorted(rows, np.arange(len(words)))
+    none = np.append(canonical(hashes), np.uint64(0))
+    return none[np.minimum(first, len(hashes))].view(np.int64)
