@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import prefect_home
 from tests.apart import synced, unsynced
 from tests.strategies import THOROUGH
 from tokenmill.flows.prefect.server import embedded_server
@@ -48,8 +49,10 @@ def server(tmp_path_factory):
     `prefect` must not be imported before: it reads its settings when it is.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PREFECT_HOME", str(tmp_path_factory.mktemp("prefect")))
+        home = prefect_home.filled(tmp_path_factory.mktemp("prefect"))
+        patch.setenv("PREFECT_HOME", str(home))
         patch.delenv("PREFECT_API_URL", raising=False)
         with embedded_server() as url:
             assert os.environ["PREFECT_API_URL"] == url
+            prefect_home.keep(home)
             yield url

@@ -9,6 +9,7 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests import prefect_home
 from tests.cluster.processes import Program, free_port
 
 START_S = 300  # a first start migrates a new database
@@ -28,11 +29,12 @@ class PrefectServer:
 
     def __init__(self, folder: Path, auth: str | None = None) -> None:
         self.folder, self.auth = folder, auth
-        self.home = folder / "server-home"
+        self.home = prefect_home.filled(folder / "server-home")
         self.port = free_port()
         self.ui = f"http://127.0.0.1:{self.port}"
         self.url = f"{self.ui}/api"
         self.start()
+        prefect_home.keep(self.home)
 
     @property
     def client_env(self) -> dict[str, str]:

@@ -93,7 +93,7 @@ def crowded(tmp_path_factory):
     return recipe, folder / "run"
 
 
-@pytest.mark.parametrize(("moment", "number"), CROWDED)
+@pytest.mark.parametrize(("moment", "number"), few(CROWDED, 3))
 def test_crowded_buckets_killed_and_continued_are_byte_identical(crowded, tmp_path, moment, number):
     recipe, whole = crowded
     first = run(recipe, tmp_path / "run", moment, number)

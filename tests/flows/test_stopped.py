@@ -18,8 +18,9 @@ def dataset(tmp_path_factory):
 
 
 def as_at_a_terminal():
-    """Whoever runs the tests may have been started by nohup."""
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    """Whoever runs the tests may have been started by nohup, or in the background."""
+    for asked in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(asked, signal.SIG_DFL)
 
 
 def begun(dataset, before=as_at_a_terminal):

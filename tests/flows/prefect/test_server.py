@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import prefect_home
 from tokenmill.flows.prefect.server import STARTING, user_has_server
 from tokenmill.flows.progress import watcher, watching
 
@@ -36,7 +37,7 @@ def answers(url):
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
     """Prefect's state: once its database is there, a server starts in half the time."""
-    return tmp_path_factory.mktemp("prefect")
+    return prefect_home.filled(tmp_path_factory.mktemp("prefect"))
 
 
 @pytest.fixture
