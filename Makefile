@@ -25,12 +25,13 @@ test: $(INSTALLED) ## every test but the long ones, and those of peers that need
 test-all: $(INSTALLED) ## the long ones too, and 200 examples of each law, where `test` takes 12
 	TOKENMILL_TESTS=all $(TESTS) -m "$(OURS)"
 
-# Two at a time, for they wait more than they compute; each process starts servers of its own. What
-# fails is tried once more, alone: on a machine that others use too, time limits pass.
+# Three at a time, for they wait as much as they compute; each process starts servers of its own.
+# What fails is tried once more, alone: on a machine that others use too, time limits pass.
+CLUSTER := cluster $(if $(filter all,$(TOKENMILL_TESTS)),,and not long)
 test-cluster: $(INSTALLED) ## runs on real Dask, SLURM, Prefect, S3 and Azure servers of this machine, killed and continued
 	@sh tests/cluster/install.sh
-	$(BIN)/pytest -m cluster -q -n 2 --dist worksteal tests/cluster || \
-		$(BIN)/pytest -m cluster -q tests/cluster --last-failed --last-failed-no-failures none
+	$(BIN)/pytest -m "$(CLUSTER)" -q -n 3 --dist worksteal tests/cluster || \
+		$(BIN)/pytest -m "$(CLUSTER)" -q tests/cluster --last-failed --last-failed-no-failures none
 
 lint: $(INSTALLED) ## style, types, layers
 	$(BIN)/ruff check .

@@ -19,6 +19,7 @@ TOKENMILL = Path(sys.executable).with_name("tokenmill")
 MADE = ("dataset", "removed", "removed-paragraphs", "removed-spans")
 SMALL = {"shard_bytes": "25kB", "run": {"task_seconds": 0.5}}  # few bytes, many works and tasks
 RUN_S = 600  # of a machine that does much else
+GIVEN_UP_S = 300  # a store that does not answer, by then; half a minute on a quiet machine
 
 
 @dataclass(frozen=True)

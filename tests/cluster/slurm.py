@@ -79,7 +79,7 @@ class Slurm:
         for job in self.jobs():
             with contextlib.suppress(RuntimeError):  # it ended by itself
                 self.call("scancel", job)
-        eventually("no SLURM job left", lambda: not self.jobs(), within_s=30)
+        eventually("no SLURM job left", lambda: not self.jobs(), within_s=START_S)
 
 
 def why_not() -> str | None:

@@ -64,7 +64,9 @@ def test_slurm_runs_a_job_and_loses_it(slurm, tmp_path):
     said = tmp_path / "said"
     slurm.call("sbatch", "-o", str(said), "--wrap", "echo here; exec sleep 600")
     (job,) = eventually("a running job", lambda: slurm.jobs("RUNNING"), within_s=WITHIN_S)
-    eventually("its word", lambda: said.exists() and said.read_text() == "here\n", within_s=5)
+    eventually(
+        "its word", lambda: said.exists() and said.read_text() == "here\n", within_s=WITHIN_S
+    )
     slurm.kill(job)
     eventually("no job", lambda: not slurm.jobs(), within_s=WITHIN_S)
 

@@ -18,7 +18,7 @@ from tokenmill.flows.serve import FLOWS
 from tokenmill.pipelines.core.places import VARIABLE
 
 WITHIN_S = 180
-CANCELLED_S = 30  # Prefect kills what is there then
+CANCELLED_S = 180  # Prefect kills what is there then
 ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
 
 

@@ -12,11 +12,11 @@ from tests.cluster.runs import TOKENMILL
 from tests.cluster.s3 import KEYS, SECRET
 from tests.pipelines.conftest import train
 from tests.pipelines.read.web.archives import SUFFIX, archive, page, words
+from tests.strategies import few
 
 BUCKET = "s3-runs"
 FAILING = {"slow_down": 0.03, "time_out": 0.005, "truncate": 0.035, "reset": 0.03}
 ALL = [{"slow_down": 1.0}, {"time_out": 1.0}]  # the longest; see test_object_store for others
-MINUTE_S = 60
 
 
 @pytest.fixture
@@ -74,13 +74,13 @@ def test_one_request_in_ten_fails(store, undisturbed, out, there, tmp_path, runn
     assert not [p for p in (tmp_path / "scratch").glob("tokenmill-*")]
 
 
-@pytest.mark.parametrize("rates", ALL, ids=lambda r: next(iter(r)))
+@pytest.mark.parametrize("rates", few(ALL, 2), ids=lambda r: next(iter(r)))
 def test_all_requests_fail(store, undisturbed, out, there, tmp_path, rates):
     for place, options in ((out, ()), (str(tmp_path / "here"), INPUT)):
         store.proxy.rates = rates
         start = time.monotonic()
         ended = runs.prepare(undisturbed.recipe, place, *options, env=there)
-        assert time.monotonic() - start < MINUTE_S
+        assert time.monotonic() - start < runs.GIVEN_UP_S
         assert ended.code == 2
         assert len(ended.errors) == 1, ended.err
         assert "s3://" in ended.errors[0]
@@ -93,9 +93,7 @@ def test_all_requests_fail_from_some_moment_on(store, undisturbed, out, there, t
     log = tmp_path / "log"
     program = runs.begun(*command, log=log, env=there, until=lambda: n_receipts(store, out) >= 3)
     store.proxy.rates = rates
-    start = time.monotonic()
-    assert program.process.wait(2 * MINUTE_S) == 2
-    assert time.monotonic() - start < MINUTE_S
+    assert program.process.wait(runs.GIVEN_UP_S) == 2
     said = [line for line in log.read_text().splitlines() if line.strip()]
     lines = [line for line in said if "EventsWorker" not in line]  # Prefect, on its way out
     assert len(lines) == 1, lines
@@ -108,7 +106,7 @@ def test_all_requests_fail_from_some_moment_on(store, undisturbed, out, there, t
 
 def test_killed_and_continued(store, undisturbed, out, there, tmp_path):
     command = (undisturbed.recipe, out, *INPUT, "--workers", "2")
-    for n in (2, 8, 20):
+    for n in (2, 20):
         log = tmp_path / f"log-{n}"
         program = runs.begun(
             *command, log=log, env=there, until=lambda n=n: n_receipts(store, out) >= n

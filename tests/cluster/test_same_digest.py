@@ -19,7 +19,10 @@ def options(request):
     return runs.on_slurm(slurm, least=least), slurm.env
 
 
-@pytest.mark.parametrize("corpus", ["undisturbed", "undisturbed_real"])
+# the small one is run by every runner in test_killed and test_campaign, whose bytes are these too
+@pytest.mark.parametrize(
+    "corpus", ["undisturbed_real", pytest.param("undisturbed", marks=pytest.mark.long)]
+)
 def test_every_runner_makes_the_same_bytes(corpus, options, env, tmp_path, request):
     words, needed = options
     wanted = request.getfixturevalue(corpus)
