@@ -96,6 +96,8 @@ def test_every_shipped_recipe_is_valid_once_it_has_what_it_takes(path, tmp_path)
             settings["benchmarks"] = [{"name": "gsm8k", "path": "gsm8k.jsonl"}]
         if name in models:
             settings["model"] = str(models[name])
+        if "label" in settings:
+            settings["model"] = str(quality.saved_fasttext(tmp_path))
     assert make_recipe(data, where=path.name).steps
 
 

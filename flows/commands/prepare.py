@@ -1,6 +1,7 @@
 """`tokenmill prepare`: a recipe in, a run directory out."""
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     out = place(args.out)
     recipe = read_recipe(args.recipe, settings)
+    sys.stderr.writelines(f"warning: {line}\n" for line in recipe.warnings)
     if args.plan is not None:
         from tokenmill.flows.sheets import plan_within
 

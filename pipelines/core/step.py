@@ -61,6 +61,16 @@ class Step(Config):
         return ""
 
     @property
+    def speaks(self) -> str:
+        """What of it is English alone, as "stop words"; "" if nothing is."""
+        return ""
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages that it keeps alone; none if it asks for no language."""
+        return ()
+
+    @property
     def stage_name(self) -> str:
         """What accounts and removed rows call it: its name, where it can stand but once."""
         return self.name

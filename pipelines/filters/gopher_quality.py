@@ -18,6 +18,7 @@ MEASURED = (  # what is told of a document
     *("words", "avg_word_length", "hashes_word_ratio", "ellipses_word_ratio"),
     *("bullet_lines_ratio", "ellipsis_lines_ratio", "alpha_words_ratio", "stop_words"),
 )
+ENGLISH = ("the", "be", "to", "of", "and", "that", "have", "with")
 NotNegative = Annotated[float, Field(ge=0.0)]
 
 
@@ -58,7 +59,7 @@ class GopherQuality(Filter):
     max_ellipsis_lines_ratio: Fraction | None = 0.3
     min_alpha_words_ratio: Fraction | None = 0.8
     min_stop_words: Count | None = 2
-    stop_words: tuple[str, ...] = ("the", "be", "to", "of", "and", "that", "have", "with")
+    stop_words: tuple[str, ...] = ENGLISH
     words: WordKind = "whitespace"
 
     @field_validator("stop_words")
@@ -69,7 +70,7 @@ class GopherQuality(Filter):
     @model_validator(mode="after")
     def _each_a_word(self) -> "GopherQuality":
         for word in self.stop_words:
-            if word.isascii() and word.isalpha() and self.words != "spacy":
+            if word.isascii() and word.isalpha() and not self.words.startswith("spacy"):
                 continue  # one word by either rule; asking would load Numba with every recipe
             if split(word, self.words) != [word]:
                 raise ValueError(f"stop word {word!r} is not one word; no word of a text equals it")
@@ -84,6 +85,11 @@ class GopherQuality(Filter):
                 " stop words there are; nothing would be kept"
             )
         return self
+
+    @property
+    def speaks(self) -> str:
+        """See `Step`."""
+        return "stop words" if self.min_stop_words and self.stop_words == ENGLISH else ""
 
     def finds(self) -> dict[str, pa.DataType]:
         return {REASON: pa.string(), **dict.fromkeys(MEASURED, pa.float64())}

@@ -12,6 +12,7 @@ STAGES: Offered[type[Step]] = Offered(
         "gopher_quality": f"{FILTERS}.gopher_quality:GopherQuality",
         "gopher_repetition": f"{FILTERS}.gopher_repetition:GopherRepetition",
         "fineweb": f"{FILTERS}.fineweb:FineWeb",
+        "fineweb2": f"{FILTERS}.fineweb2:FineWeb2",
         "language": f"{FILTERS}.models.language:Language",
         "length": f"{FILTERS}.length:Length",
         "quality": f"{FILTERS}.models.quality:Quality",

@@ -403,6 +403,18 @@ class Recipe(Config):
         asked = "source" in self.documents.names
         return (with_source(batch, shard.source) for batch in made) if asked else made
 
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on what is hardly meant: rules of English for other languages."""
+        others = [code for step in self.steps for code in step.languages if code != "en"]
+        return [
+            f"step {step.stage_name!r} asks for English {step.speaks}, and the recipe keeps"
+            f" {', '.join(others)}: most such documents will leave; name {step.speaks} of the"
+            " language, or take step 'fineweb2', which has limits of each"
+            for step in self.steps
+            if step.speaks and others
+        ]
+
     def identity(self) -> dict[str, Any]:
         """What decides the output, as JSON: all settings but UNDECIDING, defaults too.
 

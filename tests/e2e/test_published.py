@@ -1,6 +1,7 @@
 """The published recipes, each over the same small crawl: what leaves, where, and why."""
 
 import json
+from importlib import import_module
 
 import pyarrow.parquet as pq
 import pytest
@@ -95,6 +96,53 @@ def test_fineweb(crawl, tmp_path):
     assert lost["c4"] == {"lorem": "lorem_ipsum"}
     assert {"copy", "nearly", "good-2, later"} <= lost["near"].keys()
     assert (notes["pii_emails"], notes["pii_ipv4"]) == (1, 1)
+
+
+def test_dclm_without_a_word_for_the_classifier(crawl, tmp_path):
+    """The classifier itself is tried in filters/models; here all documents pass."""
+    model = {"model": str(quality.saved(tmp_path)), "rule": "threshold", "threshold": 0.0}
+    stages, lost, _ = run("dclm", crawl, tmp_path / "out", quality=model)
+    steps = ["language", "gopher_quality", "gopher_repetition", "repeated_spans", "quality"]
+    assert list(stages) == ["read", *steps, "tokenize", "pack"]
+    assert lost["gopher_quality"] == {"short": "too_few_words"}
+    assert lost["gopher_repetition"] == {"again and again": "duplicate_paragraphs"}
+    assert lost["repeated_spans"].items() >= {
+        ("copy", "repeated_ngrams"),
+        ("good-2, later", "repeated_ngrams"),
+    }
+
+
+LANGUAGES = [
+    *("ar", "az", "ca", "cs", "de", "el", "es", "fr", "he", "hi", "id"),
+    *("ms", "ne", "pl", "ru", "sk", "sl", "sr", "ta", "uk", "vi"),
+]
+
+
+def test_fineweb2(tmp_path):
+    """Sentences that spaCy has as examples of 21 languages, each judged by its own limits."""
+    pytest.importorskip("spacy")
+    good = {code: import_module(f"spacy.lang.{code}.examples").sentences for code in LANGUAGES}
+    texts = {code: "\n".join(sentences) for code, sentences in good.items()}
+    texts["de, copy"] = texts["de"]
+    texts["fr, over and over"] = "\n".join([good["fr"][0]] * 9)
+    texts["en"] = " ".join(import_module("spacy.lang.en.examples").sentences)
+    (tmp_path / "docs.jsonl").write_text(
+        "".join(json.dumps({"id": k, "text": v}) + "\n" for k, v in texts.items())
+    )
+    settings = {"inputs": str(tmp_path / "docs.jsonl"), "html": None}
+    settings |= {"tokenizer.path": str(train(tmp_path)), "output.text": "jsonl.zst"}
+    out = tmp_path / "out"
+    report = prepare(load_recipe(find_recipe("fineweb2"), settings), out, one_by_one)
+    left = {row["id"]: row["reason"] for row in pq.read_table(out / "removed").to_pylist()}
+    assert left.pop("en") == "not_selected"
+    assert left.pop("de, copy") == "near_duplicate"
+    assert left.pop("fr, over and over") == "duplicate_lines"
+    assert left == {  # by limits that others do not have
+        "ca": "too_few_terminal_lines",
+        "cs": "too_few_alpha_words",
+        "he": "too_many_newlines",
+    }
+    assert report["ledger"][-1]["docs_out"] == len(LANGUAGES) - 3 + 1  # German stands for two
 
 
 def test_ccnet(crawl, tmp_path):

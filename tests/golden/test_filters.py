@@ -88,6 +88,7 @@ REASONS = {
         "duplicate_line_chars",
         "too_many_newlines",
     },
+    "fineweb2": {"other_language", "too_few_words", "too_few_stop_words", "duplicate_lines"},
     "interleaved_text": {
         "too_few_words",
         "too_many_words",

@@ -110,6 +110,11 @@ class Language(Filter):
         """Whether parts of documents leave, and the places of images with them."""
         return self.unit != "document"
 
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """See `Step`."""
+        return () if self.annotates else self.keep
+
     def versions(self) -> dict[str, str]:
         """Of the library that decides what is kept; of fastText the model's bytes alone do."""
         return {} if self.library == "fasttext" else {self.library: version(self.library)}

@@ -1,18 +1,18 @@
-"""Where words begin as spaCy splits English, of documents at once.
+"""Where words begin as spaCy splits a language, English unless told, of documents at once.
 
     "Don't go (now)."  -->  pieces  Don't  go  (now).
                             words   Do n't go  ( now ) .
 
 What spaCy makes of a piece depends on the piece alone, but for a few that hold a rule of its own:
 those are asked for with the pieces around. All others are asked for once and remembered. spaCy's
-English tokenizer is built from its rules, without a model and without what words do not need.
+tokenizer is built from its rules, without a model and without what words do not need.
 
-Reference: spaCy 3.8's `spacy.blank("en")`, which datatrove splits words with.
+Reference: spaCy 3.8's `spacy.blank("en")`, and "de", …, which datatrove splits words with.
 """
 
 import re
-from collections import deque
-from collections.abc import Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -26,6 +26,7 @@ from tokenmill.pipelines.filters.kernels.characters import SPLIT
 from tokenmill.pipelines.filters.text.characters import Characters, characters
 
 LIBRARY = "spacy"
+OF_THEIR_OWN = frozenset(("ja", "ko", "th", "vi", "zh"))  # split by other libraries
 
 # characters at the end of a string that tell its suffix, runs of dots apart; the longest suffix
 # known has 5, and what decides it stands at most 3 before
@@ -38,14 +39,16 @@ UNLUCKY, LUCKY = "IS_ALPHA", "IS_ALPHB"
 NEWLINE, BLANK = 0x0A, 0x20
 
 
-def check_installed() -> None:
-    """Refuse to go on without the library.
+def check_installed(language: str = "en") -> None:
+    """Refuse to go on without the library, or its rules of a language.
 
     Raises:
-        ValueError: names what to install.
+        ValueError: names what to install, or the way out.
     """
     if find_spec(LIBRARY) is None:
         raise ValueError(f"needs the {LIBRARY} library; pip install 'tokenmill[spacy]'")
+    if language in OF_THEIR_OWN or find_spec(f"{LIBRARY}.lang.{language}") is None:
+        raise ValueError(f"{LIBRARY} has no rules of {language!r}; take words: scripts")
 
 
 class Splits(NamedTuple):
@@ -58,8 +61,8 @@ class Splits(NamedTuple):
     at: I64
 
 
-class English:
-    """Splits pieces of text into words.
+class Splitter:
+    """Splits pieces of text into words, as one language does.
 
     rules: strings that are split in a way of their own; no whitespace in them.
     bridges: (256, 256) uint8, by the last byte before a single space and the first behind it, 1
@@ -67,20 +70,21 @@ class English:
         end, but meanwhile overlooks rules that share a word with them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, language: str) -> None:
         from spacy.attrs import LENGTH, SPACY  # optional, and slow to import
 
         self._attributes = [LENGTH, SPACY]
-        self._tokenizer = _tokenizer()
-        self.rules = tuple(r for r in self._tokenizer.rules if not r.isspace())
-        plainly = {rule: _words(_tokenizer(rules=False), rule) for rule in self._matched()}
+        self._tokenizer = _tokenizer(language)
+        self.rules = tuple(r for r in self._tokenizer.rules if r and not any(map(str.isspace, r)))
+        without = _tokenizer(language, rules=False)
+        plainly = {rule: _words(without, rule) for rule in self._matched()}
         self.bridges = np.zeros((256, 256), np.uint8)
         pairs = {pair for words in plainly.values() for pair in pairwise(words)}
         for before, behind in pairs:
             self.bridges[before.encode()[-1], behind.encode()[0]] = 1
-        self._bridge = re.compile("|".join(re.escape(f"{a} {b}") for a, b in sorted(pairs)))
+        self._bridge = _any_of(f"{a} {b}" for a, b in sorted(pairs))
         changed = [r for r, words in plainly.items() if words != _words(self._tokenizer, r)]
-        self._holds_rule = re.compile("|".join(map(re.escape, changed)))
+        self._holds_rule = _any_of(changed)
 
     def _matched(self) -> list[str]:
         """Rules that spaCy also looks for in the words of a text, not in its pieces alone."""
@@ -117,6 +121,11 @@ class English:
         return Splits(of_text, at - starts[of_text])
 
 
+def _any_of(strings: Iterable[str]) -> re.Pattern[str]:
+    """Matches where one of some strings stands; nowhere if there are none."""
+    return re.compile("|".join(map(re.escape, strings)) or r"(?!)")
+
+
 def stops() -> list[str]:
     """Characters that end a sentence to spaCy's sentencizer, where one is a word of its own."""
     from spacy.pipeline import Sentencizer  # optional, and slow to import
@@ -128,18 +137,22 @@ def _words(tokenizer: Any, text: str) -> list[str]:
     return [token.text for token in tokenizer(text)]
 
 
-def _tokenizer(*, rules: bool = True) -> Any:
-    """The tokenizer of `spacy.blank("en")`, which is what its defaults say.
+def _tokenizer(language: str, *, rules: bool = True) -> Any:
+    """The tokenizer of `spacy.blank(language)`, which is what its defaults say.
 
     Its vocabulary computes no properties of words. Its expressions look where they can match
     alone: prefixes at the first character, suffixes at the last ones.
     """
-    from spacy.lang.en import English as Language  # optional, and slow to import
-    from spacy.tokenizer import Tokenizer
-    from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
+    from spacy.tokenizer import Tokenizer  # optional, and slow to import
+    from spacy.util import (
+        compile_infix_regex,
+        compile_prefix_regex,
+        compile_suffix_regex,
+        get_lang_class,
+    )
     from spacy.vocab import Vocab
 
-    defaults: Any = Language.Defaults
+    defaults: Any = get_lang_class(language).Defaults
     suffix = compile_suffix_regex(defaults.suffixes)
 
     def suffix_search(text: str) -> re.Match[str] | None:
@@ -163,7 +176,7 @@ def _tokenizer(*, rules: bool = True) -> Any:
 SLOTS = 1 << 18  # 8 MB
 MOST_PIECES = SLOTS // 2  # remembered; then all is forgotten but the rules
 AT_ONCE = 1 << 14  # pieces asked for
-RULE_SLOTS = 1 << 12
+RULE_SLOTS = 1 << 12  # at least; Dutch has 4,670 rules
 
 # spaCy takes a piece apart from its ends, in a time that grows with the square of its length. A
 # longer one is taken in parts of so many bytes, which may split a word of them.
@@ -179,8 +192,8 @@ class Memo:
     What it remembers is what spaCy says: how much that is decides nothing but the time.
     """
 
-    def __init__(self) -> None:
-        self.english = English()
+    def __init__(self, language: str = "en") -> None:
+        self.splitter = Splitter(language)
         self.n_pieces = 0
         self._table = np.zeros((SLOTS, kernels.N_COLUMNS), np.uint64)
         self._splits = np.empty(0, np.uint32)
@@ -188,8 +201,9 @@ class Memo:
         self._missed = np.empty((4 * AT_ONCE, 4), np.int64)
         self._touching = np.empty((2 * len(self._missed), 3), np.int64)
         self._plain = np.zeros(256, np.uint8)  # no mark, until the rules are in
-        self._rule_keys = np.zeros((RULE_SLOTS, 1), np.uint64)
-        rules = characters(pa.array(self.english.rules, pa.large_string()))
+        slots = max(RULE_SLOTS, 1 << (4 * len(self.splitter.rules)).bit_length())
+        self._rule_keys = np.zeros((slots, 1), np.uint64)
+        rules = characters(pa.array(self.splitter.rules, pa.large_string()))
         self._longest_rule = int(np.diff(rules.offsets).max())
         kernels.write_keys(rules.data, rules.offsets, self._rule_keys)
         self.mark(rules)
@@ -204,14 +218,14 @@ class Memo:
         while place[kernels.DOC] < len(offsets) - 1:
             kernels.mark_words(
                 data, classes, offsets, self._table, self._splits, self._plain,
-                self._rule_keys, self._longest_rule, self.english.bridges, LONGEST_BYTES,
+                self._rule_keys, self._longest_rule, self.splitter.bridges, LONGEST_BYTES,
                 MOST_PIECES - self.n_pieces, self._fresh, self._missed,
                 self._touching[: len(self._missed)], place,
             )  # fmt: skip
             self._learn(data, self._fresh[: place[kernels.N_FRESH]])
             missed = self._missed[: place[kernels.N_MISSED]]
             kernels.mark_missed(
-                data, classes, offsets, self._table, self._splits, self.english.bridges, missed,
+                data, classes, offsets, self._table, self._splits, self.splitter.bridges, missed,
                 self._touching, place,
             )  # fmt: skip
             self._mark_runs(data, classes, offsets, self._touching[: place[kernels.N_TOUCHING]])
@@ -225,14 +239,14 @@ class Memo:
         if not len(fresh):
             return
         pieces = _texts(data, fresh)
-        found = self.english.splits(pieces)
+        found = self.splitter.splits(pieces)
         first = len(self._splits) + np.searchsorted(found.texts, np.arange(len(fresh) + 1))
         self._splits = np.concatenate((self._splits, found.at.astype(np.uint32)))
         slots = fresh[:, 2]
         self._table[slots, kernels.FIRST] = first[:-1]
         self._table[slots, kernels.END] = first[1:]
         self._table[slots, kernels.STATE] = [
-            kernels.TOUCHY if self.english.is_touchy(piece) else kernels.KNOWN for piece in pieces
+            kernels.TOUCHY if self.splitter.is_touchy(piece) else kernels.KNOWN for piece in pieces
         ]
         self.n_pieces += len(fresh)
 
@@ -249,20 +263,20 @@ class Memo:
         ordered = touching[np.argsort(touching[:, 1], kind="stable")]
         runs = np.empty((len(ordered), 2), np.int64)
         n_runs = kernels.find_runs(
-            data, classes, offsets, self.english.bridges, LONGEST_BYTES, ordered, runs
+            data, classes, offsets, self.splitter.bridges, LONGEST_BYTES, ordered, runs
         )
-        join = [self.english.may_join(run) for run in _texts(data, runs[:n_runs])]
+        join = [self.splitter.may_join(run) for run in _texts(data, runs[:n_runs])]
         runs = runs[:n_runs][join]
         for start, stop in runs.tolist():
             classes[start + 1 : stop] &= np.uint8(~SPLIT & 0xFF)
-        found = self.english.splits(_texts(data, runs))
+        found = self.splitter.splits(_texts(data, runs))
         classes[runs[found.texts, 0] + found.at] |= np.uint8(SPLIT)
 
     def _plain_bytes(self) -> U8:
         """(256,) uint8 of the kernel: marks that spaCy splits off behind letters."""
         plain = np.zeros(256, np.uint8)
         for bit, stems in STEMS.items():
-            found = self.english.splits([stem + mark for mark in MARKS for stem in stems])
+            found = self.splitter.splits([stem + mark for mark in MARKS for stem in stems])
             splits = list(zip(found.texts.tolist(), found.at.tolist(), strict=True))
             for k, mark in enumerate(MARKS):
                 texts = range(k * len(stems), (k + 1) * len(stems))
@@ -279,15 +293,16 @@ def _texts(data: U8, spans: I64) -> list[str]:
     return [data[start:stop].tobytes().decode() for start, stop in bounds]
 
 
-_IDLE: deque[Memo] = deque()  # one for each thread that ever needed one at the same time
+# by language: one for each thread that ever needed one at the same time
+_IDLE: defaultdict[str, deque[Memo]] = defaultdict(deque)
 
 
-def spacy_classes(text: Characters) -> U8:
+def spacy_classes(text: Characters, language: str = "en") -> U8:
     """The classes of a text's bytes, SPLIT where a word begins inside a piece."""
     try:
-        memo = _IDLE.pop()
+        memo = _IDLE[language].pop()
     except IndexError:
-        memo = Memo()
+        memo = Memo(language)
     classes = memo.mark(text)
-    _IDLE.append(memo)
+    _IDLE[language].append(memo)
     return classes

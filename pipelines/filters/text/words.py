@@ -4,7 +4,8 @@ don't stop!   whitespace  don't stop!      as `str.split()`
               unicode     don t stop       longest runs of `\w`, as shingles have them
               scripts     don t stop       as unicode; 中文 are two, ไทย three: one character
                                            or cluster a word where a script sets no spaces
-              spacy       do n't stop !    as spaCy splits English, whom datatrove asks
+              spacy       do n't stop !    as spaCy splits English, whom datatrove asks; spacy:de
+                                           as it splits German, and so on
 
 Letters are all bytes of words, without what stands between:
 
@@ -19,7 +20,7 @@ from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 
 from tokenmill.dedup.arrays import I64, U8, U64, TextBuffers
 from tokenmill.dedup.text import unicode
@@ -47,15 +48,27 @@ from tokenmill.pipelines.filters.text.spacy import check_installed, spacy_classe
 NO_SPLITS = 0
 
 
+def spacy_language(kind: str) -> str | None:
+    """The language by whose rules spaCy is to split; None for another kind of words.
+
+    >>> spacy_language("spacy:de"), spacy_language("spacy"), spacy_language("unicode")
+    ('de', 'en', None)
+    """
+    library, _, language = kind.partition(":")
+    return (language or "en") if library == "spacy" else None
+
+
 def spacy_if_wanted(kind: str) -> str:
     """Refuse a kind that needs a library that is missing."""
-    if kind == "spacy":
-        check_installed()
+    if (language := spacy_language(kind)) is not None:
+        check_installed(language)
     return kind
 
 
 WordKind = Annotated[
-    Literal["whitespace", "unicode", "scripts", "spacy"], AfterValidator(spacy_if_wanted)
+    Literal["whitespace", "unicode", "scripts", "spacy"]
+    | Annotated[str, Field(pattern=r"^spacy:[a-z]{2,3}$")],
+    AfterValidator(spacy_if_wanted),
 ]
 
 
@@ -82,7 +95,8 @@ def words_of(text: Characters, kind: WordKind) -> Words:
         return Words(text.data, classes, text.offsets, NO_SPLITS)
     if kind == "scripts":
         return Words(text.data, _script_classes(text), text.offsets, SPLIT)
-    return Words(text.data, spacy_classes(text), text.offsets, SPLIT)
+    language = spacy_language(kind) or "en"
+    return Words(text.data, spacy_classes(text, language), text.offsets, SPLIT)
 
 
 def _script_classes(text: Characters) -> U8:

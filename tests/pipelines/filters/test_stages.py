@@ -25,6 +25,7 @@ OF_TEXT = [
 NEEDED = {
     "bad_words": {"words": ["the", "cat"]},
     "url_filter": {"words": ["cat"]},
+    "fineweb2": {"language": "url"},
     "select": {"where": "length(text) > 20"},
 }
 every_stage = pytest.mark.parametrize("name", OF_TEXT)

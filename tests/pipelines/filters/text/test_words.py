@@ -78,7 +78,7 @@ def test_what_is_remembered_decides_nothing(monkeypatch):
     docs = [random_text(rng, 60) for _ in range(60)]
     expected = [words(text, "spacy") for text in docs]
     memo = spacy_words.Memo()
-    monkeypatch.setattr(spacy_words, "_IDLE", [memo])
+    monkeypatch.setattr(spacy_words, "_IDLE", {"en": [memo]})
     assert [split(text, "spacy") for text in docs] == expected
     monkeypatch.setattr(spacy_words, "MOST_PIECES", memo._rules[2] + 3)
     monkeypatch.setattr(memo, "_fresh", memo._fresh[:2])
@@ -134,7 +134,7 @@ def test_the_word_that_spacy_forgets_is_a_word():
 def test_rules_are_as_spacy_has_them():
     """A rule that stands alone is split as it says, whatever the matcher finds in its words."""
     memo = spacy_words.Memo()
-    rules = memo.english.rules
+    rules = memo.splitter.rules
     assert len(rules) > 1000
     assert [split(rule, "spacy") for rule in rules] == [words(rule, "spacy") for rule in rules]
 
