@@ -1,5 +1,7 @@
 """CSV and TSV with a header: a document a row, quoted as spreadsheets do; a file is a shard.
 
+Fields of a CSV stand between commas; where its first line has none, between semicolons or tabs.
+
     blocks ── read_lines ──► lines ── csv.reader ──► rows ──► ReadBatch
 
 A line end may stand between quotes, so that only reading from the beginning tells where rows are.
@@ -9,6 +11,7 @@ import contextlib
 import csv
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +33,9 @@ from tokenmill.pipelines.read.stream import (
 from tokenmill.pipelines.read.text import BOM
 
 DAMAGED = "damaged_csv"
-DELIMITERS = {"csv": ",", "tsv": "\t"}  # by format
+# by format, the likeliest first: the first that the first line has, else the first
+DELIMITERS = {"csv": (",", ";", "\t"), "tsv": ("\t",)}
+OLD_LINES = "new-line character seen"  # as it says of line ends that are \r alone
 UNENDED = "unexpected end of data"  # as the csv module says of quotes that do not end
 
 
@@ -45,13 +50,13 @@ class Row(NamedTuple):
 class _Lines:
     """Lines as the csv module takes them, and what was met since a row began.
 
+    mark: between fields.  number: of the line at hand, from 1.
     n_bytes: of the row in progress, which must not be endless.  odd: some of it is not UTF-8.
-    number: of the line at hand, from 1.
     """
 
-    def __init__(self, blocks: Iterator[bytes], delimiter: str, most: int) -> None:
+    def __init__(self, blocks: Iterator[bytes], most: int) -> None:
         self._lines = read_lines(blocks, start=0, stop=None, max_bytes=most)
-        self._mark, self._most = delimiter.encode(), most
+        self.mark, self._most = b",", most
         self.n_bytes, self.odd, self.number = 0, False, 0
 
     def begin(self) -> None:
@@ -68,7 +73,7 @@ class _Lines:
     def _line(self, line: bytes) -> str:
         self.number += 1
         self.n_bytes += len(line) + 1
-        if self.n_bytes > self._most or line.count(self._mark) > MOST_VALUES:
+        if self.n_bytes > self._most or line.count(self.mark) > MOST_VALUES:
             raise DamagedError(DAMAGED, f"a row that does not end before line {self.number}")
         try:
             return f"{line.decode()}\n"
@@ -86,17 +91,24 @@ def rows_of(blocks: Iterator[bytes], form: str, most: int) -> Iterator[Row]:
         DamagedError: what follows cannot be told; all before it was yielded.
     """
     csv.field_size_limit(max(most, csv.field_size_limit()))
-    lines = _Lines(blocks, DELIMITERS[form], most)
-    reader = csv.reader(iter(lines), delimiter=DELIMITERS[form], strict=True)
-    n_columns = 0
+    lines = _Lines(blocks, most)
+    text = iter(lines)
+    first = next(text, "")
+    delimiter = next((d for d in DELIMITERS[form] if d in first), DELIMITERS[form][0])
+    lines.mark = delimiter.encode()
+    reader = csv.reader(chain([first], text), delimiter=delimiter, strict=True)
+    n_columns, is_first = 0, True
     while True:
-        lines.begin()
+        if not is_first:  # of which the line that was looked at is a part
+            lines.begin()
+        is_first = False
         try:
             fields = next(reader, None)
         except csv.Error as e:
             if UNENDED in str(e):
                 raise DamagedError(DAMAGED, f"quotes that do not end: {e}") from None
-            yield Row((), f"invalid_{form}", f"line {lines.number}: {e}")
+            why = "line ends are \\r alone; write them as \\n" if OLD_LINES in str(e) else e
+            yield Row((), f"invalid_{form}", f"line {lines.number}: {why}")
             continue
         if fields is None:
             return

@@ -66,6 +66,15 @@ def test_siblings_of_a_planted_item_are_not_dirty(tmp_path):
     assert (counts.dirty, counts.whole, counts.some, counts.clean) == (2, 2, 0, 38)
 
 
+def test_ngrams_without_a_letter_are_no_part_of_an_item(tmp_path):
+    numbers = " ".join(str(n) for n in range(100, 130))
+    rows = [{"question": f"{words(20, 'q')} {numbers}"}]
+    _, counts, _ = judged(tmp_path, rows, [f"a table: {numbers} end"])
+    assert (counts.dirty, counts.some, counts.whole) == (0, 0, 0)
+    _, counts, _ = judged(tmp_path, rows, [words(20, "q")])
+    assert (counts.dirty, counts.some) == (1, 0)
+
+
 def test_an_item_found_in_part_is_told_as_such_below_the_threshold(tmp_path):
     rows = [{"question": words(30, "q")}]
     part = " ".join(rows[0]["question"].split()[:14])  # 7 of 23 n-grams of 8

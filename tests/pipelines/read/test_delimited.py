@@ -25,10 +25,9 @@ def read(folder, data, name="d.csv", **fields):
     return read_all(Path(folder) / name, **fields)
 
 
-@pytest.mark.parametrize("name", ["d.csv", "d.tsv"])
+@pytest.mark.parametrize(("name", "mark"), [("d.csv", ","), ("d.csv", ";"), ("d.tsv", "\t")])
 @given(rows=st.lists(st.tuples(FIELDS, FIELDS), max_size=5))
-def test_rows_are_read_as_they_were_written_and_as_arrow_reads_them(name, rows):
-    mark = "\t" if name.endswith("tsv") else ","
+def test_rows_are_read_as_they_were_written_and_as_arrow_reads_them(name, mark, rows):
     written = io.StringIO()
     csv.writer(written, delimiter=mark, quoting=csv.QUOTE_ALL).writerows([("text", "note"), *rows])
     with tempfile.TemporaryDirectory() as folder:
@@ -88,6 +87,28 @@ def test_rows_are_counted_on_from_batch_to_batch(tmp_path, monkeypatch):
 
 
 def test_a_file_without_the_column_names_those_it_has(tmp_path):
-    (tmp_path / "d.csv").write_bytes(b"id;x\n1;2\n")
+    for header, there in ((b"id|x", "id|x"), (b"id;x", "id, x"), (b"id\tx", "id, x")):
+        (tmp_path / "d.csv").write_bytes(header + b"\n1;2\n")
+        (failed,) = plan_inputs([Input(path=str(tmp_path / "d.csv"))], 1 << 20).failed
+        assert f"no text column among: {there}; name the text column" in failed.message
+
+
+def test_line_ends_of_old_are_named(tmp_path):
+    (tmp_path / "d.csv").write_bytes(b"id,text\r1,one\r")
     (failed,) = plan_inputs([Input(path=str(tmp_path / "d.csv"))], 1 << 20).failed
-    assert "no text column among: id;x; name the text column" in failed.message
+    assert failed.message.endswith("line 1: line ends are \\r alone; write them as \\n")
+
+
+def test_a_header_that_is_not_utf8_is_no_header(tmp_path):
+    (tmp_path / "d.csv").write_bytes(b"text,\xff\n1,2\n")
+    (failed,) = plan_inputs([Input(path=str(tmp_path / "d.csv"))], 1 << 20).failed
+    assert (failed.cause, failed.message[-17:]) == ("invalid_utf8", "line 1: not UTF-8")
+
+
+@pytest.mark.parametrize("mark", [b",", b";"])
+def test_a_line_of_too_many_fields_ends_the_file(tmp_path, monkeypatch, mark):
+    monkeypatch.setattr(delimited, "MOST_VALUES", 5)
+    got = read(tmp_path, mark.join([b"text", b"id"]) + b"\n" + mark.join([b"a", b"1"] * 3) + b"\n")
+    assert [f["reason"] for f in got.failures] == ["invalid_csv"]  # six fields, five marks
+    got = read(tmp_path, mark.join([b"text", b"id"]) + b"\n" + mark * 6 + b"\n")
+    assert [f["reason"] for f in got.failures] == ["damaged_csv"]

@@ -214,3 +214,12 @@ def test_a_file_that_is_no_model_is_told_while_the_recipe_is_read(tmp_path, cont
     said = f"{path}: no language model; name a file of tokenmill train-lm, or of KenLM, binary or"
     with pytest.raises(ConfigError, match=re.escape(said)):
         recipe(model=str(path))
+
+
+def test_buckets_are_told_of_documents_that_have_words(model):
+    settings = {"model": model, "head": 100, "tail": 200, "action": "annotate"}
+    kept = Perplexity.model_validate(settings)(document_batch(DOCS[:6])).kept
+    values = [None if v != v else v for v in made().perplexities(document_batch(DOCS[:6])["text"])]
+    assert kept["perplexity"].to_pylist() == values
+    buckets = ["head", "head", "tail", None, "middle", None]
+    assert kept["perplexity_bucket"].to_pylist() == buckets
