@@ -5,7 +5,7 @@
 A dot leads into a struct, or a JSON object, unless a column has that very name.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -18,6 +18,7 @@ from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.batch import ReadBatch
 from tokenmill.pipelines.read.columns import is_listed, type_at
 
+NOTHING = object()
 FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_999  # years 1 to 9999, as Python's dates
 
 
@@ -35,7 +36,7 @@ def with_beside(
         found, name = column(path), annotation_name(path)
         cast = _cast(found, kind) if isinstance(found, pa.Array) else None
         if cast is None:
-            values = found.to_pylist() if isinstance(found, pa.Array) else found
+            values = _values(found) if isinstance(found, pa.Array) else found
             cast = _made(values, kind)
         made, odd = cast
         notes |= {f"unreadable_{name}": odd} if odd else {}
@@ -64,17 +65,32 @@ def _cast(column: pa.Array, kind: str) -> tuple[pa.Array, int] | None:
     return pc.if_else(dated, made, None), pc.sum(pc.invert(dated)).as_py() or 0
 
 
+def _values(column: pa.Array) -> Iterator[Any]:
+    """The values of a column; `NOTHING` where Python has none, as for the year 300,000."""
+    for value in column:
+        try:
+            yield value.as_py()
+        except (ValueError, OverflowError):
+            yield NOTHING
+
+
 def _made(values: Iterable[Any], kind: str) -> tuple[pa.Array, int]:
     """Values of JSON as a column, and how many of them are none of its kind."""
     make, odd = _KINDS[kind], 0
     made: list[Any] = []
     for value in values:
         try:
-            made.append(None if value is None else make(value))
+            made.append(None if value is None else make(_known(value)))
         except (ValueError, TypeError, OverflowError, KeyError):
             made.append(None)
             odd += 1
     return pa.array(made, COLUMN_TYPES[kind]), odd
+
+
+def _known(value: Any) -> Any:
+    if value is NOTHING:
+        raise ValueError(value)
+    return value
 
 
 def _string(value: Any) -> str:

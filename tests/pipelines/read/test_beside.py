@@ -183,3 +183,16 @@ def test_files_that_have_no_columns_are_refused_where_some_are_named(tmp_path):
     (tmp_path / "page.md").write_text("text")
     with pytest.raises(ConfigError, match="inputs.0: columns: files of format text have none"):
         read(tmp_path / "page.md", text=None, id=None, join=None)
+
+
+def test_a_time_that_no_millisecond_counts_to_is_null_and_counted(tmp_path):
+    seconds = pa.array([0, 2**62, -(2**62), None], pa.timestamp("s"))
+    table = pa.table({"text": ["a", "b", "c", "d"], "at": seconds})
+    with pa.OSFile(str(tmp_path / "rows.arrow"), "wb") as f, pa.ipc.new_file(f, table.schema) as w:
+        w.write_table(table)
+    of = {"text": "text", "id": None, "columns": {"at": "timestamp"}}
+    batches = read(tmp_path / "rows.arrow", **of)
+    rows = [row for batch in batches for row in batch.documents.to_pylist()]
+    assert [row["text"] for row in rows] == ["a", "b", "c", "d"]
+    assert [row["at"] and row["at"].year for row in rows] == [1970, None, None, None]
+    assert sum(batch.notes["unreadable_at"] for batch in batches) == 2
