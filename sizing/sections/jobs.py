@@ -104,12 +104,14 @@ def _named(row: Requirement, job: str, own: Sheet) -> Requirement:
 
 
 def _stored(sheet: Sheet) -> None:
-    """Checkpoints that each job keeps; and its dataset, where it has one of its own."""
+    """Checkpoints that each job keeps; and each dataset that is not the plan's, once."""
+    stored = [sheet.plan.corpus]
     for name, (copies, own) in sheet.jobs.items():
         times = sheet.assume(copies, unit="jobs", source=f"stated: copies of {name}")
         kept = replace(own["stored: checkpoints"].as_input("kept_bytes"), computed_by=None)
         row = f"{STORED}checkpoints, {name}"
         sheet.add(row, capacity.kept_by_jobs_bytes, kept_bytes=kept, jobs=times)
-        if name != FIRST and own.plan.corpus != sheet.plan.corpus:
+        if own.plan.corpus not in stored:  # several jobs may read it
+            stored.append(own.plan.corpus)
             data = replace(own["stored: dataset"].as_input("dataset"), computed_by=None)
             sheet.add(f"{STORED}dataset, {name}", capacity.logical_bytes, dataset=data)

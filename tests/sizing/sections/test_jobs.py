@@ -92,6 +92,14 @@ def test_a_job_of_another_corpus_stores_it_too():
     assert made["stored: dataset, photos"].value == pytest.approx(1e12 * 250_400 / 1124)
 
 
+def test_a_corpus_that_jobs_share_is_stored_once():
+    job = "{{name: {}, corpus: {{tokens: {}, image_text: {{}}}}}}"
+    jobs = ", ".join([job.format("a", "1T"), job.format("b", "1T"), job.format("c", "2T")])
+    made = sheet(f"{MAIN}jobs: [{jobs}]")
+    stored = [row.name for row in made if row.name.startswith("stored: dataset,")]
+    assert stored == ["stored: dataset, a", "stored: dataset, c"]
+
+
 def test_what_a_job_warns_of_is_told_under_its_name_and_the_pool_is_of_all():
     made = sheet(
         "jobs: [{name: big, model: {params: 405B}, cluster: {count: 64}}]\n"
