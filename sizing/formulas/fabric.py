@@ -5,8 +5,10 @@ rail-only     one Clos network for each rail, that is for the accelerators of th
               every scale-up domain; what changes rails goes through the scale-up network
 """
 
+from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.formula import formula
 
+LEAST_RADIX = 4  # ports: with fewer a tier joins no more switches than the one below
 ENDS_OF_A_LINK = 2  # a transceiver each
 # a switch costs this many transceivers for each of its ports: fitted to the seven reductions that
 # are published with their switches and transceivers; 1.77 to 1.94 give all of them as printed
@@ -23,6 +25,10 @@ def clos_tiers(*, endpoints: float, radix: float) -> float:
     >>> clos_tiers(endpoints=128, radix=128), clos_tiers(endpoints=32_768, radix=64)
     (1, 3)
     """
+    if radix < LEAST_RADIX:
+        raise PlanError(
+            f"radix {radix:g}: switches of a Clos network have {LEAST_RADIX} ports or more"
+        )
     tiers = 1
     while 2 * (radix / 2) ** tiers < endpoints:
         tiers += 1

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.formulas.fabric import (
     PORT_IN_TRANSCEIVERS,
     clos_switches,
@@ -61,3 +62,10 @@ def test_five_ends_of_four_port_switches_need_two_tiers():
 def test_a_rail_has_its_share_of_the_accelerators():
     assert clos_transceivers(accelerators=8, rails=2, radix=4) == 16
     assert clos_transceivers(accelerators=8, rails=1, radix=4) == 32
+
+
+@pytest.mark.parametrize("radix", [3.9, 2, 1, 0.5, -4])
+def test_a_switch_of_too_few_ports_makes_no_network(radix):
+    with pytest.raises(PlanError, match="have 4 ports or more"):
+        clos_switches(accelerators=128, rails=1, radix=radix)
+    assert clos_switches(accelerators=8, rails=1, radix=4) == 6
