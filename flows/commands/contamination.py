@@ -70,6 +70,10 @@ AnExample = TypeVar("AnExample", bound=AnyExample)
 
 def run(args: argparse.Namespace) -> int:
     """Look for benchmark items in a corpus, and show what was found."""
+    if args.fail_on is not None and not args.fail_on_hit:
+        raise ConfigError(
+            f"--fail-on {args.fail_on}: says which hits --fail-on-hit is for; give both"
+        )
     kinds = _kinds(args.fail_on)
     asked = ask_check(parse_check(args), args.out)
     if not args.json:

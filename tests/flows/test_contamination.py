@@ -255,6 +255,14 @@ def test_options_reach_the_search(corpus, tmp_path, capsys, server):
     assert pq.read_table(out / "items.parquet").num_rows == 17
 
 
+def test_kinds_of_hits_are_refused_where_no_hit_ends_with_1(capsys):
+    words = ["contamination", "x.jsonl", "--benchmark", "a=b.jsonl", "--out", "found"]
+    assert main([*words, "--fail-on", "dirty"]) == 2
+    assert "--fail-on dirty: says which hits --fail-on-hit is for; give both" in (
+        capsys.readouterr().err
+    )
+
+
 def test_a_document_cannot_steer_the_terminal(corpus, tmp_path, capsys, server):
     evil, item = "\x1b]0;pwned\x07\x1b[31m[red]", QUESTIONS[0]
     (tmp_path / "x.jsonl").write_text(json.dumps({"id": evil, "text": f"{evil} {item} {evil}"}))
