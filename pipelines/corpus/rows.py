@@ -10,7 +10,7 @@ from the documents of the shards alone.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,6 +32,7 @@ from tokenmill.pipelines.storage.files import (
     open_arrow,
     open_sidecar,
 )
+from tokenmill.pipelines.storage.mirror import present
 from tokenmill.sizing.units import format_memory
 
 GROUP_ROWS = 1 << 21
@@ -107,10 +108,16 @@ def write_rows(run: RunFolder, part: Pass, keys: tuple[str, ...], docs: tuple[in
 
 
 def read_shards(path: Path) -> Shards:
-    """What `write_rows` wrote."""
+    """What `write_rows` wrote; read once a process, for each shard asks for its place in there."""
+    found = present(path).stat()
+    return _read_shards(path, (found.st_mtime_ns, found.st_size), FIRST_ROW)
+
+
+@lru_cache(maxsize=4)
+def _read_shards(path: Path, _stamp: tuple[int, int], first_row: int) -> Shards:
     (batch,) = open_arrow(path)[0]
     starts = np.concatenate(([0], np.cumsum(np.asarray(batch["docs"])))).astype(np.int64)
-    return Shards(batch["key"], starts + FIRST_ROW, groups_of(starts, GROUP_ROWS, GROUP_SHARDS))
+    return Shards(batch["key"], starts + first_row, groups_of(starts, GROUP_ROWS, GROUP_SHARDS))
 
 
 def earlier_keys(run: RunFolder, part: Pass) -> tuple[Path, ...]:

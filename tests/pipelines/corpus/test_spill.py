@@ -100,6 +100,15 @@ def test_groups_are_all_shards_in_order_and_few_are_large(sizes, most):
     assert len(groups) - 1 <= starts[-1] // most + 1
 
 
+def test_shards_are_read_once_until_they_are_others(tmp_path):
+    job, part = job_of(tmp_path, (NEAR,)), part_of([NEAR])
+    write_rows(job, part, ("a", "b"), (5, 7))
+    first = read_shards(job.path(ROWS))
+    assert read_shards(job.path(ROWS)) is first
+    write_rows(job, part, ("a", "b", "c"), (5, 7, 1))
+    assert read_shards(job.path(ROWS)).keys.to_pylist() == ["a", "b", "c"]
+
+
 def test_shards_come_back_as_they_were_and_no_number_of_documents_is_too_many(tmp_path):
     job, part = job_of(tmp_path, (NEAR,)), part_of([NEAR])
     facts = write_rows(job, part, ("a", "b", "c"), (5, 0, 7)).facts
