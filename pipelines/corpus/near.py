@@ -10,7 +10,7 @@
 A forest is edges again, and fewer than joined it: no more than there are documents in pairs.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -193,6 +193,12 @@ class NearDedup(KeyedStep, VerdictStep):
             **({} if self.normalize == "none" else {"normalize": self.normalize}),
             **({"samples": self.samples} if self.samples == "captions" else {}),
         }
+
+    @classmethod
+    def refusal_of_keys(cls, settings: Mapping[str, Any], *, has_images: bool) -> str:
+        if has_images and "samples" not in settings:
+            return "took samples for the same by their captions alone"
+        return ""
 
     def key_fields(self) -> list[pa.Field]:
         """Band keys: uint64, 0 for a document without shingles; and what similarity is told by.

@@ -290,6 +290,14 @@ class CorpusStep(Step):
         """Whether what earlier runs hold adds nothing to what it counts."""
         return not self.has_keys
 
+    @classmethod
+    def refusal_of_keys(cls, settings: Mapping[str, Any], *, has_images: bool) -> str:
+        """Why keys that an earlier run kept are none of this version's; "" if they are.
+
+        settings: all that the step had in there, as that version knew them.
+        """
+        return ""
+
     def refusal_of_earlier_runs(self) -> str:
         """Why it cannot stand against earlier runs, with the way out; "" if it can."""
         return ""

@@ -38,6 +38,7 @@ from tokenmill.pipelines.core.shard import EarlierRun
 from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.keys import key_parameters
 from tokenmill.pipelines.corpus.passes import corpus_steps, keyed_passes, passes
+from tokenmill.pipelines.corpus.step import is_corpus_wide
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import Recipe, steps_of
 from tokenmill.pipelines.read.parquet import bounded
@@ -202,6 +203,7 @@ def earlier_runs(recipe: Recipe) -> tuple[EarlierRun, ...]:
         where = f"against.{number}: {path}"
         manifest = _finished(where, path)
         steps = steps_of(manifest["identity"], where=f"{where}/manifest.json")
+        check_kept(where, manifest["identity"]["recipe"], steps)
         _check_steps(where, steps, recipe.steps)
         _check_chain(where, runs, manifest)
         other_steps = _before_keys(steps) != _before_keys(recipe.steps)
@@ -293,6 +295,23 @@ def _check_steps(where: str, earlier: Sequence[Step], own: Sequence[Step]) -> No
             f"{where}: makes other keys: {'; '.join(others[:FIRST_REASONS])}; give this recipe the"
             " same settings"
         )
+
+
+def check_kept(where: str, recipe: Mapping[str, Any], steps: Sequence[Step]) -> None:
+    """Refuse keys that say what a former version meant.
+
+    recipe: the earlier run's, as it was written down.
+    """
+    said = [settings for step in recipe["steps"] for settings in step.values()]
+    has_images = recipe.get("images") is not None
+    for step, settings in zip(steps, said, strict=True):
+        if is_corpus_wide(step):
+            refusal = step.refusal_of_keys(settings, has_images=has_images)
+            if refusal:
+                raise ConfigError(
+                    f"{where}: its index was made by another version of tokenmill, whose"
+                    f" {step.name} {refusal}; {AGAIN}"
+                )
 
 
 def _told(parameters: Mapping[str, Any], key: str) -> str:
