@@ -19,6 +19,9 @@ class Html(Config):
     main_content: the main text of a page alone, else all of its text.
     comments: keep what readers commented, where the extractor can tell.
     favor: of trafilatura alone: "precision" leaves out what is in doubt, "recall" keeps it.
+    links: write where links of the text lead to, as the extractor does.
+    tables: of trafilatura alone: keep the text of tables; resiliparse always does.
+    formatting: of trafilatura alone: headings, bold and code with their marks of Markdown.
     statuses: of HTTP, whose responses are documents.
     types: of content, whose responses and resources are documents; those with "html" in their name
         go through the extractor, the others are text.
@@ -31,6 +34,9 @@ class Html(Config):
     main_content: bool = True
     comments: bool = False
     favor: Literal["precision", "recall"] | None = None
+    links: bool = False
+    tables: bool = True
+    formatting: bool = False
     statuses: Annotated[tuple[int, ...], Field(min_length=1)] = (200,)
     types: Annotated[tuple[str, ...], Field(min_length=1)] = (
         "text/html",
@@ -54,11 +60,16 @@ class Html(Config):
         return self
 
     @model_validator(mode="after")
-    def _trafilatura_favors(self) -> "Html":
-        if self.favor is not None and (self.extractor != "trafilatura" or not self.main_content):
-            raise ValueError(
-                f"favor: {self.favor} is of extractor: trafilatura and main_content: true"
-            )
+    def _trafilatura_is_asked(self) -> "Html":
+        asked = {
+            f"favor: {self.favor}": self.favor is not None,
+            "tables: false": not self.tables,
+            "formatting: true": self.formatting,
+            "links: true": self.links and self.extractor == "trafilatura",
+        }
+        for name, is_asked in asked.items():
+            if is_asked and (self.extractor != "trafilatura" or not self.main_content):
+                raise ValueError(f"{name} is of extractor: trafilatura and main_content: true")
         return self
 
     def versions(self) -> dict[str, str]:

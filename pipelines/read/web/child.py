@@ -24,21 +24,38 @@ MEMORY_BYTES = 8 * 1024**3  # of addresses, not of memory used
 
 
 def extractor(
-    name: str, *, main_content: bool, comments: bool, favor: str | None
+    name: str,
+    *,
+    main_content: bool,
+    comments: bool,
+    favor: str | None,
+    links: bool = False,
+    tables: bool = True,
+    formatting: bool = False,
 ) -> Callable[[str], str]:
-    """What makes text of a page."""
+    """What makes text of a page; settings as `Html` has them."""
     if name == "resiliparse":
         from resiliparse.extract.html2text import extract_plain_text
 
         return lambda page: extract_plain_text(
-            page, main_content=main_content, comments=comments, alt_texts=False
+            page, main_content=main_content, comments=comments, alt_texts=False, links=links
         )
     import trafilatura  # takes a second to import
 
     if not main_content:
         return lambda page: trafilatura.html2txt(page)
     favored: dict[str, Any] = {f"favor_{favor}": True} if favor else {}
-    return lambda page: trafilatura.extract(page, include_comments=comments, **favored) or ""
+    return lambda page: (
+        trafilatura.extract(
+            page,
+            include_comments=comments,
+            include_links=links,
+            include_tables=tables,
+            include_formatting=formatting,
+            **favored,
+        )
+        or ""
+    )
 
 
 def serve(pages: BinaryIO, texts: BinaryIO, make: Callable[[str], str]) -> None:

@@ -150,6 +150,7 @@ def _table() -> tuple[U64, I64]:
 _NAMES, _NAME_KINDS = _table()
 
 
+CHOICES = {"main_content", "comments", "favor", "links", "tables", "formatting"}
 REFUSED, STOPPED = "not_extracted", "extractor_stopped"
 SHOWN = 200
 
@@ -159,7 +160,7 @@ class Extractor:
 
     def __init__(self, options: Html) -> None:
         self._bounds = Bounds(options.max_tags, options.max_attributes, options.max_depth)
-        chosen = options.model_dump(include={"main_content", "comments", "favor"})
+        chosen = options.model_dump(include=CHOICES)
         self._settings = json.dumps({"name": options.extractor, **chosen})
         self._process: subprocess.Popen[bytes] | None = None
 

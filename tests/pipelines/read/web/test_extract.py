@@ -69,6 +69,38 @@ def test_trafilatura_can_be_asked_for_what_is_certain_alone(favor, kept):
     assert ("Link one" in text) == kept
 
 
+HARBOUR = "The harbour was built in 1810 and is still in use by <b>fishing</b> boats today"
+RICH = (
+    f"<html><body><main><h1>Of it</h1><p>{HARBOUR}, see <a href='https://a.org/'>there</a>.</p>"
+    f"<p>{HARBOUR[::-1].replace('>', '').replace('<', '')}.</p><table><tr><td>first cell</td>"
+    "<td>second</td></tr></table></main></body></html>"
+)
+
+
+@pytest.mark.parametrize(
+    ("settings", "there", "gone"),
+    [
+        ({}, "first cell", "https://a.org/"),
+        ({"links": True}, "https://a.org/", "**fishing**"),
+        ({"extractor": "trafilatura"}, "first cell", "https://a.org/"),
+        ({"extractor": "trafilatura", "links": True}, "https://a.org/", "**fishing**"),
+        ({"extractor": "trafilatura", "tables": False}, "see there", "first cell"),
+        ({"extractor": "trafilatura", "formatting": True}, "**fishing**", "https://a.org/"),
+    ],
+)
+def test_options_of_the_extractors_are_passed_on(settings, there, gone):
+    with Extractor(Html(**settings)) as extractor:
+        text = extractor(RICH)
+    assert there in text
+    assert gone not in text
+
+
+@pytest.mark.parametrize("asked", [{"tables": False}, {"formatting": True}])
+def test_what_resiliparse_cannot_do_says_so(asked):
+    with pytest.raises(ValueError, match="is of extractor: trafilatura and main_content: true"):
+        Html(**asked)
+
+
 @pytest.mark.parametrize("given", [{}, {"extractor": "trafilatura", "main_content": False}])
 def test_what_cannot_favor_says_so(given):
     with pytest.raises(ValueError, match="favor: recall is of extractor: trafilatura"):
