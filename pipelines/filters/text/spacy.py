@@ -15,6 +15,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,9 +46,11 @@ def check_installed(language: str = "en") -> None:
     Raises:
         ValueError: names what to install, or the way out.
     """
-    if find_spec(LIBRARY) is None:
+    spec = find_spec(LIBRARY)
+    if spec is None or spec.origin is None:
         raise ValueError(f"needs the {LIBRARY} library; pip install 'tokenmill[spacy]'")
-    if language in OF_THEIR_OWN or find_spec(f"{LIBRARY}.lang.{language}") is None:
+    # its folder is looked for, since to find a module inside would import the library
+    if language in OF_THEIR_OWN or not (Path(spec.origin).parent / "lang" / language).is_dir():
         raise ValueError(f"{LIBRARY} has no rules of {language!r}; take words: scripts")
 
 

@@ -34,6 +34,7 @@ def settings(folder):
     pq.write_table(pa.table({"url": ["a"], "id": ["a"], "nsfw": [0.5]}), scores)
     return {
         "bad_words": {"words": {"file": str(words)}},
+        "fineweb2": {"language": "url"},
         "url_filter": {"words": ["bad"]},
         "quality": {"model": str(quality.saved(folder))},
         "image_scores": {"file": str(scores), "by": "url", "most": {"nsfw": 0.5}},
