@@ -190,7 +190,6 @@ def check_of(
     """
     from tokenmill.pipelines.contamination.check import Check
     from tokenmill.pipelines.contamination.items.spec import FORM, parse_benchmark, read_known
-    from tokenmill.pipelines.runs.manifest import text_of
 
     if not specs:
         known = ", ".join(benchmark.name for benchmark in read_known())
@@ -204,7 +203,7 @@ def check_of(
         if names.count(name) > 1:
             raise ConfigError(f"--benchmark {name!r} stands twice; give each its own name")
     settings = {
-        "inputs": [{"path": text_of(path), "text": text_column} for path in corpus],
+        "inputs": [{"path": path, "text": text_column} for path in corpus],
         "matching": {**matching, "benchmarks": benchmarks},
         "copies": copies,
         "paraphrases": paraphrases,

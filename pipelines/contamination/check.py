@@ -84,8 +84,9 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
-from tokenmill.pipelines.core.shard import Input, Plan, SourceShard
+from tokenmill.pipelines.core.shard import RUN, Input, Plan, SourceShard
 from tokenmill.pipelines.read.batch import read_stats
+from tokenmill.pipelines.read.kept import with_kept_text
 from tokenmill.pipelines.read.options import Html, Limits
 from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard, reader_named
@@ -437,16 +438,15 @@ def check_contamination(
 
 
 def plan_check(check: Check) -> Plan:
-    """Cut the corpus into shards.
+    """Cut the corpus into shards; of runs and collections of `prepare` the text that they kept.
 
     Raises:
         ConfigError: nothing of it can be read, it is what a run made, or a benchmark is not there
             or lies in it.
     """
-    refuse_runs(check.inputs)
-    cut = plan_inputs(
-        check.inputs, check.shard_bytes, limits=check.limits, in_recipe=False, html=True
-    )
+    inputs = tuple(with_kept_text(given) for given in check.inputs)
+    refuse_runs(given for given in inputs if given.format != RUN)
+    cut = plan_inputs(inputs, check.shard_bytes, limits=check.limits, in_recipe=False, html=True)
     plan = replace(cut, failed=tuple(lost.with_way(WAY) for lost in cut.failed))
     pages_of(plan)  # a missing library is named before anything is written
     check_outside(check.matching.benchmarks, [given.path for given in check.inputs])

@@ -5,10 +5,11 @@ A run is named by its directory, or several by that of their collection.
 
 import json
 import posixpath
+from pathlib import Path
 from typing import Any
 
 from tokenmill.pipelines.core.errors import ConfigError, InputError
-from tokenmill.pipelines.core.shard import InputFile
+from tokenmill.pipelines.core.shard import RUN, Input, InputFile
 from tokenmill.pipelines.runs import collected
 from tokenmill.pipelines.runs.manifest import COMPLETE, PARTIAL_RUN, TEXT
 from tokenmill.pipelines.storage.inputs import expand, open_input
@@ -26,6 +27,20 @@ def kept_columns(place: str) -> dict[str, str]:
     for run in _runs(place):
         columns |= _text_of(run).get("columns", {})
     return columns
+
+
+def with_kept_text(given: Input) -> Input:
+    """An input as it is; of the directory of a run, or a collection, the text that was kept.
+
+    A run that has none is left to `runs.manifest.refuse_runs`, which names the way out.
+    """
+    if given.format is not None or not Path(given.path).is_dir():
+        return given
+    try:
+        kept_columns(given.path)
+    except ConfigError:
+        return given
+    return given.model_copy(update={"format": RUN})
 
 
 def kept_files(place: str) -> list[InputFile]:

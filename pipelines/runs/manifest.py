@@ -414,13 +414,6 @@ def _inside(out: Place, given: str) -> ConfigError:
     return ConfigError(f"{out}: lies inside the input {given}; choose another --out")
 
 
-def text_of(given: str) -> str:
-    """Where the text lies that a run kept; a path that is no such run's is given back."""
-    kept = Path(given) / TEXT
-    is_run = "://" not in given and kept.is_dir() and _run_in(Path(given)) is not None
-    return str(kept) if is_run else given
-
-
 def refuse_runs(inputs: Iterable[Input]) -> None:
     """Refuse a run directory, or a folder of one, as input; but for the text that it kept.
 

@@ -15,6 +15,7 @@ from tests.pipelines.chains import Runs, rows, words
 from tests.pipelines.prepare.ingested import MOMENTS, ingest, killed
 from tests.running import one_by_one, prepare
 from tokenmill.flows.cli import main
+from tokenmill.pipelines.contamination.check import Check, check_contamination
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.collection import Collection, held_collection
 from tokenmill.pipelines.prepare.recipe import make_recipe
@@ -263,3 +264,25 @@ def test_a_collection_without_text_is_no_input(nights):
     nights.ingest()
     with pytest.raises(ConfigError, match=r"-0001: the run kept no text; run it with output\.text"):
         make_recipe({**nights.data(), **inputs}, where="t")
+
+
+def test_benchmarks_are_looked_for_in_the_text_of_a_collection(nights):
+    for name, docs in (("a", "xy"), ("b", "yz")):
+        nights.bring(name, *docs)
+        nights.ingest(output={"text": "jsonl.zst"})
+    items = nights.folder / "quiz.jsonl"
+    items.write_text(json.dumps({"question": words("z", 40)}))
+    given = {"inputs": [{"path": str(nights.into)}]}
+    benchmarks = [{"name": "quiz", "path": str(items)}]
+    check = Check(**given, matching={"benchmarks": benchmarks})
+    report = check_contamination(check, nights.folder / "check", one_by_one)
+    assert (report.documents.read, report.total("dirty")) == (3, 1)
+
+
+def test_of_a_collection_without_text_contamination_tells_where_to_look(nights):
+    nights.bring("a", "x")
+    nights.ingest()
+    benchmarks = [{"name": "quiz", "path": str(nights.folder / "quiz.jsonl")}]
+    check = Check(inputs=[{"path": str(nights.into)}], matching={"benchmarks": benchmarks})
+    with pytest.raises(ConfigError, match="a collection of 1 runs, holds tokens, not text"):
+        check_contamination(check, nights.folder / "again", one_by_one)
