@@ -14,18 +14,28 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
-from tokenmill.dedup.arrays import I64, Bools, text_buffers
+from tokenmill.dedup.arrays import F64, I64, Bools, text_buffers
+from tokenmill.dedup.overlap.containment_index import ContainmentIndex
 from tokenmill.dedup.overlap.cut import Pieces, cut, drop_paragraphs, piece_texts
 from tokenmill.dedup.overlap.find import Hits
+from tokenmill.dedup.text.fold import fold
 from tokenmill.pipelines.contamination.analysis import Analysis
+from tokenmill.pipelines.contamination.copies import (
+    COPY,
+    Copies,
+    best_explained,
+    find_copies,
+    index_copies,
+)
 from tokenmill.pipelines.contamination.found import (
     FOUND,
     count_corpus,
@@ -35,7 +45,13 @@ from tokenmill.pipelines.contamination.found import (
 )
 from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching
 from tokenmill.pipelines.contamination.items.rows import check_outside, files_of
-from tokenmill.pipelines.contamination.rows import OVERLAP, overlap_file, overlap_rows
+from tokenmill.pipelines.contamination.rows import (
+    OVERLAP,
+    copy_rows,
+    overlap_file,
+    overlap_rows,
+    pairs_of,
+)
 from tokenmill.pipelines.contamination.summary import summarize
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.pieces import MOST_PIECES, PIECE, number_pieces
@@ -61,10 +77,11 @@ from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Phases, Work
 from tokenmill.pipelines.storage import mirror
-from tokenmill.pipelines.storage.atomic import write_json
+from tokenmill.pipelines.storage.atomic import atomic_path, write_json
 from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 
 NAME = "decontaminate"
+COPIES, SOURCE = "copies.arrow", b"tokenmill.source"
 BENCHMARKS = Folder("05-index", "", of_pass=False)
 FOUND_FOLDER = Folder("5-found", "part-{key}.arrow")
 IGNORED_FOLDER = Folder("6-ignored", "ngrams.arrow")
@@ -93,12 +110,16 @@ class Decontaminate(Matching, CuttingStep):
         document of its own; "document" drops every document with an n-gram; "paragraph" drops
         paragraphs of at least 13 words that have half of theirs from benchmarks; "report" keeps
         everything as it is.
+    edited: "cut" or "document" does so with edited copies of items too, found by containment, and
+        only with these whatever `action` is; None leaves them. A copy of an item counts that the
+        document has no n-gram of, and half of whose n-grams count.
     window_chars: cut out on each side of an n-gram.
     least_chars: shorter pieces are dropped.
     most_pieces: a document that falls into more is dropped.
     """
 
     action: Literal["cut", "document", "paragraph", "report"] = "cut"
+    edited: Literal["cut", "document"] | None = None
     window_chars: Annotated[int, Field(ge=0)] = 200
     least_chars: Annotated[int, Field(ge=0)] = 200
     most_pieces: Annotated[int, Field(ge=1, le=MOST_PIECES)] = 10
@@ -107,6 +128,15 @@ class Decontaminate(Matching, CuttingStep):
     makes_pieces: ClassVar[bool] = True
     makes_ready: ClassVar[bool] = True
     side_tables = (SideTable(OVERLAPS, OVERLAP, overlap_file), SideTable(PIECES, PIECE))
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> Self:
+        if self.edited is not None and self.action not in ("cut", "document"):
+            raise ValueError(
+                f"edited {self.edited!r} does not go with action {self.action!r}; set action: cut"
+                " or document, or leave edited out"
+            )
+        return self
 
     @field_validator("action", mode="before")
     @classmethod
@@ -143,7 +173,8 @@ class Decontaminate(Matching, CuttingStep):
         def found(documents: pa.RecordBatch, blobs: Blobs | None) -> pa.RecordBatch:
             return search(documents, index, source)
 
-        return Sidecar(run.path(FOUND_FOLDER, pass_index, key=key), FOUND, found, "lz4")
+        told = FOUND.with_metadata({**FOUND.metadata, SOURCE: source})
+        return Sidecar(run.path(FOUND_FOLDER, pass_index, key=key), told, found, "lz4")
 
     def phases(self, chain: Chain, size: Size) -> Phases[None]:
         yield from chain.phase(NAME, NAME, find_ignored, {"all": ()})
@@ -151,8 +182,11 @@ class Decontaminate(Matching, CuttingStep):
     def applier(self, run: RunFolder, pass_index: int, key: str) -> Applier:
         index = self._index(run)
         ignored = read_ignored(run.path(IGNORED_FOLDER, pass_index), len(index.ngrams.hashes))
-        cleaner = Cleaner(self, index, ignored)
-        found = iter(open_arrow(run.path(FOUND_FOLDER, pass_index, key=key))[0])
+        batches, schema = open_arrow(run.path(FOUND_FOLDER, pass_index, key=key))
+        found, copies = iter(batches), None
+        if self.edited is not None:
+            copies = ContainmentIndex.load(run.out / BENCHMARKS.name / COPIES, self.words)
+        cleaner = Cleaner(self, index, ignored, copies, schema.metadata[SOURCE].decode())
 
         def apply(documents: pa.RecordBatch, rows: Rows) -> Applied:
             cleaned = cleaner(documents, next(found))
@@ -176,7 +210,12 @@ def index_benchmarks(run: RunFolder, step: Decontaminate, built: Any) -> Done:
     """Read the benchmarks and index their n-grams, unless they are at hand."""
     index = built or step.build()
     facts = {"benchmarks": list(index.benchmarks)}
-    return Done(files=index.save(run.out / BENCHMARKS.name), facts=facts)
+    files = index.save(run.out / BENCHMARKS.name)
+    if step.edited is not None:
+        files.append(run.out / BENCHMARKS.name / COPIES)
+        with atomic_path(files[-1]) as partial:
+            index_copies(index.texts).save(partial)
+    return Done(files=files, facts=facts)
 
 
 def find_ignored(run: RunFolder, part: Pass) -> Done:
@@ -247,14 +286,26 @@ class Evidence(NamedTuple):
     hits: of the batch's texts.
     rows: of schema OVERLAP.
     ngrams: (n_docs,) int64, windows of each document that any item has.
+    copies: (n_docs,) float64, the greatest containment of an edited copy; 0 where there is none.
+    stretches: of each copy the document, and bytes of it from and to.
     details: (n_docs,) string, of each the longest span, as "gsm8k:17 n=11 'matched text' (and 2
-        more items)"; null where there is none.
+        more items)", or the copy, as "gsm8k:17 edited copy 0.83 'matched text'"; null where there
+        is none.
     """
 
     hits: Hits
     rows: pa.RecordBatch
     ngrams: I64
+    copies: F64
+    stretches: tuple[I64, I64, I64]
     details: pa.Array
+
+    def values(self) -> F64:
+        """(n_docs,) n-grams, or the containment of the copy where there are none."""
+        return np.where(self.ngrams > 0, self.ngrams, self.copies)
+
+    def reasons(self) -> list[str]:
+        return [BY_OVERLAP if n else BY_COPY for n in self.ngrams.tolist()]
 
 
 def _details(batch: pa.RecordBatch, spans: pa.RecordBatch) -> pa.Array:
@@ -264,18 +315,21 @@ def _details(batch: pa.RecordBatch, spans: pa.RecordBatch) -> pa.Array:
     items = np.unique(spans["item"].to_pylist(), return_inverse=True)[1]
     pairs = np.unique(np.stack([docs, items]), axis=1)
     n_items = np.bincount(pairs[0], minlength=batch.num_rows)
-    ngrams = np.asarray(spans["ngrams"])
-    longest_first = np.lexsort((-ngrams, docs))
+    ngrams = np.asarray(spans["ngrams"].fill_null(0))
+    shares = np.asarray(spans["containment"].fill_null(0))
+    longest_first = np.lexsort((-shares, -ngrams, docs))
     which, first = np.unique(docs[longest_first], return_index=True)
     longest = spans.take(pa.array(longest_first[first])).to_pylist()
     for doc, span in zip(which.tolist(), longest, strict=True):
         more = int(n_items[doc]) - 1
         others = f" (and {more} more item{'s' if more > 1 else ''})" if more else ""
-        details[doc] = f"{span['item']} n={span['ngrams']} '{span['excerpt']}'{others}"
+        how = f"n={span['ngrams']}" if span["ngrams"] else f"edited copy {span['containment']:.2f}"
+        details[doc] = f"{span['item']} {how} '{span['excerpt']}'{others}"
     return pa.array(details, pa.string())
 
 
-BY_OVERLAP, MANY_PIECES, SHORT_PIECE = "overlap", "many_pieces", "short_piece"  # reasons
+# reasons
+BY_OVERLAP, BY_COPY, MANY_PIECES, SHORT_PIECE = "overlap", "edited", "many_pieces", "short_piece"
 
 
 class Cleaned(NamedTuple):
@@ -295,11 +349,15 @@ class Cleaner:
     """The step `config`, once it is known what counts.
 
     ignored: (n_grams,) bool, n-grams of the index that count for nothing.
+    copies: what edited copies are found by; None leaves them.
+    source: of the documents.
     """
 
     config: Decontaminate
     index: BenchmarkIndex
     ignored: Bools
+    copies: ContainmentIndex | None = None
+    source: str = ""
 
     def __call__(self, batch: pa.RecordBatch, found: pa.RecordBatch) -> Cleaned:
         """Free the documents of a batch from benchmark items.
@@ -310,40 +368,88 @@ class Cleaner:
         A document with nothing that counts passes as it is. Receipts of what leaves:
         - overlap: a document that is dropped, or of which nothing is left; the value is its
           n-grams that any item has;
+        - edited: likewise, for an edited copy alone; the value is the copy's containment;
         - many_pieces: a document that falls into more than allowed; the value is how many;
         - short_piece: a piece; the value is its characters.
         The detail is the longest overlap of the document.
         """
-        if found.num_rows == 0:
+        copies = self._copies(batch)
+        if found.num_rows == 0 and copies.num_rows == 0:
             return Cleaned(_untouched(batch), _empty(OVERLAP), _empty(PIECE))
-        told = self._evidence(batch, found)
-        action = self.config.action if told.ngrams.any() else "report"
-        result, pieces = _untouched(batch), _empty(PIECE)
-        if action == "cut":
-            result, pieces = self._cut(batch, told)
-        elif action == "document":
-            result = _dropped(batch, told.ngrams > 0, told)
-        elif action == "paragraph":
-            result = self._without_paragraphs(batch, told)
-        return Cleaned(result, told.rows, pieces)
+        told, config = self._evidence(batch, found, copies), self.config
+        if not (told.ngrams.any() or told.copies.any()):
+            return Cleaned(_untouched(batch), told.rows, _empty(PIECE))
+        whole = (told.ngrams > 0) & (config.action == "document")
+        whole |= (told.copies > 0) & (config.edited == "document")
+        if "cut" in (config.action, config.edited):
+            result, pieces = self._cut(batch, told, whole)
+            return Cleaned(result, told.rows, pieces)
+        if config.action == "paragraph":
+            return Cleaned(self._without_paragraphs(batch, told), told.rows, _empty(PIECE))
+        return Cleaned(_dropped(batch, whole, told), told.rows, _empty(PIECE))
 
-    def _evidence(self, batch: pa.RecordBatch, found: pa.RecordBatch) -> Evidence:
+    def _copies(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Copies of items (schema COPY), verbatim ones too, half of whose n-grams count."""
+        if self.copies is None:
+            return _empty(COPY)
+        folded = fold(batch["text"], self.index.folding)
+        found = find_copies(batch, folded, self.copies, Copies(), self.source)
+        found = found.filter(pa.array(self._counted[np.asarray(found["item"])]))
+        return best_explained(found, self.index.texts, np.zeros(len(self._counted), bool))
+
+    @cached_property
+    def _counted(self) -> Bools:
+        """(n_items,) items half of whose n-grams count."""
+        grams, n_items = self.index.ngrams, len(self.index.texts.lengths)
+        left_out = np.repeat(self.ignored, np.diff(grams.item_offsets))
+        n_ignored = np.bincount(grams.items[left_out], minlength=n_items)
+        counted: Bools = 2 * n_ignored <= np.bincount(grams.items, minlength=n_items)
+        return counted
+
+    def _evidence(
+        self, batch: pa.RecordBatch, found: pa.RecordBatch, copies: pa.RecordBatch
+    ) -> Evidence:
         """Tell what counts of what was found."""
         rows = pc.index_in(found["doc_id"], batch["doc_id"])
         found, docs = found.filter(rows.is_valid()), np.asarray(rows.drop_null()).astype(np.int64)
         hits = hits_of(found)
         hits = hits.only(~self.ignored[hits.grams])
         hits = hits._replace(n_docs=batch.num_rows, docs=docs[hits.docs])
-        parts = overlap_rows(found, self.index, self.ignored)
-        spans = pa.concat_batches([_empty(OVERLAP), *parts])
+        spans = pa.concat_batches([_empty(OVERLAP), *overlap_rows(found, self.index, self.ignored)])
+        told = set(pairs_of(spans))
+        names = self.index.names_of(np.asarray(copies["item"]))
+        pairs = zip(copies["doc_id"].to_pylist(), names, strict=True)
+        copies = copies.filter(pa.array([pair not in told for pair in pairs], pa.bool_()))
+        spans = pa.concat_batches([spans, copy_rows(copies, self.index, told)])
+        of_copies = np.asarray(pc.index_in(copies["doc_id"], batch["doc_id"])).astype(np.int64)
+        shares = np.zeros(batch.num_rows)
+        np.maximum.at(shares, of_copies, np.asarray(copies["containment"]))
         ngrams = np.bincount(hits.docs, minlength=batch.num_rows)
-        return Evidence(hits, spans, ngrams, _details(batch, spans))
+        stretches = (of_copies, np.asarray(copies["start_byte"]), np.asarray(copies["end_byte"]))
+        return Evidence(hits, spans, ngrams, shares, stretches, _details(batch, spans))
 
-    def _cut(self, batch: pa.RecordBatch, told: Evidence) -> tuple[StageResult, pa.RecordBatch]:
-        config, hits, is_hit = self.config, told.hits, told.ngrams > 0
+    def _cut(
+        self, batch: pa.RecordBatch, told: Evidence, whole: Bools
+    ) -> tuple[StageResult, pa.RecordBatch]:
+        """whole: (n_docs,) documents that are dropped, not cut."""
+        config, hits = self.config, told.hits
+        kinds = []
+        if config.action == "cut":
+            kinds.append((hits.docs, hits.starts, hits.ends))
+        if config.edited == "cut":
+            kinds.append(told.stretches)
+        docs, starts, ends = map(np.concatenate, zip(*kinds, strict=True))
+        cuts = ~whole[docs]
+        is_hit = np.bincount(docs[cuts], minlength=batch.num_rows) > 0
         window, most = config.window_chars, config.most_pieces
-        spans = hits.docs, hits.starts, hits.ends
+        spans = docs[cuts], starts[cuts], ends[cuts]
         pieces = cut(batch["text"], *spans, window_chars=window, most_pieces=most)
+        cut_or_kept = ~whole[pieces.docs]
+        pieces = pieces._replace(
+            docs=pieces.docs[cut_or_kept],
+            starts=pieces.starts[cut_or_kept],
+            ends=pieces.ends[cut_or_kept],
+        )
         made, links = _documents(batch, pieces, is_hit)
         chars = np.asarray(pc.utf8_length(made["text"]))
         short = is_hit[pieces.docs] & (chars < config.least_chars)
@@ -355,14 +461,15 @@ class Cleaner:
             values=chars.astype(np.float64),
             details=told.details.take(pa.array(pieces.docs)),
         )
-        many = pieces.n_pieces > config.most_pieces
-        gone = np.flatnonzero(many | ((pieces.n_pieces == 0) & is_hit))
+        many = is_hit & (pieces.n_pieces > config.most_pieces)
+        gone = np.flatnonzero(whole | many | ((pieces.n_pieces == 0) & is_hit))
+        reasons = np.where(many, MANY_PIECES, told.reasons())
         lost = removed_rows(
             NAME,
             batch.take(pa.array(gone)),
-            [MANY_PIECES if of_many else BY_OVERLAP for of_many in many[gone]],
+            reasons[gone].tolist(),
             text_bytes=text_buffers(batch["text"]).lengths[gone],
-            values=np.where(many, pieces.n_pieces, told.ngrams)[gone].astype(np.float64),
+            values=np.where(many, pieces.n_pieces, told.values())[gone].astype(np.float64),
             details=told.details.take(pa.array(gone)),
         )
         removed = pa.concat_batches([lost, shorts])
@@ -433,9 +540,9 @@ def _dropped(batch: pa.RecordBatch, gone: Bools, told: Evidence) -> StageResult:
     return keep_where(
         NAME,
         batch,
-        np.where(gone, 1, KEEP).astype(np.uint8),
-        (BY_OVERLAP,),
-        values=told.ngrams.astype(np.float64),
+        np.where(gone, np.where(told.ngrams > 0, 1, 2), KEEP).astype(np.uint8),
+        (BY_OVERLAP, BY_COPY),
+        values=told.values(),
         details=told.details,
     )
 

@@ -157,7 +157,7 @@ FOLDING_WORDS = {
 COPIES = (
     " Edited copies are looked for by containment (Broder 1997): a stretch of a document that has"
     " many of the pairs of words that stand side by side in the item; they make no item dirty, and"
-    " the step decontaminate, which cuts n-gram overlaps, leaves them."
+    " the step decontaminate leaves them unless its edited says otherwise."
 )
 
 PARAPHRASES = (

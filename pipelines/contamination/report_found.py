@@ -459,8 +459,7 @@ def _others(summary: Summary) -> list[str]:
         sentences.append(
             f"Edited copies of {count(edited, 'other item')} stand in"
             f" {count(summary.edited_docs, 'document')}: the step"
-            " decontaminate cuts n-gram overlaps and leaves these (check its text, as the run kept"
-            " it or export --text gives it, with --containment none to see what else is left)."
+            " decontaminate takes these out only with edited: cut or edited: document."
         )
     if summary.n_paraphrased:
         n = summary.n_paraphrased

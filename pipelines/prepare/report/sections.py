@@ -206,8 +206,8 @@ RULES = {  # of actions whose name does not say all
     " from benchmarks."
 }
 LEFT = (
-    "Only n-gram overlaps count here: edited copies of items stay. Search the dataset with"
-    " tokenmill contamination to see them, and with --containment none to see what else is left."
+    "Only n-gram overlaps count here: edited copies of items stay unless edited is set. Search the"
+    " run with tokenmill contamination to see what is left, if it kept its text."
 )
 
 
@@ -376,16 +376,18 @@ def _decontaminate(report: Report) -> list[str | Table]:
     if row is None or contamination is None:
         return []
     action = str(contamination.settings.action)
+    edited = getattr(contamination.settings, "edited", None)
+    copies = f", of edited copies {edited}" if edited else ""
     left = ", ".join(f"{reason} {n:,}" for reason, n in row.removed.items()) or "none"
     return [
-        f"Action {action}: {row.docs_in:,} documents in, {row.docs_created:,} more made by"
+        f"Action {action}{copies}: {row.docs_in:,} documents in, {row.docs_created:,} more made by"
         f" cutting, {row.docs_out:,} out; dropped: {left}."
         f" Of {format_bytes(row.bytes_in)} of text {format_bytes(row.bytes_edited)} was cut out and"
         f" {format_bytes(row.bytes_removed)} dropped."
         " What follows was found before that, in"
         " documents as the step took them in. For items under 8 words nothing is cut."
         f"{RULES.get(action, '')}",
-        " ".join([LEFT, *warnings(contamination)]),
+        " ".join([*([] if edited else [LEFT]), *warnings(contamination)]),
     ]
 
 

@@ -1,13 +1,16 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from tests.reference import cut as reference
 from tests.strategies import document_batch
+from tokenmill.pipelines.contamination.copies import index_copies
 from tokenmill.pipelines.contamination.decontaminate import Cleaner, Decontaminate
 from tokenmill.pipelines.contamination.found import search
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
@@ -241,3 +244,57 @@ def test_real_benchmarks_in_real_text(shared_data):
     made = cleaned(Cleaner(step, index, index.ignored), CLEAN, f"{CLEAN}\n{planted}\n{CLEAN}")
     assert made.result.kept["id"].to_pylist() == ["0", "1#piece-1", "1#piece-2"]
     assert set(made.overlaps["item"].to_pylist()) == {"gsm8k:17"}
+
+
+LONG = " ".join(f"{a}{b}" for a in ("red", "tall", "old", "wet") for b in ("house", "river"))
+COPY_OF = " ".join("other" if i % 5 == 4 else w for i, w in enumerate(f"{ITEM} {LONG}".split()))
+
+
+def editing(tmp_path, **settings):
+    """A cleaner of one long item, and with `edited` of its copies."""
+    (tmp_path / "long.jsonl").write_text(json.dumps({"q": f"{ITEM} {LONG}"}))
+    benchmark = Benchmark(name="long", path=str(tmp_path / "long.jsonl"))
+    step = Decontaminate(benchmarks=(benchmark,), **settings)
+    index = BenchmarkIndex.build(step)
+    copies = index_copies(index.texts) if step.edited else None
+    return Cleaner(step, index, index.ignored, copies, "web")
+
+
+@pytest.mark.parametrize("action", ["cut", "document"])
+def test_edited_copies_are_left_unless_asked_for(tmp_path, action):
+    made = cleaned(editing(tmp_path, action=action), f"{CLEAN} {COPY_OF} {CLEAN}")
+    assert made.result.kept["id"].to_pylist() == ["0"]
+    assert made.overlaps.num_rows == 0
+
+
+@pytest.mark.parametrize("action", ["cut", "document"])
+def test_an_edited_copy_is_cut_and_its_tier_is_told(tmp_path, action):
+    docs = CLEAN, f"{CLEAN} {COPY_OF} {CLEAN}", COPY_OF
+    made = cleaned(editing(tmp_path, action=action, edited="cut"), *docs)
+    assert made.result.kept["id"].to_pylist() == ["0", "1#piece-1", "1#piece-2"]
+    assert not any("Natalia" in text for text in made.result.kept["text"].to_pylist())
+    (row,) = made.result.removed.to_pylist()
+    assert (row["id"], row["reason"]) == ("2", "edited")
+    assert row["detail"].startswith(f"long:0 edited copy {row['value']:.2f} 'Natalia sold")
+    assert made.overlaps["kind"].to_pylist() == ["copy", "copy"]
+    assert set(made.overlaps["source"].to_pylist()) == {"web"}
+
+
+def test_documents_with_edited_copies_go_whole_and_others_are_cut(tmp_path):
+    docs = f"{CLEAN} {COPY_OF} {CLEAN}", f"{CLEAN} {ITEM} {LONG} {CLEAN}", CLEAN
+    made = cleaned(editing(tmp_path, edited="document"), *docs)
+    assert made.result.kept["id"].to_pylist() == ["1#piece-1", "1#piece-2", "2"]
+    assert [(r["id"], r["reason"]) for r in made.result.removed.to_pylist()] == [("0", "edited")]
+    assert made.overlaps["kind"].to_pylist() == ["ngrams", "copy"]
+
+
+def test_copies_of_an_item_whose_n_grams_count_for_nothing_stay(tmp_path):
+    clean = editing(tmp_path, edited="cut")
+    clean = replace(clean, ignored=np.ones_like(clean.ignored))
+    assert cleaned(clean, COPY_OF).result.kept["id"].to_pylist() == ["0"]
+
+
+@pytest.mark.parametrize("action", ["paragraph", "report"])
+def test_edited_copies_need_an_action_that_takes_text_out(action):
+    with pytest.raises(ValidationError, match=f"does not go with action '{action}'"):
+        Decontaminate(benchmarks=({"name": "q", "path": "q.jsonl"},), action=action, edited="cut")

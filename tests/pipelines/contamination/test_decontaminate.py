@@ -1,6 +1,11 @@
+import json
+
+import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
+from tests.pipelines.chains import Runs, words
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.contamination.decontaminate import Decontaminate
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.recipe import make_recipe
@@ -56,3 +61,32 @@ def test_the_old_word_names_the_new_one():
         "recipe.yaml: steps.0: decontaminate: action: 'remove' is called 'document' now (drop it"
         " whole); the default, 'cut', drops less"
     )
+
+
+def test_a_run_takes_edited_copies_out_and_its_receipts_say_so(tmp_path):
+    item = words("item", 40)
+    copy = " ".join("other" if i % 5 == 4 else w for i, w in enumerate(item.split()))
+    (tmp_path / "quiz.jsonl").write_text(json.dumps({"question": item}))
+    runs = Runs(tmp_path)
+    runs.write("web", [words("a", 200), f"{words('b', 200)} {copy} {words('c', 200)}", copy])
+    benchmarks = [{"name": "quiz", "path": str(tmp_path / "quiz.jsonl")}]
+    steps = [{"decontaminate": {"benchmarks": benchmarks, "edited": "cut"}}]
+    report = prepare(
+        runs.recipe("web", steps=steps, keep_index=False), tmp_path / "run", one_by_one
+    )
+    (removed,) = table_rows(tmp_path / "run" / "removed")
+    assert (removed["reason"], removed["detail"][:19]) == ("edited", "quiz:0 edited copy ")
+    copies = table_rows(tmp_path / "run" / "overlaps")
+    assert [(r["id"], r["kind"], r["source"]) for r in copies] == [
+        ("web-1", "copy", "docs"),
+        ("web-2", "copy", "docs"),
+    ]
+    assert report["contamination"]["settings"]["edited"] == "cut"
+    pieces = [r["id"] for r in table_rows(tmp_path / "run" / "pieces")]
+    assert pieces == ["web-1#piece-1", "web-1#piece-2"]
+
+
+def table_rows(folder):
+    return [
+        row for path in sorted(folder.glob("*.parquet")) for row in pq.read_table(path).to_pylist()
+    ]

@@ -298,14 +298,14 @@ def test_edited_copies_are_shown_where_they_were_looked_for(tmp_path):
     assert block.heading(1) == "other|set: 3 items, 1 shown"
     assert block.rows[0].facts[0] == "72 % of its word pairs"
     assert (
-        "Edited copies of 3 other items stand in 2 documents: the step decontaminate cuts n-gram"
+        "Edited copies of 3 other items stand in 2 documents: the step decontaminate takes these"
         in (headline(data))
     )
     tables = cells_of(parts, "method")
     assert "60 % of the item's word pairs" in tables["What is not seen"][-1][1]
     assert "99 % of texts with one word in ten" in tables["What is not seen"][-1][1]
     (method, *_) = next(s for s in parts if s.key == "method").blocks
-    assert method.endswith("which cuts n-gram overlaps, leaves them.")
+    assert method.endswith("leaves them unless its edited says otherwise.")
     assert ["copies: threshold", "60 %"] in [row[:2] for row in tables["Settings"]]
     without = run_data(tmp_path)
     unseen = cells_of(sections(without), "method")["What is not seen"]
