@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, settings
 
 from tests import prefect_home
 from tests.apart import synced, unsynced
+from tests.kernels import compile_once
 from tests.strategies import THOROUGH
 from tokenmill.flows.prefect.server import embedded_server
 
@@ -24,6 +25,7 @@ for name, number in EXAMPLES.items():
 settings.load_profile("all" if THOROUGH else "quick")
 
 os.fsync = unsynced
+compile_once()
 
 SHARED_DATA = Path(__file__).parent.parent.parent / "shared" / "data"
 

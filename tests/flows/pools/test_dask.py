@@ -124,7 +124,8 @@ def test_workers_that_dask_gave_up_are_begun_anew(job):
     soon = config.set({"distributed.deploy.lost-worker-timeout": "1 s"})
     with soon, dask_pool(None, 1) as pool:
         local = pool._client.cluster
-        for nanny in local.workers.values():
+        pool._client.wait_for_workers(1)
+        for nanny in [*local.workers.values()]:
             local.sync(nanny.close)
         assert not pool._client.nthreads()
         assert all(o.receipt for o in run(pool, job, fine).values())
