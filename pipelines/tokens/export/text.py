@@ -8,11 +8,11 @@ normalizer, and ids come out the same again, both are the same byte for byte; el
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -35,10 +35,12 @@ from tokenmill.pipelines.tokens.tokenize import Engine, load_engine
 
 TextForm = Literal["parquet", "jsonl"]
 ENDINGS: Mapping[str, str] = {"parquet": "parquet", "jsonl": "jsonl.zst"}
+PACKED_COLUMNS = ("input_ids", "doc_id", "doc_offset")
 ROWS = 4096  # that are made at a time
 PARTS = "parts"  # a folder of notes on files that are finished
 SHOWN = 10  # ids of documents that did not come out the same
 SAME_IDS = pa.field("same_ids", pa.bool_())  # whether the text makes the ids that it was made of
+PACKED = pa.schema([DOCUMENT.field("text"), pa.field("doc_id", pa.uint64()), SAME_IDS])
 Progress: TypeAlias = Callable[[int, int], None]
 
 
@@ -133,6 +135,69 @@ class _Ids(_Source):
                 yield pa.record_batch(columns, schema=self.schema)
 
 
+class _Packed(_Ids):
+    """Documents of packed sequences, parted behind each eos, those that begin in a file.
+
+    Which one it is, is told of documents in which a sequence begins; of others nothing does.
+    """
+
+    def __init__(self, seq_len: int, *args: Any) -> None:
+        super().__init__(*args)
+        self._seq_len = seq_len
+
+    def rows(self, path: Path) -> Iterator[pa.RecordBatch]:
+        files = next(files for files in self.files.values() if path in files)
+        found = self._documents(files[files.index(path) :])
+        while some := list(islice(found, ROWS)):
+            ends = np.cumsum([0, *(len(part.ids) for part in some)])
+            ids = pa.array(np.concatenate([part.ids for part in some]))
+            lists = pa.ListArray.from_arrays(pa.array(ends, pa.int32()), ids)
+            texts, same = decoded(self._engine, pa.record_batch({"input_ids": lists}))
+            doc_ids = pa.array([part.doc_id for part in some], pa.uint64())
+            yield pa.record_batch([texts, doc_ids, same], schema=self.schema)
+
+    def _documents(self, files: Sequence[Path]) -> Iterator["_Document"]:
+        """The documents that begin in the first of some files, which follow one another."""
+        parts: list[Any] = []
+        doc_id, skips, first = None, False, True
+        for path in files:
+            if not first and not parts:
+                return
+            for number, batch in enumerate(batches([path], PACKED_COLUMNS, 0, lambda: None)):
+                skips = skips or (first and not number and batch["doc_offset"][0].as_py() > 0)
+                for piece in self._pieces(batch):
+                    if not skips:
+                        parts.append(piece.ids)
+                        doc_id = piece.doc_id
+                    if piece.is_whole and not skips:
+                        yield _Document(np.concatenate(parts), doc_id)
+                    if piece.is_whole:
+                        parts, doc_id, skips = [], None, False
+                        if not first:
+                            return
+            first = False
+        if parts:
+            yield _Document(np.concatenate(parts), doc_id, is_whole=False)  # the tail has its end
+
+    def _pieces(self, batch: pa.RecordBatch) -> Iterator["_Document"]:
+        """Stretches of a batch of sequences up to each eos, and behind the last."""
+        ids, owners = ids_of(batch).values, batch["doc_id"].to_pylist()
+        ends = (np.flatnonzero(ids == self._engine.eos_id) + 1).tolist()
+        for start, end in pairwise([0, *ends, len(ids)]):
+            if end > start:
+                sequence = -(-start // self._seq_len)  # the first that begins in it, if one does
+                known = owners[sequence] if sequence * self._seq_len < end else None
+                yield _Document(ids[start:end], known, is_whole=end in ends[-1:] or end < len(ids))
+
+
+class _Document(NamedTuple):
+    """A document of packed sequences, or a part of one. is_whole: its end is there."""
+
+    ids: Any
+    doc_id: int | None
+    is_whole: bool = True
+
+
 def _kept(folder: Path, manifest: Mapping[str, Any]) -> _Source:
     of = manifest["report"]["text"]
     files: dict[str, list[Path]] = {}
@@ -152,18 +217,25 @@ def _kept(folder: Path, manifest: Mapping[str, Any]) -> _Source:
 
 def _ids(folder: Path) -> _Source:
     tokens = open_tokens(folder)
-    if tokens.seq_len is not None or "images" in tokens.schema.names:
-        what = "packed sequences" if tokens.seq_len is not None else "documents with images"
+    if "images" in tokens.schema.names:
         raise ConfigError(
-            f"{folder}: {what} cannot be decoded document by document; run it with output.text"
+            f"{folder}: ids do not tell where in a text its images stood; run it with output.text"
         )
     recipe = prepared_run(folder)["identity"]["recipe"]
     output = Output.model_validate(recipe["output"])
-    engine = load_engine(Tokenizer.model_validate(recipe["tokenizer"]), output.dtype, None)
+    tokenizer = Tokenizer.model_validate(recipe["tokenizer"])
+    engine = load_engine(tokenizer, output.dtype, None)
+    files = {split: list(paths) for split, paths in tokens.splits.items()}
+    if tokens.seq_len is not None:
+        if engine.eos_id is None or tokenizer.special_tokens_in_text == "id":
+            raise ConfigError(
+                f"{folder}: packed sequences do not tell where a document ends without an eos that"
+                " stands for that alone; run it with output.text"
+            )
+        return _Packed(tokens.seq_len, engine, dict(tokens.fingerprints), PACKED, files)
     names = [n for n in tokens.schema.names if n not in ("input_ids", "doc_id", "id")]
     fields = [DOCUMENT.field("id"), DOCUMENT.field("text"), *map(tokens.schema.field, names)]
     schema = pa.schema([*fields, DOCUMENT.field("doc_id"), SAME_IDS])
-    files = {split: list(paths) for split, paths in tokens.splits.items()}
     return _Ids(engine, dict(tokens.fingerprints), schema, files)
 
 
@@ -256,5 +328,6 @@ def _write_file(source: _Source, path: Path, made: Path) -> dict[str, Any]:
             text_bytes += pc.sum(pc.binary_length(batch["text"])).as_py()
             if SAME_IDS.name in batch.schema.names:
                 odd = batch.filter(pa.array(~np.asarray(batch[SAME_IDS.name], np.bool_)))
-                others += odd["id"].to_pylist()
+                name = "id" if "id" in odd.schema.names else "doc_id"
+                others += odd[name].cast(pa.string()).fill_null("unknown").to_pylist()
     return {"docs": docs, "text_bytes": text_bytes, "others": others}

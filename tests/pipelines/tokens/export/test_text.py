@@ -6,6 +6,7 @@ from itertools import product
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from datasets import load_dataset
 from tokenizers import AddedToken, Tokenizer, normalizers, pre_tokenizers
 
@@ -145,10 +146,38 @@ def test_ids_that_are_cut_elsewhere_are_not_those_that_the_text_makes(recipe_pat
         assert found.to_pylist() == [same] * len(rows)
 
 
+@pytest.mark.parametrize("seq_len", [7, 64, 5000])  # files begin within documents
+def test_packed_sequences_are_parted_into_documents(recipe_path, tmp_path, seq_len):
+    output = {**OUTPUT, "shard_bytes": "16kB", "seq_len": seq_len}
+    for name, more in (("kept", {"text": "parquet"}), ("ids", {})):
+        (tmp_path / name).mkdir()
+        run(recipe_path, tmp_path / name, output={**output, **more})
+    report, rows = exported(tmp_path / "ids" / "run", tmp_path / "out", "parquet")
+    assert report["made_of"] == "ids"
+    wanted = kept(tmp_path / "kept")
+    files = [*(tmp_path / "ids" / "run" / "dataset").rglob("*.arrow")]
+    assert len(files) > 4
+    cut = 0
+    for split, documents in wanted.items():
+        *whole, last = zip(documents, rows.get(split, []), strict=True)
+        for document, row in whole:
+            assert (row["text"], row["same_ids"]) == (document["text"], True)
+            assert row["doc_id"] in (None, document["doc_id"])
+        assert last[0]["text"].startswith(last[1]["text"].rstrip("\ufffd"))
+        cut += not last[1]["same_ids"]
+        assert any(row["doc_id"] is not None for row in rows[split])
+    assert (report["other_ids"], report["exact"]) == (cut, cut == 0)
+
+
 def test_what_cannot_be_given_is_refused(recipe_path, tmp_path, capsys):
-    run(recipe_path, tmp_path, output={"seq_len": 64})
-    with pytest.raises(ConfigError, match="packed sequences cannot be decoded"):
-        exported(tmp_path / "run", tmp_path / "out", "parquet")
+    tokenizer = yaml.safe_load(recipe_path.read_text())["tokenizer"]
+    for name, more in (("no-eos", {"eos": False}), ("id", {"special_tokens_in_text": "id"})):
+        (tmp_path / name).mkdir()
+        output = {"seq_len": 64}
+        run(recipe_path, tmp_path / name, output=output, tokenizer={**tokenizer, **more})
+        with pytest.raises(ConfigError, match="packed sequences do not tell where a document ends"):
+            exported(tmp_path / name / "run", tmp_path / name / "out", "parquet")
+    run(recipe_path, tmp_path, output={})
     for more, why in (
         (["--format", "mds", "--text"], "mds holds ids; take --format parquet or jsonl"),
         (["--format", "jsonl"], "--format jsonl is of documents; add --text"),
