@@ -15,6 +15,7 @@ import contextlib
 import json
 import math
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate, islice, pairwise
@@ -434,6 +435,9 @@ def _lost_line(shard: SourceShard, row: int, line: LostLine) -> SourceDocument:
     return SourceDocument(row, f"{shard.names[0]}#{line.offset}", lost=lost)
 
 
+UTF_16 = "it begins as UTF-16 does, which `iconv -f utf-16 -t utf-8` makes UTF-8"
+
+
 def _sniff(path: str, wanted: Input, compression: str | None, limits: Limits) -> Columns:
     """The columns by the keys of the first objects; an empty file has whatever it should have."""
     keys: dict[str, None] = {}
@@ -446,7 +450,8 @@ def _sniff(path: str, wanted: Input, compression: str | None, limits: Limits) ->
         try:
             value = orjson.loads(line)
         except orjson.JSONDecodeError as e:
-            problems.append(("invalid_json", one_line(e)))
+            told = UTF_16 if line.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else one_line(e)
+            problems.append(("invalid_json", told))
             continue
         if isinstance(value, dict):
             objects += 1

@@ -374,6 +374,9 @@ def _unzstded(frame: Any, data: bytes) -> Iterable[bytes]:
     return (out,) if out else ()
 
 
+NO_HEAD = ("gzip/zlib wrapper", "frame descriptor")  # as isal and zstandard say
+
+
 def _decompressed(kind: str, blocks: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
     """The plain bytes of a compressed file."""
 
@@ -382,6 +385,10 @@ def _decompressed(kind: str, blocks: Iterator[bytes], limits: Limits) -> Iterato
             member = "member" if kind == "gzip" else "frame"
             return DamagedError(f"truncated_{kind}", f"the file ends inside a {kind} {member}")
         message = one_line(error)
+        if any(said in message for said in NO_HEAD):
+            message += (
+                f"; no {kind} begins there: if the file is plain, take that ending off its name"
+            )
         if "too much memory" not in message:
             return DamagedError(f"damaged_{kind}", message)
         return DamagedError(

@@ -200,6 +200,17 @@ def test_a_wrong_checksum_is_damage(tmp_path):
 def test_a_file_that_is_not_compressed_as_named_is_listed(tmp_path, name, cause):
     got = read_bytes(tmp_path, GOOD, name)
     assert [f.cause for f in got.plan.failed] == [cause]
+    assert "if the file is plain, take that ending off its name" in got.plan.failed[0].message
+
+
+@pytest.mark.parametrize("form", ["utf-16-le", "utf-16-be"])
+def test_a_file_of_utf_16_is_told_so(tmp_path, form):
+    got = read_bytes(tmp_path, f"\ufeff{GOOD.decode()}".encode(form), "d.jsonl")
+    (failed,) = got.plan.failed
+    assert failed.cause == "invalid_json"
+    assert "(it begins as UTF-16 does, which `iconv -f utf-16 -t utf-8` makes UTF-8)" in (
+        failed.message
+    )
 
 
 def test_gzip_padding_is_no_damage(tmp_path):
