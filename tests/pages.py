@@ -42,7 +42,7 @@ CLUSTER = {
     "pool": ("prefect work-pool ", "prefect --no-prompt deploy --all", "prefect worker start "),
 }
 # What installs, and the tests themselves; tests/cluster/test_wheel.py runs what `make demo` does
-SET_UP = ("make demo", "make test", "pip install ")
+SET_UP = ("make demo", "make test", "pip install ", ". .venv/bin/activate")
 SHELLS = ("", "sh", "bash", "shell", "console")  # kinds of blocks that are commands
 
 

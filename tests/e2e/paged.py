@@ -57,7 +57,8 @@ def write_documents(folder: Path) -> None:
         (data / "crawl" / f"{name}.jsonl.zst").write_bytes(packed)
     pq.write_table(pa.table({"body": prose()[16:56]}), data / "books.parquet")
     rows = [{"text": text} for text in prose()[56:96]]
-    (folder / "wikipedia.jsonl").write_text(lines_of(rows))
+    for name in ("wikipedia.jsonl", "my.jsonl"):
+        (folder / name).write_text(lines_of(rows))
 
 
 def write_benchmarks(folder: Path) -> None:
