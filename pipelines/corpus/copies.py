@@ -2,7 +2,8 @@
 
     verdicts of a step ── send: a group of shards a work ── who stays, and what left for it ┐
     of the next one    ── send, with what had left for those that leave now ────────────────┤
-                                gather: a group a work ── a file a shard: whom others left for
+                                gather: a group a work ── a file a group, a part a shard: whom
+                                others left for
 
 What left for a document that leaves for another counts for that one, and what left for a document
 that was cut, for each of its pieces. What earlier runs hold is not counted: its dataset is written.
@@ -10,6 +11,7 @@ that was cut, for each of its pieces. What earlier runs hold is not counted: its
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -20,7 +22,7 @@ from tokenmill.dedup.arrays import I64, U64
 from tokenmill.pipelines.core.pieces import NUMBERS
 from tokenmill.pipelines.core.schema import ROW_BITS
 from tokenmill.pipelines.core.step import Step
-from tokenmill.pipelines.corpus.rows import Corpus
+from tokenmill.pipelines.corpus.rows import ROWS, Corpus, read_shards
 from tokenmill.pipelines.corpus.shuffle import rows_between
 from tokenmill.pipelines.corpus.step import (
     Chain,
@@ -31,10 +33,10 @@ from tokenmill.pipelines.corpus.step import (
 )
 from tokenmill.pipelines.runs.folder import KEYS, Folder, RunFolder
 from tokenmill.pipelines.runs.work import Done, Finished, Phases
-from tokenmill.pipelines.storage.files import arrow_file, open_arrow, values
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow, open_part, values, with_parts
 
 SENT = Folder("5-copies", "{step}-{group:05d}.arrow")
-GATHERED = Folder("89-copies", "part-{key}.arrow", of_pass=False)
+GATHERED = Folder("89-copies", "{group:05d}.arrow", of_pass=False)
 LEAVING_BYTES = 72  # of a document that leaves: it and whom it leaves for 32, order 8, lookup 32
 COUNT_BYTES = 48  # of a column: what is sent, in order and added up, and what was sent before
 ROWS_AT_ONCE = 1 << 16  # in a batch of a file
@@ -103,8 +105,9 @@ def counted(parts: Sequence[Pass], finished: Finished, inputs: str) -> Phases[st
                 yield from chain.phase("copies", f"copies-{step.name}", send, works)
                 before = (*before, (part.index, step.name))
     if before:
-        works = group_works(_groups(chain.part, finished), columns, before)
-        yield from chain.phase("copies", "copies", gather, works)
+        chain = replace(chain, part=parts[-1])
+        works = group_works(_groups(parts[-1], finished), columns, before)
+        yield from chain.phase("copies", "gathered", gather, works)
     return chain.inputs
 
 
@@ -240,21 +243,23 @@ def gather(
 ) -> Done:
     """Write for every shard of a group whom others left for."""
     corpus = Corpus(run, part)
-    keys, paths = _keys(corpus, group), []
-    shards = [corpus.ordinal(key) for key in keys]
+    shards = [corpus.ordinal(key) for key in _keys(corpus, group)]
     counts = _received(corpus, before, columns, shards[0], shards[-1])
-    of_shard = counts.ids >> np.uint64(ROW_BITS)
-    for key, shard in zip(keys, shards, strict=True):
-        paths.append(run.path(GATHERED, key=key))
-        at = slice(*np.searchsorted(of_shard, [shard, shard + 1]))
-        with arrow_file(paths[-1], schema_of(columns)) as writer:
-            for batch in _batches(Counts(counts.ids[at], counts.counts[at]), columns):
+    firsts = np.array([*shards, shards[-1] + 1], np.uint64) << np.uint64(ROW_BITS)
+    starts = np.searchsorted(counts.ids, firsts)
+    n_batches = -(-np.diff(starts) // ROWS_AT_ONCE)
+    path = run.path(GATHERED, group=group)
+    with arrow_file(path, with_parts(schema_of(columns), n_batches.tolist())) as writer:
+        for start, stop in pairwise(starts.tolist()):
+            of_shard = Counts(counts.ids[start:stop], counts.counts[start:stop])
+            for batch in _batches(of_shard, columns):
                 writer.write_batch(batch)
-    return Done(files=paths)
+    return Done(files=[path])
 
 
-def read_counts(run: RunFolder, key: str, columns: Sequence[str]) -> Counts:
-    """What `gather` wrote of a shard."""
+def read_counts(run: RunFolder, pass_index: int, key: str, columns: Sequence[str]) -> Counts:
+    """What `gather` wrote of a shard.  pass_index: that before the last."""
     none = Counts(np.empty(0, np.uint64), np.empty((0, len(columns)), np.int64))
-    batches = open_arrow(run.path(GATHERED, key=key))[0]
+    group, place = read_shards(run.path(ROWS, pass_index)).place_of(key)
+    batches = open_part(run.path(GATHERED, group=group), place)
     return _joined([none, *(_counts_of(batch, columns) for batch in batches)])

@@ -365,7 +365,8 @@ def _of_copies(steps: Sequence[Step], plan: Plan, written: Written) -> dict[str,
         n = len(plan.shards)
         head, batch = _padded_head(schema)
         batches = exact(float(n)).within(most=gathered)  # of a shard with rows there is one
-        folders[GATHERED.name] = gathered * row + batches * float(batch) + float(head * n)
+        heads_of_files = float(head * group_files(n))
+        folders[GATHERED.name] = gathered * row + batches * float(batch) + heads_of_files
     return folders
 
 
@@ -517,12 +518,13 @@ def removed_bytes(job: MeasureJob, plan: Plan, *, rows: Drawn, row_bytes: float 
     rows: documents that left.  row_bytes: as measured; None where nothing was.
     """
     head, group = file_parts(REMOVED)
-    n_passes = 2 if job.first_pass.after else 1
-    if job.recipe.images is not None:
-        n_passes = len(passes(job.recipe.steps))
+    # a shard has a file of the last pass, and of one before it where something leaves there
+    earlier = sum(bool(p.after and (p.stages or p.before)) for p in passes(job.recipe.steps))
+    n_shards = len(plan.shards)
+    files = float(n_shards) + exact(float(n_shards * earlier)).within(most=rows)
     n_stages = len(job.first_pass.stages) + len(job.predicted) + len(job.later_stages)
     groups = row_groups(plan, n_stages, order=1).within(most=rows)
     each = (UNKNOWN_ROW_BYTES if row_bytes is None else row_bytes) * between(
         ROW_LEAST, ROW_MOST, order=2
     )
-    return each * rows + groups * float(group) + float(head * len(plan.shards) * n_passes)
+    return each * rows + groups * float(group) + files * float(head)

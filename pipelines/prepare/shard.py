@@ -64,10 +64,9 @@ class Tally:
         self.tokens: TokenShards | None = None
         self.blobs: Blobs | None = None
         self.paths: list[Path] = []
-        self._removed = files.enter_context(parquet_file(self.path(REMOVED_FOLDER), REMOVED))
+        self._removed = self._rows_of(REMOVED_FOLDER, REMOVED)
         if self._with_images:
-            path = self.path(REMOVED_IMAGES)
-            self._removed_images = files.enter_context(parquet_file(path, REMOVED_IMAGE))
+            self._removed_images = self._rows_of(REMOVED_IMAGES, REMOVED_IMAGE)
             self._thumbnails = files.enter_context(thumbnail_file(self.path(THUMBNAILS)))
         self._tables: dict[str, Write] = {}  # by folder
         for step in part.before:
@@ -80,6 +79,21 @@ class Tally:
         """The shard's file of a folder, which this pass writes."""
         self.paths.append(self.job.path(folder, self.part.index, key=self.shard.key))
         return self.paths[-1]
+
+    def _rows_of(self, folder: Folder, schema: pa.Schema) -> Write:
+        """What writes rows to a file, of which the last pass alone has one without any."""
+        opened: list[Write] = []
+
+        def write(rows: pa.RecordBatch) -> None:
+            if not opened:
+                writer = self.files.enter_context(parquet_file(self.path(folder), schema))
+                opened.append(writer.write_batch)
+            if rows.num_rows:
+                opened[0](rows)
+
+        if not self.part.after:
+            write(pa.RecordBatch.from_pylist([], schema))
+        return write
 
     def add(self, name: str, before: pa.RecordBatch, result: StageResult) -> None:
         """What a stage did to the batch `before`."""
@@ -122,9 +136,9 @@ class Tally:
         notes: of what is no failure to a reader, or what a stage counted beside.
         """
         if removed.num_rows:
-            self._removed.write_batch(removed)
+            self._removed(removed)
         if removed_images is not None and removed_images.num_rows:
-            self._removed_images.write_batch(removed_images)
+            self._removed_images(removed_images)
         if notes:
             self.facts["notes"] = dict(Counter(self.facts.get("notes", {})) + Counter(notes))
 
@@ -223,7 +237,7 @@ def _sink(tally: Tally, *, sift: bool) -> Write:
     """
     job, shard, files = tally.job, tally.shard, tally.files
     if not tally.part.after:
-        tokens = tally.tokens = TokenShards(job, shard, files)
+        tokens = tally.tokens = TokenShards(job, shard, files, tally.part.index)
         tars = TarShards(job, shard, files)
         tally.paths += [*tokens.paths, *tars.paths]
         set_down = _spooled(tally)

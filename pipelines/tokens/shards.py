@@ -97,12 +97,15 @@ class TokenShards:
     Without a tokenizer it writes what is kept of the documents alone.
     """
 
-    def __init__(self, job: TokenRun, shard: SourceShard, files: contextlib.ExitStack) -> None:
+    def __init__(
+        self, job: TokenRun, shard: SourceShard, files: contextlib.ExitStack, pass_index: int = 0
+    ) -> None:
+        """pass_index: the last, which it stands in."""
         settings = job.tokenizing
         self._engine = None if settings.tokenizer is None else settings.engine()
         self._output = settings.output
         self._images = settings.images
-        self._copies = _copies_of(job, shard)
+        self._copies = _copies_of(job, shard, pass_index - 1)
         self._shard = shard
         self._schema = schema_of(settings)
         paths = {split: job.path(TOKENS, split=split, key=shard.key) for split in splits(job)}
@@ -207,13 +210,13 @@ class TokenShards:
 
 
 def _copies_of(
-    job: TokenRun, shard: SourceShard
+    job: TokenRun, shard: SourceShard, pass_before: int
 ) -> Callable[[pa.RecordBatch], dict[str, pa.Array]]:
     """What tells how often documents were there, by column."""
     names = job.tokenizing.copies
     if not names:
         return lambda _: {}
-    counts = read_counts(job, shard.key, names)
+    counts = read_counts(job, pass_before, shard.key, names)
 
     def copies(documents: pa.RecordBatch) -> dict[str, pa.Array]:
         found = np.minimum(counts.of(np.asarray(documents["doc_id"])), MOST_COUNTED)
