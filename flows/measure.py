@@ -42,7 +42,8 @@ def measure_flow(
         settings: in place of the recipe's, by key, as `{"output.seq_len": 2048}`
         probes: documents drawn, of which all duplicates are counted
         sample: what is tokenized of the inputs, a share or bytes, as `5GB`
-        budget: what may be read of them; of less than all, unique is a model or bounds
+        budget: what may be read of them, as `50%` or `5GB`; of less than all, unique is a model
+            or bounds
         grow_to: unique documents of a larger corpus, `1.5x` of this one, or documents, as `30M`
         seed: of what is drawn
         cores: of the run that is predicted; those it has

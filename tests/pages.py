@@ -36,10 +36,15 @@ CLUSTER = {
     ),
     "serve": (
         "export PREFECT_API_URL=",
-        "PREFECT_SERVER_ANALYTICS_ENABLED=false ",
+        "DO_NOT_TRACK=1 PREFECT_SERVER_ANALYTICS_ENABLED=false ",
         "TOKENMILL_ROOTS=/data tokenmill serve ",
     ),
-    "pool": ("prefect work-pool ", "prefect --no-prompt deploy --all", "prefect worker start "),
+    "pool": (
+        "export DO_NOT_TRACK=1",
+        "prefect work-pool ",
+        "prefect --no-prompt deploy --all",
+        "prefect worker start ",
+    ),
 }
 # What installs, and the tests themselves; tests/cluster/test_wheel.py runs what `make demo` does
 SET_UP = ("make demo", "make test", "pip install ", ". .venv/bin/activate")

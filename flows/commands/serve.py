@@ -9,7 +9,7 @@ from typing import Any
 from tokenmill.flows.asked import read_recipe, whole
 from tokenmill.flows.commands.shared import settings_of
 from tokenmill.flows.prefect.pages import served
-from tokenmill.flows.prefect.server import check_server, user_has_server
+from tokenmill.flows.prefect.server import START, URL, check_server, user_has_server
 from tokenmill.flows.show import as_json
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import place
@@ -17,11 +17,6 @@ from tokenmill.pipelines.prepare.recipe import find_recipe
 from tokenmill.sizing.roots import VARIABLE, roots_of
 
 OK_STATUS = 200
-URL = "http://127.0.0.1:4200"
-START = (
-    "PREFECT_SERVER_ANALYTICS_ENABLED=false PREFECT_SERVER_API_CSRF_PROTECTION_ENABLED=true"
-    f" PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS={URL} prefect server start --host 127.0.0.1"
-)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -30,6 +30,13 @@ STOP_S = 15
 POLL_S = 0.1
 STARTING = "starting a Prefect server for this run; PREFECT_API_URL names another"
 REFUSED = ("HTTP 401", "HTTP 403")
+URL = "http://127.0.0.1:4200"
+# as all pages tell it: without telemetry, for this machine's own browser
+START = (
+    "DO_NOT_TRACK=1 PREFECT_SERVER_ANALYTICS_ENABLED=false"
+    " PREFECT_SERVER_API_CSRF_PROTECTION_ENABLED=true"
+    f" PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS={URL} prefect server start --host 127.0.0.1"
+)
 CLIENT = (
     "prefect",
     "tokenmill.flows.prefect.executing",
@@ -133,9 +140,8 @@ def check_server() -> None:
             f"{where} refuses us ({found}); set PREFECT_API_AUTH_STRING=USER:PASSWORD"
         )
     raise ConfigError(
-        f"{where} does not answer ({found}); start it (prefect server start --host 127.0.0.1),"
-        " or unset PREFECT_API_URL, as the environment or a profile of Prefect has it, to run"
-        " without"
+        f"{where} does not answer ({found}); start it, as by `{START}`, or unset PREFECT_API_URL,"
+        " as the environment or a profile of Prefect has it, to run without"
     )
 
 

@@ -44,7 +44,9 @@ class Slurm(Config):
     cores: Annotated[int, Field(ge=1)] = 1
     processes: Annotated[int, Field(ge=1)] | None = None
     memory: Bytes = 4 * 1024**3
-    walltime: Annotated[str, BeforeValidator(_walltime)] = "04:00:00"
+    walltime: Annotated[
+        str, BeforeValidator(_walltime), Field(examples=["04:00:00", "2-00:00:00"])
+    ] = "04:00:00"
     queue: Word | None = None
     account: Word | None = None
     directives: Annotated[tuple[str, ...], AfterValidator(allowed_directives)] = ()

@@ -1,12 +1,18 @@
 """`tokenmill serve`: what it refuses, and what it would serve; runs of it are in tests/cluster."""
 
+import os
 import re
+import shlex
+import subprocess
+import sys
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.e2e.corpus import write_corpus
+from tests.pages import PAGES, command_lines
 from tokenmill.flows.arguments import parser
 from tokenmill.flows.cli import main
 from tokenmill.flows.commands.serve import parse_parameters
@@ -25,7 +31,10 @@ def alone(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "no Prefect server is named; start one: PREFECT_SERVER_ANALYTICS_ENABLED=false"),
+        (
+            [],
+            "no Prefect server is named; start one: DO_NOT_TRACK=1 PREFECT_SERVER_",
+        ),
         (["--cron", "0 3 * * *"], "--cron is of a run that is served; give RECIPE and --out too"),
         (["c4"], "RECIPE is of a run that is served; give --out too"),
         (["nothing", "--out", "run"], "no recipe file 'nothing', and none of that name ships"),
@@ -92,6 +101,55 @@ def test_every_option_reaches_what_is_served(server, tmp_path, monkeypatch, caps
         {"limit": 1, "print_starting_message": True},
         {"limit": 1, "print_starting_message": True},
     ]
+
+
+def test_prefects_telemetry_is_off_in_every_command_that_a_page_tells():
+    from tokenmill.flows.prefect.server import START
+
+    def settings(line, exported):
+        words = shlex.split(line, comments=True)
+        if words[0] == "export":
+            exported |= dict(word.split("=", 1) for word in words[1:])
+            return None
+        own = [words.pop(0).split("=", 1) for _ in takewhile(lambda w: "=" in w, list(words))]
+        return words, exported | dict(own)
+
+    of_pages = [command_lines(page) for page in PAGES]
+    comments = (ROOT / "prefect.yaml").read_text().splitlines()
+    of_comments = [line[4:] for line in comments if re.match("#   [a-z]", line)]
+    told = 0
+    for lines in [*of_pages, of_comments, [START]]:
+        exported = {}
+        for words, env in filter(None, (settings(line, exported) for line in lines)):
+            if words[0] == "prefect":
+                told += 1
+                assert env.get("DO_NOT_TRACK") == "1", words
+            if words[:3] == ["prefect", "server", "start"]:
+                assert env["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
+    assert told > 8
+
+
+IMPORTING = """
+import os, sys
+from importlib.abc import MetaPathFinder
+class Told(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "prefect":
+            sys.exit(77 if os.environ.get("DO_NOT_TRACK") == "1" else 78)
+sys.meta_path.insert(0, Told())
+from tokenmill.flows.cli import main
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("line", ["serve", "prepare {recipe} --out run"])
+def test_our_own_commands_set_it_before_prefect_is_imported(line, tmp_path):
+    told = line.format(recipe=write_corpus(tmp_path)).split()
+    env = {**os.environ, "PREFECT_API_URL": "http://127.0.0.1:1/api"}
+    env.pop("DO_NOT_TRACK", None)
+    command = [sys.executable, "-c", IMPORTING, *told]
+    ended = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True)
+    assert ended.returncode == 77, ended.stderr
 
 
 def test_zombies_are_looked_for_once(server):

@@ -1,5 +1,6 @@
 """Parameters of flows: what their types make of them, and what is told of those that are wrong."""
 
+import re
 from typing import Any
 
 import pytest
@@ -46,6 +47,28 @@ def test_a_form_lets_through_the_sizes_that_a_recipe_may_have(server, size):
             taken = False
         values = {"recipe": "c4", "out": "/data/run", "run": run}
         assert is_valid(values, schema) == taken
+
+
+def test_a_form_shows_choices_units_and_examples(server):
+    """Of every flow: what is one of some words, bytes, or time that is written."""
+    from tokenmill.flows.serve import deployments
+
+    shown = {}
+    for d in deployments(None, cron=None, interval_s=None):
+        schema = d._parameter_openapi_schema
+        shown |= schema.properties
+        for section in schema.definitions.values():
+            shown |= section["properties"]
+    assert shown["runner"]["enum"] == ["threads", "dask", "slurm", "array"]
+    assert shown["order"]["anyOf"][0]["enum"] == ["sequential", "chunked", "random", "mmap"]
+    for name in ("memory", "memory_budget", "scratch_bytes"):
+        assert shown[name]["examples"] == ["3GB", "4GiB"]
+    assert [RunOptions(slurm={"walltime": t}) for t in shown["walltime"]["examples"]]
+    assert "04:00:00" in shown["walltime"]["examples"]
+    for name in ("sample", "budget", "grow_to", "plan", "recipe", "changes", "settings"):
+        assert re.search("`|name of", shown[name]["description"]), name
+    seconds = {name for name, setting in shown.items() if "econds" in name}
+    assert seconds == {"task_seconds", "seconds"}  # the unit stands in the name
 
 
 @pytest.mark.parametrize(
