@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.e2e.fatal import arm, named
 from tests.running import one_by_one
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import place
 from tokenmill.pipelines.prepare import collection, growth
 from tokenmill.pipelines.prepare.prepare import run_recipe
@@ -36,6 +37,15 @@ def ingest(recipe: Recipe, into: str, *, again: bool = False) -> dict[str, Any]:
             made.append(run.name)
             held.look_again(run.name)
         return {**growth.write_growth(held), "made": made, "told": held.told}
+
+
+def night(recipe: str, into: str) -> None:
+    """Ingest as the command does; with 2 and a line where it is refused."""
+    try:
+        ingest(load_recipe(Path(recipe)), into)
+    except ConfigError as e:
+        sys.stderr.write(f"{e}\n")
+        sys.exit(2)
 
 
 def killed(recipe: str, into: str, moment: str, number: str) -> None:

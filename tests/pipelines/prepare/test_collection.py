@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import random
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
@@ -12,11 +13,12 @@ from datasets import load_from_disk
 
 from tests.apart import apart
 from tests.pipelines.chains import Runs, rows, words
-from tests.pipelines.prepare.ingested import MOMENTS, ingest, killed
+from tests.pipelines.prepare.ingested import MOMENTS, ingest, killed, night
 from tests.running import one_by_one, prepare
 from tokenmill.flows.cli import main
 from tokenmill.pipelines.contamination.check import Check, check_contamination
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.places import place
 from tokenmill.pipelines.prepare.collection import Collection, held_collection
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.runs.manifest import flocked
@@ -125,29 +127,65 @@ def test_a_killed_night_whose_files_changed_begins_anew(nights):
     assert kept(nights.into) == ["in/a-0", "in/a-1", "in/a-2"]
 
 
-def test_ten_nights_with_kills_take_each_document_once_as_one_run_does(nights):
-    """Each night brings a file with new documents and copies, and some take others away."""
+def test_ten_nights_take_each_document_once_as_one_run_does(nights):
+    """Each night brings a file with new documents and copies. Some are killed; files that were
+    taken change and go; and some nights two begin at once.
+    """
     draw, path, names = random.Random(5), nights.folder / "recipe.yaml", list(MOMENTS)
     path.write_text(yaml.safe_dump(nights.data()))
-    brought = []
-    for night in range(10):
-        old = [f"d{draw.randrange(max(night, 1) * 2)}" for _ in range(2)]
-        nights.bring(f"f{night:02d}", *old, *(f"d{night * 2 + i}" for i in range(2)))
-        brought.append(f"in/f{night:02d}")
-        if night % 3 != 2:
-            moment = names[night % len(names)]
+    brought, told = {}, []
+    for number in range(10):
+        old = [f"d{draw.randrange(max(number, 1) * 2)}" for _ in range(2)]
+        name, docs = f"f{number:02d}", [*old, *(f"d{number * 2 + i}" for i in range(2))]
+        brought[name] = nights.bring(name, *docs), docs
+        if number % 3 != 2:
+            moment = names[number % len(names)]
             ended = apart(killed, str(path), str(nights.into), moment, "1")
             assert ended.returncode == -9, ended.stderr
-        if night % 4 == 3:
-            nights.ingest()
+        if number % 4 == 3:
+            with ThreadPoolExecutor(2) as both:
+                ended = list(both.map(lambda _: apart(night, str(path), str(nights.into)), "ab"))
+            assert {e.returncode for e in ended} in ({0}, {0, 2}), ended
+            refused = [e.stderr for e in ended if e.returncode]
+            assert all("another run is at work in it; wait for it" in line for line in refused)
+            nights.bring(name, *docs, "new in what was taken")
+            told.append(f"{brought[name][0]} has changed since it was taken: not read again")
+        if number == 7:
+            brought["f04"][0].unlink()
+            told.append(f"{brought['f04'][0]} is gone since it was taken: its documents stay")
     found = nights.ingest()
+    assert sorted(found["told"]) == sorted(told)
+    for name, (_, docs) in brought.items():
+        nights.bring(name, *docs)
     whole = make_recipe({**nights.data(), "name": "whole"}, where="t")
     prepare(whole, nights.folder / "whole", one_by_one)
     assert rows(nights.into) == rows(nights.folder / "whole")
     taken = [p for m in Collection(nights.into, nights.into).finished.values()
              for p in m["identity"]["inputs"]]  # fmt: skip
-    assert sorted(taken) == [str(nights.folder / f"{name}.jsonl") for name in brought]
+    assert sorted(taken) == [str(of) for of, _ in brought.values()]
     assert found["measurement"]["total"]["docs"] == len(rows(nights.into)) == 20
+
+
+def test_on_an_object_store_it_is_as_here(nights, reached_s3, tmp_path, capsys):
+    reached_s3.client().create_bucket(Bucket="nights")
+    there = "s3://nights/all of them"
+    for name, docs in (("a", "xy"), ("b", "yz")):
+        nights.bring(name, *docs)
+        here = nights.ingest()
+        found = ingest(make_recipe(nights.data(), where="t"), there)
+        assert len(found["made"]) == 1
+        assert found["runs"] == here["runs"]
+    assert ingest(make_recipe(nights.data(), where="t"), there)["made"] == []
+    assert main(["inspect", there, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"] == here["runs"]
+    reached_s3.download("nights", "all of them/", tmp_path / "seen")
+    assert rows(tmp_path / "seen") == rows(nights.into)
+    assert "exact_duplicate" in (tmp_path / "seen" / "report.html").read_text()
+    with (
+        held_collection(place(there)),
+        pytest.raises(ConfigError, match="another run is at work"),
+    ):
+        ingest(make_recipe(nights.data(), where="t"), there)
 
 
 def test_a_second_one_at_the_same_time_is_told_in_a_line(nights):
