@@ -90,7 +90,7 @@ def n_done(out: Path) -> int:
 
 def last_step(out: Path) -> str | None:
     """The step whose receipts were the last to change; None where there are none."""
-    folders = (out / "receipts").glob("*")
+    folders = (path for path in (out / "receipts").glob("*") if path.is_dir())
     return max(folders, key=lambda p: p.stat().st_mtime_ns, default=Path()).name or None
 
 
@@ -111,6 +111,13 @@ def on_slurm(slurm: Slurm, *, least: int = 0, most: int = 2) -> tuple[str, ...]:
     }
     told = [("--set", f"run.slurm.{name}={value}") for name, value in settings.items()]
     return "--runner", "slurm", *(word for pair in told for word in pair)
+
+
+def on_array(slurm: Slurm, most: int = 2) -> tuple[str, ...]:
+    """Options of a run by job arrays."""
+    settings = {"queue": slurm.partition, "memory": "1GB", "maximum": most}
+    told = [("--set", f"run.slurm.{name}={value}") for name, value in settings.items()]
+    return "--runner", "array", *(word for pair in told for word in pair)
 
 
 def contents(out: Path) -> dict[str, str]:

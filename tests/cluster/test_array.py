@@ -22,12 +22,6 @@ AT_ONCE = 2
 MOST_DELAY_S = 2.0  # of a kill, behind the receipt that it waits for: a start takes as long
 
 
-def on_array(slurm, most=2):
-    settings = {"queue": slurm.partition, "memory": "1GB", "maximum": most}
-    told = [("--set", f"run.slurm.{name}={value}") for name, value in settings.items()]
-    return "--runner", "array", *(word for pair in told for word in pair)
-
-
 def status(out, env):
     """The exit code, and what is told."""
     command = [str(runs.TOKENMILL), "status", str(out), "--json"]
@@ -37,7 +31,7 @@ def status(out, env):
 
 
 def submitted(recipe, out, slurm, most=2):
-    ended = runs.prepare(recipe, out, *on_array(slurm, most), env=slurm.env)
+    ended = runs.prepare(recipe, out, *runs.on_array(slurm, most), env=slurm.env)
     assert ended.code == 0, ended.err
     return ended.report
 
@@ -56,7 +50,7 @@ def ended(out, slurm):
 def test_arrays_make_the_bytes_of_threads(undisturbed, slurm, tmp_path):
     out = tmp_path / "a run"
     assert submitted(undisturbed.recipe, out, slurm)["submitted"] == slurm.jobs()[0]
-    again = runs.prepare(undisturbed.recipe, out, *on_array(slurm), env=slurm.env)
+    again = runs.prepare(undisturbed.recipe, out, *runs.on_array(slurm), env=slurm.env)
     assert (again.code, len(again.errors)) == (2, 1)
     assert "of SLURM are at work in it; tokenmill status" in again.err
     assert ended(out, slurm) == "complete", said(out)
@@ -123,7 +117,7 @@ def test_arrays_on_s3_make_the_bytes_of_threads(undisturbed, slurm, s3, tmp_path
     s3.client().create_bucket(Bucket="arrays")
     (tmp_path / "t").mkdir()
     slurm = replace(slurm, env={**slurm.env, **s3.env, "TMPDIR": str(tmp_path / "t")})
-    command = runs.command(undisturbed.recipe, "s3://arrays/run", *on_array(slurm))
+    command = runs.command(undisturbed.recipe, "s3://arrays/run", *runs.on_array(slurm))
     env = environment(**slurm.env)
     subprocess.run(command, cwd=tmp_path, env=env, check=True, stdout=subprocess.DEVNULL)
     eventually("no job", lambda: not slurm.jobs(), within_s=WITHIN_S, pause_s=0.5)
