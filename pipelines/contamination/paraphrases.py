@@ -43,7 +43,10 @@ PARAPHRASE = pa.schema(
 
 
 class Paraphrasing(Config):
-    """From which score on a window may have an item in other words (`dedup.overlap.paraphrase`)."""
+    """From which score on a window may have an item in other words (`dedup.overlap.paraphrase`).
+
+    score: of the words that both have, by how rare they are; the higher, the fewer by chance.
+    """
 
     score: Annotated[float, Field(gt=0)] = SCORE
 
