@@ -6,8 +6,10 @@ import sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from tests.pipelines.train.quality import models as quality
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.recipe import STEPS, Recipe, make_recipe
 
 # Reading needs kernels for what they check: the words and n-grams of a language model, hosts that
@@ -86,3 +88,16 @@ def test_a_run_is_known_by_all_settings_and_they_make_the_same_recipe_again(tmp_
             # join, columns: of inputs that have them; failed_frac decides nothing that is written
             assert told.keys() == fields - {"join", "columns", "failed_frac"}
         assert make_recipe(json.loads(json.dumps(identity)), where="test") == recipe
+
+
+def test_a_column_of_several_inputs_has_one_kind():
+    def columns(*kinds):
+        inputs = [{"path": f"{k}.jsonl", "columns": {"score": k}} for k in kinds]
+        made = make_recipe(
+            {"inputs": inputs, "tokenizer": None, "output": {"text": "parquet"}}, where="test"
+        )
+        return [field.name for field in made.annotations]
+
+    assert columns("int64") == columns("float64", "float64") == ["score"]
+    with pytest.raises(ConfigError, match="1.columns: 'score' is int64 here, and float64 in"):
+        columns("float64", "int64")

@@ -54,6 +54,13 @@ def test_a_mark_is_set_off_by_what_it_says(word, css):
     assert f'<mark class="{css}">{word}</mark>' in html
 
 
+@pytest.mark.parametrize(("sums", "n"), [(True, 1), (False, 0)])
+def test_the_last_row_alone_is_set_off_and_only_where_it_sums(sums, n):
+    html = drawn(table("Rows", ("n",), [("1",), ("2",), ("3",)], sums=sums))
+    assert html.count('<tr class="sum">') == n
+    assert ('<tr class="sum"><th scope="row" class="text">3<' in html) is sums
+
+
 def test_a_long_table_is_folded_and_says_how_long_it_is():
     rows = [(str(i),) for i in range(OPEN_ROWS + 1)]
     assert f"<summary>Rows ({OPEN_ROWS + 1} rows)</summary>" in drawn(table("Rows", ("n",), rows))
