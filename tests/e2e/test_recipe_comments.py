@@ -46,6 +46,8 @@ def folder(tmp_path_factory):
     pq.write_table(rows, made / "web" / "a.parquet")
     shutil.copy(train(made), made / "gpt2.json")
     quality.saved(made).rename(made / "quality.npz")
+    quality.saved_fasttext(made).rename(made / "fasttext_oh_eli5.bin")
+    (made / "my.jsonl").write_text(lines_of(texts[:30]))
     lm.saved(made)
     write_benchmarks(made)
     return made
