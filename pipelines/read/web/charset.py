@@ -12,6 +12,7 @@ Sources: WHATWG, Encoding Standard and HTML Standard, section 13.2.3, which asks
 """
 
 import codecs
+import contextlib
 import re
 from functools import cache
 from typing import NamedTuple
@@ -84,6 +85,8 @@ def _plain(data: bytes, labels: list[str]) -> tuple[str, str] | None:
             return data.decode("iso2022_jp"), "iso2022_jp"
     except UnicodeDecodeError:
         pass
+    with contextlib.suppress(UnicodeDecodeError):
+        return data.decode("utf-8"), "utf-8"
     text = data.decode("utf-8", "replace")
     invalid = text.count(UNREAD) - data.count(UNREAD.encode())
     return (text, "utf-8") if invalid <= UTF8_FRAC * _n_foreign(text) else None
