@@ -13,8 +13,8 @@ the resemblance and containment of documents"). Here
   others do: a prompt is not found for its items;
 - the document's containment of the text is the greatest of all stretches each word of which is
   near a seed of the text, of one kind: in some stretch that holds a whole one.
-Where most words of a text are characters by themselves (`dense`), seeds are twice as long, and it
-has 16 words or more.
+Where most words of a text are characters by themselves (`dense`), seeds are 8 of them, and it has
+16 or more.
 Texts of fewer than 8 words, without a seed, or of fewer than 7 distinct grams are left out. A
 document's figures depend on nothing but it and the items: not on the batch, nor on others.
 

@@ -48,6 +48,7 @@ MIN_WORDS = 8  # of a text; of a shorter one an edited copy cannot be told from 
 # Words of a seed, of a text of so many words or more. In 8 words one of which is replaced, 4 in a
 # row are left; in 64 one of six of which is, 7 in a row mostly. Long seeds are met less by chance.
 SEED_LENGTHS = {MIN_WORDS: 4, 16: 5, 32: 6, 64: 7}
+DENSE_SEED = 8  # characters at most, of a text whose words are characters: four words intact
 GRAM_WORDS = 2
 MIN_GRAMS = MIN_WORDS - GRAM_WORDS + 1  # of a text, distinct
 # If as many grams of a text stand outside windows that are no seeds, they alone count.
@@ -221,7 +222,7 @@ def slots_of(seeds: U64) -> I32:
     return slots
 
 
-FORMAT = "3"  # of the saved index; raise it with any change of hash, gram words or layout
+FORMAT = "4"  # of the saved index; raise it with any change of hash, gram words or layout
 KIND = "containment index"
 
 
@@ -280,6 +281,7 @@ class ContainmentIndex:
         words = count_words(texts, gram_words)
         by = dense(texts, words, gram_words)
         lengths = by * seed_lengths(words // by)
+        lengths[by > 1] = np.minimum(lengths[by > 1], DENSE_SEED)
         plain = postings_of(texts, of_text, lengths, starts, gram_words)
         of_spaced = np.where((by == 1) & (words >= SPACED_FROM), SPACED.longest, 0)
         with_gap = postings_of(texts, of_text, of_spaced, starts, gram_words, spaced=1)
@@ -369,6 +371,7 @@ def _parameters(gram_words: GramWords) -> dict[str, str]:
         "format": FORMAT,
         "spaced": f"{SPACED.longest} from {SPACED_FROM}",
         "seed": ",".join(f"{n} from {words}" for words, n in SEED_LENGTHS.items()),
+        "dense": str(DENSE_SEED),
         "gram": f"{GRAM_WORDS}, {MIN_GRAMS} to {LONG_GRAMS}",
         "shared": f"{MOST_ITEMS}, {MOST_ITEMS_FRAC}, {MOST_TEXTS}",
         "words": gram_words,

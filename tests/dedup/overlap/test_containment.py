@@ -284,3 +284,14 @@ def test_bad_arguments_are_named():
         index_of([LEAK], [0, 1])
     with pytest.raises(ValueError, match="a threshold of containment must be above 0, got 0"):
         contained(pa.array([LEAK]), index_of([LEAK]), threshold=0)
+
+
+def test_where_words_are_characters_every_fifth_two_of_them_may_be_others():
+    item = "".join(chr(0x4E00 + 37 * i) for i in range(48))
+    pairs = [item[i : i + 2] for i in range(0, 48, 2)]
+    copy = "".join("國語" if i % 5 == 4 else pair for i, pair in enumerate(pairs))
+    index = ContainmentIndex.build(
+        pa.array([item]), np.array([0]), benchmark_starts=np.array([0]), n_items=1
+    )
+    found = contained(pa.array([f"天地玄黃 {copy} 宇宙洪荒"]), index)
+    assert found.containment.tolist() == [pytest.approx(35 / 47)]
