@@ -32,6 +32,8 @@ PROJECT = Path(__file__).parents[2]
 PRODUCT = ("dedup", "flows", "pipelines", "sizing")
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
 RUNS = (  # what meets nearly every module, once nothing nearer noticed
+    "tests/golden/test_filters.py",
+    "tests/golden/test_images.py",
     "tests/pipelines/prepare/test_run.py",
     "tests/e2e/test_pages.py",
     "tests/e2e/test_bad_input.py",
@@ -194,11 +196,13 @@ def _own(path: Path) -> list[str]:
 
 
 def _importing(path: Path) -> list[str]:
-    """Test files that import the module, then those of modules that do."""
+    """Test files that import the module, those of modules that do, and those that import these."""
     module = _module(path)
     near = [name for name, text in _tests().items() if module in text]
     users = [p for p, text in _products().items() if module in text]
-    return near + [name for user in users for name in _own(user)]
+    of_users = {_module(user) for user in users}
+    further = [name for name, imported in _tests().items() if of_users & imported]
+    return near + [name for user in users for name in _own(user)] + further
 
 
 def _beside(path: Path) -> list[str]:
