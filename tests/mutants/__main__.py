@@ -183,7 +183,7 @@ def stages(path: Path) -> Iterator[tuple[str, ...]]:
     """Test files that may notice a change of a file, the nearest first."""
     done: set[str] = set()
     for names in (_own(path), _importing(path), _beside(path), RUNS):
-        new = [name for name in names if name not in done][:MOST_FILES]
+        new = [name for name in dict.fromkeys(names) if name not in done][:MOST_FILES]
         done.update(new)
         if new:
             yield tuple(new)
