@@ -116,13 +116,15 @@ class Input(Config):
         'crawl-2024'
         >>> Input(path="data/books.jsonl.gz").source_name
         'books'
+        >>> Input(path=".").source_name
+        'input'
         """
         return self.source or named_by(self.path)
 
 
 def named_by(path: str) -> str:
     """The last part of a path that is not a pattern, without suffixes."""
-    parts = [p for p in path.replace("\\", "/").split("/") if p and p != "~"]
+    parts = [p for p in path.replace("\\", "/").split("/") if p not in ("", "~", ".", "..")]
     named = [p for p in parts if not any(c in p for c in "*?[")]
     last = named[-1] if named else "input"
     return last.split(".")[0] or last
