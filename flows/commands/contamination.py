@@ -75,6 +75,8 @@ def run(args: argparse.Namespace) -> int:
             f"--fail-on {args.fail_on}: says which hits --fail-on-hit is for; give both"
         )
     kinds = _kinds(args.fail_on)
+    if "paraphrase" in kinds and args.paraphrases == "none":
+        raise ConfigError("--fail-on paraphrase: none is looked for; give --paraphrases on too")
     asked = ask_check(parse_check(args), args.out)
     if not args.json:
         sys.stderr.writelines(f"{line}\n" for line in several_files(asked.job))

@@ -107,6 +107,21 @@ def test_lines_that_are_no_documents_end_the_command_with_3(corpus, tmp_path, ca
     assert sum(json.loads(capsys.readouterr().out)["documents"]["failed"].values()) == 1
 
 
+def test_fail_on_paraphrase_needs_a_search_for_them(corpus, tmp_path, capsys):
+    words = corpus.command(tmp_path / "run", "--fail-on-hit", "--fail-on", "dirty,paraphrase")
+    assert main(words) == 2
+    told = "--fail-on paraphrase: none is looked for; give --paraphrases on too"
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("score", ["yes", "0", "-1"])
+def test_a_score_that_is_none_is_refused(corpus, tmp_path, capsys, score):
+    assert main(corpus.command(tmp_path / "run", f"--paraphrases={score}")) == 2
+    told = f"--paraphrases '{score}': write on, a score above 0, or none"
+    assert told in capsys.readouterr().err
+
+
 def test_fail_on_names_the_kinds_that_end_with_1(corpus, tmp_path, capsys, server):
     (tmp_path / "x.jsonl").write_text(json.dumps({"text": " ".join(QUESTIONS[0].split()[:14])}))
     words = ["contamination", str(tmp_path / "x.jsonl"), "--benchmark", corpus.specs[0], "--json"]
