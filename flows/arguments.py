@@ -160,12 +160,13 @@ def _measure(measure: argparse.ArgumentParser) -> None:
     _options(
         measure,
         ("probes", 10_000, "N", "documents drawn, of which all duplicates are counted"),
-        ("sample", "20%", share, "what is tokenized of the inputs"),
+        ("sample", "20%", share, "what goes through all steps of the inputs, and is tokenized"),
         ("budget", "100%", share, all_read),
         ("grow-to", str, "TIMES|DOCS", grown),
         ("seed", 0, None, "of what is drawn"),
         ("cores", int, None, "of the run that is predicted; those it has"),
     )
+    _flags(measure, ("quick", "an answer in a minute: 256 MB are read at most, as by --budget"))
     _set(measure, ", as output.seq_len=2048")
     _runner(measure)
 

@@ -222,6 +222,7 @@ def measuring_of(
     probes: int,
     sample: str,
     budget: str,
+    quick: bool,
     grow_to: str | None,
     seed: int,
     cores: int | None,
@@ -237,9 +238,13 @@ def measuring_of(
     if seed < 0:
         raise ConfigError(f"--seed {seed}: must be 0 at least")
     shares = {"sample": _share("--sample", sample), "budget": _share("--budget", budget)}
+    if quick and shares["budget"] != 1:
+        raise ConfigError(f"--budget {budget}: is the budget of --quick; leave one of the two out")
     growth = None if grow_to is None else _grow_to(grow_to)
-    from tokenmill.pipelines.measure.job import Measuring
+    from tokenmill.pipelines.measure.job import QUICK_BYTES, Measuring
 
+    if quick:
+        shares["budget"] = QUICK_BYTES
     cores = cores or recipe.run.n_workers
     return Measuring(recipe=recipe, probes=probes, **shares, seed=seed, cores=cores, grow_to=growth)
 

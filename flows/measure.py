@@ -28,6 +28,7 @@ def measure_flow(
     probes: int = DEFAULT_PROBES,
     sample: str = "20%",
     budget: str = "100%",
+    quick: bool = False,
     grow_to: str | None = None,
     seed: int = 0,
     cores: int | None = None,
@@ -41,9 +42,10 @@ def measure_flow(
         out: the estimate, a file by its whole path; `size-cluster` takes it as a corpus
         settings: in place of the recipe's, by key, as `{"output.seq_len": 2048}`
         probes: documents drawn, of which all duplicates are counted
-        sample: what is tokenized of the inputs, a share or bytes, as `5GB`
+        sample: what goes through all steps of the inputs, a share or bytes, as `5GB`
         budget: what may be read of them, as `50%` or `5GB`; of less than all, unique is a model
             or bounds
+        quick: an answer in a minute, from 256 MB at most
         grow_to: unique documents of a larger corpus, `1.5x` of this one, or documents, as `30M`
         seed: of what is drawn
         cores: of the run that is predicted; those it has
@@ -56,6 +58,7 @@ def measure_flow(
             probes=probes,
             sample=sample,
             budget=budget,
+            quick=quick,
             grow_to=grow_to,
             seed=seed,
             cores=cores,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from tokenmill.flows.show import filled, show, table
 from tokenmill.flows.troubles import bounded
 from tokenmill.pipelines.measure.compare import Compared
-from tokenmill.sizing.corpus import DATASET, Estimate, UniqueGrowth
+from tokenmill.sizing.corpus import DATASET, INPUTS, Estimate, UniqueGrowth
 from tokenmill.sizing.figure import Figure
 from tokenmill.sizing.units import format_bytes, format_quantity
 
@@ -45,7 +45,7 @@ def show_estimate(outcome: "Outcome", out: Path) -> None:
     estimate = outcome.estimate
     columns = [f">{head}" if head == "value" else head for head in HEADS]
     title = f"{estimate.corpus.name}: what a run will give, from {estimate.corpus.sample}"
-    counted = "all were counted" if outcome.predicted.is_whole else "of what was read"
+    counted = "all were counted" if outcome.predicted.is_counted else "of what was looked at"
     why = f"why documents leave before duplicates are looked for; {counted}"
     show(
         table(title, columns, figure_rows(outcome)),
@@ -55,6 +55,7 @@ def show_estimate(outcome: "Outcome", out: Path) -> None:
             *bounded(unread(outcome), "the inputs"),
             f"estimate  {out.absolute()}",
             f"next      tokenmill size --corpus {out}",
+            "          tokenmill prepare … --dry-run, which compares this disk with what is free",
         ],
     )
 
@@ -77,15 +78,32 @@ def compared_lines(rows: Sequence[Compared], path: Path) -> list[Any]:
     ]
 
 
+def predicted_disk(path: Path, estimate: Estimate) -> dict[str, Any]:
+    """The disk of a run as an estimate has it, as JSON data.
+
+    bytes, most: its value, and the upper end of its interval.
+    not_predicted: steps of which the disk is left out.
+    """
+    peak = _peak(estimate) or Figure(value=0.0)
+    most = peak.limits()[1]
+    return {
+        "estimate": str(path),
+        "bytes": round(peak.value),
+        "most": round(peak.value if most is None else most),
+        "not_predicted": list(estimate.not_predicted),
+    }
+
+
 def figure_rows(outcome: "Outcome") -> list[FigureRow]:
     """All figures of an estimate, in the order a reader asks."""
     estimate, corpus = outcome.estimate, outcome.estimate.corpus
     counted, unique = _counted_on(outcome), UNIQUE.get(estimate.unique_by or "", "")
     if estimate.unique_frac is not None and estimate.unique_frac.limits() == (None, None):
         unique = counted
-    drawn = list(dict.fromkeys([counted, *([unique] if unique else [])]))
+    asked = counted if outcome.predicted.is_counted or counted == READ else SAMPLE
+    drawn = list(dict.fromkeys([asked, *([unique] if unique else [])]))
     after = ", ".join(drawn)
-    tokens = ", ".join([*drawn, SAMPLE])
+    tokens = ", ".join(dict.fromkeys([*drawn, SAMPLE]))
     rows: list[_Row] = [
         ("documents in", estimate.docs_in, _count, counted),
         ("text in", estimate.text_bytes_in, format_bytes, counted),
@@ -98,12 +116,13 @@ def figure_rows(outcome: "Outcome") -> list[FigureRow]:
         ("stored bytes per token", corpus.stored_bytes_per_token, _ratio, SAMPLE),
         *_images(outcome, counted, after),
         *(
-            (f"stored in {folder}", figure, format_bytes, _stored_on(folder, tokens, counted))
+            (f"stored in {folder}", figure, format_bytes, _stored_on(folder, tokens, asked))
             for folder, figure in corpus.stored_bytes.items()
         ),
+        ("files of the inputs", corpus.files.get(INPUTS), _count, COUNTED),
         ("files of the dataset", corpus.files.get(DATASET), _count, tokens),
         (_disk_of(estimate), _peak(estimate), format_bytes, tokens),
-        ("clustering memory", estimate.clustering_memory_bytes, format_bytes, counted),
+        ("clustering memory", estimate.clustering_memory_bytes, format_bytes, asked),
     ]
     return [
         FigureRow(name, shown(figure.value), _interval(figure, shown), rests_on)
@@ -163,10 +182,13 @@ def _counted_on(outcome: "Outcome") -> str:
 
 def _kept(outcome: "Outcome", unique: str) -> Iterator[_Row]:
     """But of steps that removed nothing of what they were given."""
+    counted = _counted_on(outcome)
     for name, figure in outcome.estimate.kept_frac.items():
-        is_counted = name in outcome.predicted.totals
-        if figure.value != 1.0 or (not is_counted and figure.limits() != (None, None)):
-            rests_on = _counted_on(outcome) if is_counted else unique
+        is_exact = figure.limits() == (None, None)
+        is_stage = name in outcome.predicted.totals
+        if figure.value != 1.0 or not (is_stage or is_exact):
+            by_stage = counted if is_exact or counted == READ else SAMPLE
+            rests_on = by_stage if is_stage else unique
             yield f"kept by {name}", figure, _share, rests_on
 
 

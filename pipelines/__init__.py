@@ -83,7 +83,8 @@ prefect/; pools/, who does the works). Where to look for
       Prefect's flows                      flows/prepare.py, flows/measure.py, …
     figures
       duplicates, from a sample            measure/copies.py (`Probing`), of `near`
-                                           measure/earlier.py; measure/left.py makes shares of it by
+                                           measure/earlier.py; who passes the filters before,
+                                           measure/passing.py; measure/left.py makes shares of it by
                                            measure/unique.py and, of a part (`--budget`),
                                            measure/unseen.py
       how much disk a run will take        prepare/dry_run.py, at most, by the inputs' sizes;

@@ -8,7 +8,15 @@ from tokenmill.flows.exits import OK, PARTIAL
 from tokenmill.flows.show import as_json
 from tokenmill.pipelines.prepare.recipe import find_recipe
 
-OWN = ("probes", "sample", "budget", "grow_to", "seed", "cores")  # options of this command alone
+OWN = (
+    "probes",
+    "sample",
+    "budget",
+    "quick",
+    "grow_to",
+    "seed",
+    "cores",
+)  # options of this command alone
 
 
 def run(args: argparse.Namespace) -> int:

@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
         plan_within(args.plan)
     # a mistake is told by then; what works and shows takes longer to import than the recipe
     from tokenmill.flows.commands.prepare_tables import is_enough, plan_blocks, show_report
-    from tokenmill.flows.measure_tables import compared_lines
+    from tokenmill.flows.measure_tables import compared_lines, predicted_disk
     from tokenmill.flows.sheets import size_run
     from tokenmill.flows.troubles import exit_code
     from tokenmill.pipelines.measure.compare import compare
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
 
     found = estimate_for(recipe, args)
     if args.dry_run:
-        planned = dry_run(recipe, out)
+        planned = dry_run(recipe, out) | ({"predicted": predicted_disk(*found)} if found else {})
         as_json(planned) if args.json else show(*plan_blocks(planned))
         return OK if is_enough(planned) else NO
     with viewed(out) as folder:

@@ -159,18 +159,41 @@ def plan_blocks(planned: dict[str, Any]) -> Iterator[Any]:
             for earlier in against.get("runs", ())
         ),
         *(f"         {remark}" for remark in against.get("remarks", ())),
-        *(f"disk     {format_bytes(n)} for {k}" for k, n in planned["disk_needed_bytes"].items()),
-        _disk(planned["disk_needed_total_bytes"], planned["disk_free_bytes"]),
+        *_disk_lines(planned),
         *(f"limit    {limit}, at run.memory_budget" for limit in planned["limits"]),
         f"assumed  {assumed['text_bytes_per_token']} bytes of text a token,"
         f" {assumed['bytes_per_doc']} bytes a document",
     ]
 
 
+def _disk_lines(planned: dict[str, Any]) -> Iterator[str]:
+    """What disk a run would take: as predicted, or else as is supposed, on the safe side."""
+    predicted = planned.get("predicted")
+    if predicted is None:
+        for what, size in planned["disk_needed_bytes"].items():
+            yield f"disk     {format_bytes(size)} for {what}"
+    else:
+        yield f"disk     {format_bytes(predicted['bytes'])}, as {predicted['estimate']} predicts"
+    yield _disk(_needed(planned), planned["disk_free_bytes"])
+    if predicted is None:
+        yield "         supposed; tokenmill measure predicts it"
+    elif predicted["not_predicted"]:
+        yield f"         without what {', '.join(predicted['not_predicted'])} writes"
+
+
+def _needed(planned: dict[str, Any]) -> int:
+    """Bytes at most: the upper end of what is predicted of all steps, or what is supposed."""
+    predicted, supposed = planned.get("predicted"), int(planned["disk_needed_total_bytes"])
+    if predicted is None:
+        return supposed
+    most = int(predicted["most"])
+    return max(most, supposed) if predicted["not_predicted"] else most
+
+
 def is_enough(planned: dict[str, Any]) -> bool:
     """Whether there is as much disk as a run would take; an object store does not say."""
     free = planned["disk_free_bytes"]
-    return free is None or bool(free >= planned["disk_needed_total_bytes"])
+    return free is None or bool(free >= _needed(planned))
 
 
 def _disk(total: int, free: int | None) -> str:

@@ -56,6 +56,11 @@ class Step(Config):
         return False
 
     @property
+    def changes_text(self) -> bool:
+        """Whether documents that stay may have another text behind it."""
+        return self.edits_texts or self.cuts_text
+
+    @property
     def without_cutting(self) -> str:
         """The setting by which it cuts nothing, as "action: document"; "" if there is none."""
         return ""

@@ -36,6 +36,7 @@ from scipy.sparse.csgraph import connected_components
 from tokenmill.dedup.arrays import F64, I64, U32, U64, Bools
 from tokenmill.dedup.same.lsh import NO_KEY
 from tokenmill.dedup.same.verify import least_equal
+from tokenmill.pipelines.measure.passing import NO, PASSES, YES, Passing
 from tokenmill.pipelines.storage.files import Rows
 
 MOST_NODES = 1 << 18  # 150 MB of signatures and keys
@@ -58,12 +59,16 @@ class Closure:
         bands: Sequence[str],
         num_perm: int,
         verify: float,
+        asked: bool = False,
     ) -> None:
         """units: (n_shards,) what each shard of the rows is of.  bands: columns of the keys.
 
         num_perm: of a signature.  verify: least share of it in which two are alike.
+        asked: see `equal_keys`.
         """
         self._rows, self._drawn, self._units = rows, drawn, units
+        self._with_asked = asked
+        self._yes, self._no = np.zeros((2, 0), np.int64)  # asked, of those like each first node
         self._bands = bands
         self._least = least_equal(num_perm, verify)
         keys = self._keys_of(drawn)
@@ -99,6 +104,7 @@ class Closure:
         keyed = self._has_key
         node = order[np.searchsorted(self._ids[order], self._drawn_ids[keyed])]
         ones = np.ones(len(keyed), np.int64)
+        columns: dict[str, npt.NDArray[Any]]
         columns = {name: ones.copy() for name in ("copies", "alike", "units")}
         columns["first"] = self._drawn.copy()
         columns["copies"][keyed] = sizes[label[node]]
@@ -110,6 +116,13 @@ class Closure:
         columns["units"][keyed] = np.maximum(found_in[label[node]], 1)
         whole = np.ones(len(keyed), np.bool_)
         whole[keyed] = ~open_ended[label[node]]
+        if self._with_asked and len(self._yes):
+            yes, no = self._yes[node] - 1, self._no[node]  # the row drawn passes itself
+            passing = Passing(yes, no)
+            for name in ("copies", "alike"):
+                counts = columns[name][keyed]
+                columns[name] = columns[name].astype(np.float64)
+                columns[name][keyed] = passing.copies(counts, np.minimum(yes, counts - 1), no)
         return {**columns, "whole": whole}
 
     def _walk(self) -> None:
@@ -118,15 +131,20 @@ class Closure:
         frontier, rows = frontier[at], self._frontier_rows[at]
         table = _Table(self._keys_of(rows), self._rows.take("signature", rows), self._least)
         met = _Met()
-        alike = np.zeros(len(frontier), np.int64)
+        alike, yes, no = np.zeros((3, len(frontier)), np.int64)
         for batch in self._rows.walk():
             keys = np.column_stack([batch.values(c) for c in self._bands])
             docs, nodes = table.alike(keys, batch.values("signature"))
             np.add.at(alike, nodes, 1)
+            if self._with_asked and not self._edges:
+                verdicts = batch.values(PASSES)[docs]
+                np.add.at(yes, nodes, verdicts == YES)
+                np.add.at(no, nodes, verdicts == NO)
             unit = int(self._units[batch.shard])
             met.add(idents(keys)[docs], batch.start + docs, nodes, unit)
         if not self._edges:
             self._alike[frontier] = alike
+            self._yes, self._no = yes[np.argsort(frontier)], no[np.argsort(frontier)]
         self._join(frontier, met)
 
     def _join(self, frontier: I64, met: "_Met") -> None:
@@ -413,20 +431,33 @@ def _bound(halvings: int) -> np.uint64:
     return np.uint64((1 << (64 - halvings)) - 1)  # the very last key is never kept
 
 
+class Equal(NamedTuple):
+    """Of rows drawn.
+
+    copies: (n,) float64, rows that have its key, as so many of which one is left.
+    kept: (n,) int64, the row of them that is kept.  units: (n,) int64, that these are in.
+    """
+
+    copies: F64
+    kept: I64
+    units: I64
+
+
 def equal_keys(
-    rows: Rows, drawn: I64, units: I64, *, column: str, keep: str = "first"
-) -> tuple[I64, I64, I64]:
-    """Of each row drawn: how many rows have its key, the one that is kept, units they are in.
+    rows: Rows, drawn: I64, units: I64, *, column: str, keep: str = "first", asked: bool = False
+) -> Equal:
+    """What has the key of each row drawn.
 
     units: (n_shards,) what each shard is of, ascending.  column: of keys, pairs of uint64.
     keep: the "first" of them, or the "last".
+    asked: rows drawn pass the filters, and of others it is known only where they were asked.
     """
     if not len(drawn):
-        return drawn, drawn, drawn
+        return Equal(drawn.astype(np.float64), drawn, drawn)
     digests = rows.take(column, drawn)
     halves = np.unique(digests[:, 0])  # comparing numbers first is ten times faster than pairs
     wanted, place = np.unique(_as_pairs(digests), return_inverse=True)
-    counts = np.zeros(len(wanted), np.int64)
+    counts, yes, no = np.zeros((3, len(wanted)), np.int64)
     kept = np.full(len(wanted), rows.n if keep == "first" else -1, np.int64)
     settle = np.minimum if keep == "first" else np.maximum
     spans, latest = counts.copy(), np.full(len(wanted), -1)
@@ -437,13 +468,22 @@ def equal_keys(
         pairs = _as_pairs(here[maybe])
         at = np.minimum(np.searchsorted(wanted, pairs), len(wanted) - 1)
         same = wanted[at] == pairs
-        np.add.at(counts, at[same], 1)
-        settle.at(kept, at[same], batch.start + maybe[same])
-        new = np.unique(at[same])
+        at, there = at[same], maybe[same]
+        np.add.at(counts, at, 1)
+        if asked:
+            verdicts = batch.values(PASSES)[there]
+            np.add.at(yes, at, verdicts == YES)
+            np.add.at(no, at, verdicts == NO)
+            at, there = at[verdicts != NO], there[verdicts != NO]
+        settle.at(kept, at, batch.start + there)
+        new = np.unique(at)
         new = new[latest[new] != units[batch.shard]]
         spans[new] += 1
         latest[new] = units[batch.shard]
-    return counts[place], kept[place], spans[place]
+    copies = counts.astype(np.float64)
+    if asked:  # the row drawn passes itself
+        copies = Passing(yes[place] - 1, no[place]).copies(counts, yes - 1, no)
+    return Equal(copies[place], kept[place], spans[place])
 
 
 def _as_pairs(pairs: U64) -> npt.NDArray[Any]:

@@ -3,8 +3,9 @@
     keys of all documents ── n rows drawn ──┬── exact: one walk over the keys counts equal digests
                                             └── near: walks until no new neighbour is found
 
-The longest documents are taken for certain, as a few of them may be half of all text; the others
-are drawn alike.
+They are drawn of those that were chosen and pass the filters: of these is known what becomes of
+them. The longest are taken for certain, as a few of them may be half of all text; the others are
+drawn alike, so that the chance of each goes as that of being chosen.
 
 What a cluster keeps is its first document, so that is looked for too. Memory is that of the
 documents drawn and of their clusters, of which equal documents count once.
@@ -41,7 +42,7 @@ from tokenmill.pipelines.measure.scan import ENDS
 from tokenmill.pipelines.runs.folder import KEYS
 from tokenmill.pipelines.runs.receipt import WorkFacts
 from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import Rows, arrow_file, counted_rows, open_arrow
+from tokenmill.pipelines.storage.files import Batch, Rows, arrow_file, counted_rows, open_arrow
 
 STEP = "step."  # before its name, of the column of a step
 
@@ -68,7 +69,7 @@ class Copies(NamedTuple):
 class Probed(NamedTuple):
     """Documents drawn of `corpus_docs`.
 
-    doc_id: (n,) uint64, ascending.  certain: (n,) bool, taken rather than drawn.
+    doc_id: (n,) uint64, ascending.  chance: (n,) that each was chosen and drawn.
     kept_id: (n,) uint64, the document that all steps leave of those like it.
     ends: (n,) int64 each, by column of ENDS.
     steps: by name, in the recipe's order.
@@ -77,7 +78,7 @@ class Probed(NamedTuple):
 
     corpus_docs: int
     doc_id: U64
-    certain: Bools
+    chance: F64
     kept_id: U64
     ends: dict[str, I64]
     steps: dict[str, Copies]
@@ -94,26 +95,22 @@ class Probed(NamedTuple):
         return list(self.steps.values())[-1]
 
     @property
-    def others(self) -> int:
-        """Documents of the corpus that were not taken for certain."""
-        return self.corpus_docs - int(self.certain.sum())
-
-    @property
     def scale(self) -> F64:
         """(n,) documents of the corpus that each stands for."""
-        n_drawn = int((~self.certain).sum())
-        return np.where(self.certain, 1.0, self.others / max(n_drawn, 1))
+        return np.asarray(1 / self.chance, np.float64)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeFacts(WorkFacts):
     """Of the documents that were probed.
 
+    corpus_docs: that have keys.  probes: drawn of them.
     steps: that were predicted, in order.  share: of the hash space whose keys were kept to count
         whole clusters; None if none were.
     """
 
     corpus_docs: int
+    probes: int
     steps: Sequence[str]
     share: float | None = None
 
@@ -128,11 +125,10 @@ def count_copies(
     """
     rows = counted_rows([job.path(KEYS, key=key) for key in keys], key_parameters(job.dedup))
     ends = counted_rows([job.path(ENDS_FOLDER, key=key) for key in keys], {})
-    certain = longest_rows(ends, job.measuring.probes)
-    drawn = draw_rows(rows.n, job.measuring.probes, certain=certain, seed=job.measuring.seed)
+    drawn, chances = draw_probes(ends, job.measuring.probes, seed=job.measuring.seed)
     columns: dict[str, Any] = {
         "doc_id": rows.take("doc_id", drawn) if len(drawn) else np.zeros(0, np.uint64),
-        "certain": np.isin(drawn, certain),
+        "chance": chances,
         "ends": taken(ends, drawn),
     }
     of_part = np.array(units or range(len(keys)), np.int64)
@@ -141,7 +137,7 @@ def count_copies(
     steps = job.predicted
     if not is_whole:  # that which takes images out before the others
         steps = tuple(sorted(steps, key=lambda step: step.image_rule is None))
-    probing = Probing(rows, drawn, of_part, is_whole=is_whole)
+    probing = Probing(rows, drawn, of_part, is_whole=is_whole, asked=bool(job.filters))
     found_by = probing.all_copies(steps)
     share = None
     last = list(found_by.values())[-1]["first"] if found_by else drawn
@@ -154,6 +150,8 @@ def count_copies(
     for step, copies in found_by.items():
         behind = step == image_step or (behind and is_whole)
         first = taken(ends, copies["first"])
+        # of one that was not chosen it is not known what becomes of it: as of the one that was
+        first = _either(first["chance"] > 0, first, columns["ends"])
         copies |= {"most": np.where(copies["whole"], copies["copies"], np.inf)}
         if fate is not None and behind:
             first, copies = narrowed(first, copies, fate, rows.n)
@@ -165,8 +163,14 @@ def count_copies(
         _write(job.out / CLUSTERS_FILE, {**of_keys, "first": taken(ends, of_keys["first"])})
         share = sampled.share
         files.append(job.out / CLUSTERS_FILE)
-    facts = ProbeFacts(corpus_docs=rows.n, steps=list(found_by), share=share)
+    facts = ProbeFacts(corpus_docs=rows.n, probes=len(drawn), steps=list(found_by), share=share)
     return Done(files=files, facts=facts)
+
+
+def _either(
+    which: Bools, some: Mapping[str, npt.NDArray[Any]], others: Mapping[str, npt.NDArray[Any]]
+) -> dict[str, npt.NDArray[Any]]:
+    return {name: np.where(which, some[name], others[name]) for name in some}
 
 
 def _write(path: Path, columns: Mapping[str, Any]) -> None:
@@ -204,22 +208,44 @@ def _values(column: pa.Array) -> Any:
     return {field.name: _values(column.field(field.name)) for field in column.type}
 
 
-def longest_rows(ends: Rows, n_probes: int) -> I64:
-    """Rows, ascending, whose text is more than its share of a probe; half of the probes at most.
+def draw_probes(ends: Rows, n_probes: int, *, seed: int) -> tuple[I64, F64]:
+    """Rows, ascending, of documents that were chosen and pass, and the chance of each.
 
-    None, if all documents are probed anyway.
+    A text of more than its share of a probe is drawn for certain; half of the probes at most.
     """
-    if ends.n <= n_probes:
-        return np.zeros(0, np.int64)
-    total = sum(int(batch.values("text_bytes").sum()) for batch in ends.walk())
-    rows, lengths = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    n, total = 0, 0
     for batch in ends.walk():
-        here = batch.values("text_bytes")
-        long = np.flatnonzero(here * n_probes > total)
-        rows.append(batch.start + long)
-        lengths.append(here[long])
-    longest, size = np.concatenate(rows), np.concatenate(lengths)
+        text = batch.values("text_bytes")[_there(batch)]
+        n, total = n + len(text), total + int(text.sum())
+    longest = _longest(ends, n_probes, total) if n > n_probes else np.zeros(0, np.int64)
+    numbers = draw_rows(n, n_probes, certain=longest, seed=seed)
+    rows, chances, before = [np.zeros(0, np.int64)], [np.zeros(0)], 0
+    for batch in ends.walk():
+        there = np.flatnonzero(_there(batch))
+        low, high = np.searchsorted(numbers, [before, before + len(there)])
+        there, before = there[numbers[low:high] - before], before + len(there)
+        rows.append(batch.start + there)
+        chances.append(batch.values("chance")[there])
+    of_others = (len(numbers) - len(longest)) / max(n - len(longest), 1)
+    drawn = np.where(np.isin(numbers, longest), 1.0, of_others)
+    return np.concatenate(rows), np.concatenate(chances) * drawn
+
+
+def _longest(ends: Rows, n_probes: int, total: int) -> I64:
+    """Numbers, among those chosen that pass, ascending."""
+    numbers, lengths, before = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], 0
+    for batch in ends.walk():
+        text = batch.values("text_bytes")[_there(batch)]
+        long = np.flatnonzero(text * n_probes > total)
+        numbers.append(before + long)
+        lengths.append(text[long])
+        before += len(text)
+    longest, size = np.concatenate(numbers), np.concatenate(lengths)
     return np.sort(longest[np.argsort(-size, kind="stable")[: n_probes // 2]])
+
+
+def _there(batch: Batch) -> Bools:
+    return np.asarray((batch.values("chance") > 0) & (batch.values("left_at") >= 0), np.bool_)
 
 
 def draw_rows(n_rows: int, n_probes: int, *, certain: I64, seed: int) -> I64:
@@ -240,9 +266,15 @@ class Probing:
     See `corpus.step.Probing`; `first` is a row.
     """
 
-    def __init__(self, rows: Rows, drawn: I64, units: I64, *, is_whole: bool) -> None:
-        """units: (n_shards,) what each shard of the rows is of.  is_whole: all inputs were read."""
+    def __init__(
+        self, rows: Rows, drawn: I64, units: I64, *, is_whole: bool, asked: bool = False
+    ) -> None:
+        """units: (n_shards,) what each shard of the rows is of.  is_whole: all inputs were read.
+
+        asked: who passes the filters before is known of those alone that were asked.
+        """
         self._rows, self._drawn, self._units, self._is_whole = rows, drawn, units, is_whole
+        self._with_asked = asked
         ones = np.ones(len(drawn), np.int64)
         self._last: dict[str, npt.NDArray[Any]]
         self._last = {"copies": ones * 1.0, "alike": ones * 1.0, "units": ones}
@@ -252,10 +284,10 @@ class Probing:
 
     @property
     def whole_column(self) -> str | None:
-        """The only column that was asked for, if every document has a key in it and the first of
-        equal ones is kept.
+        """The only column that was asked for, if every document has a key in it, the first of
+        equal ones is kept, and all come to be compared.
         """
-        return self._asked[0] if len(self._asked) == 1 else None
+        return self._asked[0] if len(self._asked) == 1 and not self._with_asked else None
 
     def all_copies(self, steps: tuple[CorpusStep, ...]) -> dict[str, dict[str, npt.NDArray[Any]]]:
         """By step, what it and the ones before it take for the same."""
@@ -280,7 +312,13 @@ class Probing:
     ) -> dict[str, npt.NDArray[Any]]:
         self._asked.append(None)
         closure = Closure(
-            self._rows, self._drawn, self._units, bands=bands, num_perm=num_perm, verify=verify
+            self._rows,
+            self._drawn,
+            self._units,
+            bands=bands,
+            num_perm=num_perm,
+            verify=verify,
+            asked=self._with_asked,
         )
         return closure.found()
 
@@ -293,7 +331,12 @@ class Probing:
         keyed = np.all([column != NO_KEY for column in keys.values()], axis=0)
         comparing = Comparing(self._rows, minhash, exact=exact, verify=verify, room=COMPARED_BYTES)
         earlier = Earlier(
-            self._rows, first[keyed], self._units, bands=list(bands), comparing=comparing
+            self._rows,
+            first[keyed],
+            self._units,
+            bands=list(bands),
+            comparing=comparing,
+            asked=self._with_asked,
         )
         found = earlier.found(both_ways=not self._is_whole)
         stays, known = np.ones((2, len(first)), np.bool_)
@@ -316,9 +359,19 @@ class Probing:
         known = ~self._decided  # of what is as alike as equal one stays already
         if not zeros_are_a_key and len(drawn):
             known &= has_key(self._rows.take(column, drawn))
-        columns = {name: np.ones(len(drawn), np.int64) for name in ("copies", "units")}
-        columns["first"] = drawn.copy()
-        equals = equal_keys(self._rows, drawn[known], self._units, column=column, keep=keep)
+        columns: dict[str, npt.NDArray[Any]] = {
+            "copies": np.ones(len(drawn)),
+            "first": drawn.copy(),
+        }
+        columns["units"] = np.ones(len(drawn), np.int64)
+        equals = equal_keys(
+            self._rows,
+            drawn[known],
+            self._units,
+            column=column,
+            keep=keep,
+            asked=self._with_asked,
+        )
         for name, values in zip(("copies", "first", "units"), equals, strict=True):
             columns[name][known] = values
         return self._last | columns | {"alike": columns["copies"]}
@@ -328,7 +381,7 @@ def taken(ends: Rows, wanted: I64) -> dict[str, I64]:
     """All columns of ENDS at rows in any order."""
     each, place = np.unique(wanted, return_inverse=True)
     columns = ends.take_all(ENDS.names, each)
-    return {name: column[place].astype(np.int64) for name, column in columns.items()}
+    return {name: column[place] for name, column in columns.items()}
 
 
 def _taken(rows: Rows, name: str, wanted: I64) -> npt.NDArray[Any]:

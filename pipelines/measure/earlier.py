@@ -15,6 +15,8 @@ from tokenmill.dedup.arrays import I64, U64, Bools, read_only
 from tokenmill.dedup.kernels import sets as kernels
 from tokenmill.dedup.same.lsh import NO_KEY
 from tokenmill.pipelines.corpus.edges import Comparing, Edges, joined
+from tokenmill.pipelines.measure.clusters import idents
+from tokenmill.pipelines.measure.passing import NO, YES, Passing, verdicts_of
 from tokenmill.pipelines.storage.files import Rows
 
 MOST_NODES = 1 << 18  # documents whose earlier ones are looked for: 60 MB of keys
@@ -42,11 +44,24 @@ class Earlier:
     """Documents that earlier ones are looked for of, until it is decided who of them stays."""
 
     def __init__(
-        self, rows: Rows, drawn: I64, units: I64, *, bands: list[str], comparing: Comparing
+        self,
+        rows: Rows,
+        drawn: I64,
+        units: I64,
+        *,
+        bands: list[str],
+        comparing: Comparing,
+        asked: bool = False,
     ) -> None:
-        """drawn: rows, ascending, each with keys.  units: (n_shards,) what each shard is of."""
+        """drawn: rows, ascending, each with keys.  units: (n_shards,) what each shard is of.
+
+        asked: rows drawn pass the filters before, and of others it is known only where they were
+            asked: as often as those like them an earlier one is supposed to.
+        """
         self._rows, self._drawn, self._units = rows, drawn, units
         self._bands, self._comparing = bands, comparing
+        self._with_asked = asked
+        self._passing: Passing | None = None  # as the documents drawn have it
         self._looked = np.zeros(0, np.int64)  # rows whose earlier ones are known, ascending
         self._crowded = np.zeros(0, np.int64)  # of these, where not all were compared
         self._edges = joined([])
@@ -64,13 +79,28 @@ class Earlier:
 
     def _walk(self, frontier: I64, *, later: bool) -> None:
         table = _Table(self._keys(frontier), frontier, later=later)
-        made = [self._edges]
+        made: list[Edges] = []
         last = None if later else int(np.searchsorted(self._rows.starts, frontier[-1], "right"))
         for left, right in _some(table.pairs(self._rows, self._bands, last)):
             made += list(self._comparing.edges(left, right))
-        self._edges = joined(made)
+        self._edges = joined([self._edges, self._of_passing(joined(made))])
         self._looked = np.union1d(self._looked, frontier)
         self._crowded = np.union1d(self._crowded, table.crowded())
+
+    def _of_passing(self, edges: Edges) -> Edges:
+        """Those whose earlier document comes to be compared."""
+        if not self._with_asked or not len(edges.left):
+            return edges
+        left, at = np.unique(edges.left, return_inverse=True)
+        right, own = np.unique(edges.right, return_inverse=True)
+        verdicts = verdicts_of(self._rows, left)
+        if self._passing is None:
+            known = verdicts[at]
+            counts = [np.bincount(own, known == v).astype(np.int64) for v in (YES, NO)]
+            self._passing = Passing(*counts)
+        verdicts[np.isin(left, self._drawn)] = YES
+        keys, later = (idents(self._keys(rows)) for rows in (left, right))
+        return edges.at(self._passing.supposed(at, own, verdicts, keys, later)[at])
 
     def _keys(self, rows: I64) -> U64:
         taken = self._rows.take_all(self._bands, rows)

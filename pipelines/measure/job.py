@@ -31,8 +31,9 @@ from tokenmill.pipelines.runs.folder import Folder
 from tokenmill.pipelines.runs.manifest import open_run
 
 # raise it when the same settings and inputs make another estimate, or another scratch
-MEASURE_VERSION = "6"
+MEASURE_VERSION = "7"
 DEFAULT_PROBES = 10_000
+QUICK_BYTES = 256e6  # read in some ten seconds of CPU: a minute beside other work
 ENDS_FOLDER, LOCAL_FOLDER, IMAGES_FOLDER = (
     Folder(name, "part-{key}.arrow", of_pass=False) for name in ("ends", "local", "images")
 )
@@ -44,8 +45,9 @@ class Measuring(Config):
     """How a run is predicted.
 
     probes: documents drawn, of which all duplicates are counted.
-    sample: of the inputs, what is tokenized: a share of their bytes, or over 1 bytes.
-    budget: of the inputs, what may be read at all, alike; what is tokenized lies within.
+    sample: of the inputs, what goes through all steps: a share of their bytes, or over 1 bytes;
+        as many documents as are probed at least.
+    budget: of the inputs, what may be read at all, alike; the sample lies within.
     seed: of what is drawn.  cores: of the run that is predicted.
     grow_to: of a corpus that grows, so many times its documents, or over 2 documents.
     """
@@ -103,6 +105,20 @@ class MeasureJob(PrepareJob):
     def is_probed(self) -> bool:
         """Whether documents are drawn: for their duplicates, or for those of their images."""
         return bool(self.dedup) or self.recipe.images is not None
+
+    @property
+    def counted_stages(self) -> tuple[Step, ...]:
+        """Stages that all documents go through: those before the first that only removes some."""
+        stages = self.first_pass.stages
+        counted = [all(s.changes_text for s in stages[: n + 1]) for n in range(len(stages))]
+        return stages[: sum(counted)]
+
+    @property
+    def filters(self) -> tuple[Step, ...]:
+        """The other stages before duplicates are looked for: of all documents those that are
+        chosen go through them, and the others through what changes texts alone.
+        """
+        return self.first_pass.stages[len(self.counted_stages) :]
 
     @property
     def later_stages(self) -> tuple[Step, ...]:

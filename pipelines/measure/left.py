@@ -94,7 +94,7 @@ class Left:
 
     def _of_read(self, copies: Copies, what: What, passed: int) -> Drawn:
         """The share that is left of what was read: known, if all its clusters are."""
-        clusters = self._clusters_of(copies)
+        clusters = self._clusters_of(copies, what, passed)
         if clusters is not None and not (self.is_whole and clusters.share < 1):
             return self._of_clusters(clusters, what, passed)
         closure = self._share_left(copies, copies.most, what, passed)
@@ -104,8 +104,7 @@ class Left:
 
     def _share_left(self, copies: Copies, counts: F64, what: What, passed: int) -> Drawn:
         weights, left = self._weighed(copies, counts, what, passed)
-        whole = float(getattr(self._scanned.before, f"{_counted(what)}_out"))
-        seed = self._job.measuring.seed
+        whole, seed = self._scanned.before(_counted(what)), self._job.measuring.seed
         return share_of(self._probed, weights, left, whole=whole, seed=seed)
 
     def _weighed(self, copies: Copies, counts: F64, what: What, passed: int) -> tuple[F64, F64]:
@@ -122,14 +121,14 @@ class Left:
         if what == "docs" and passed == 0:
             of_keys, n = (clusters.sizes[~giant], clusters.sizes[giant]), self._probed.corpus_docs
             return distinct(*of_keys, share=share, docs=n, seed=seed) * (1 / n)
-        whole = float(getattr(self._scanned.before, f"{_counted(what)}_out"))
+        whole = self._scanned.before(_counted(what))
         if not kept.any():
             return exact(0.0)
         whole = max(whole, float(kept.sum()))  # text may be longer when it is normalized
         return unique_weight_frac(kept[~giant], kept[giant], whole, share=share, seed=seed)
 
     def _seen(self, copies: Copies, what: What, passed: int) -> Seen:
-        clusters = self._clusters_of(copies)
+        clusters = self._clusters_of(copies, what, passed)
         n = len(self._scanned.units)
         if clusters is not None:
             units = np.searchsorted(self._scanned.units, clusters.unit)
@@ -154,15 +153,22 @@ class Left:
 
     def _kept(self, first: dict[str, I64], what: What, passed: int) -> F64:
         """(n,) what the first document of a cluster comes to, if it passes so many stages."""
-        kept = (first["left_at"] >= passed).astype(np.float64)
+        passes = first["left_at"] >= passed
+        if not passed:  # all do that were not chosen, where these are asked for
+            passes = passes | (first["chance"] == 0)
+        kept = passes.astype(np.float64)
         if what == "docs":
             return kept
         if what == "row":
             return kept * first["row_bytes"] / self._largest_row()
         return kept * first[f"{what}_bytes"]
 
-    def _clusters_of(self, copies: Copies) -> Clusters | None:
-        return self._probed.clusters if copies is self._probed.last else None
+    def _clusters_of(self, copies: Copies, what: What, passed: int) -> Clusters | None:
+        """Where it is known of the first of each cluster what is asked."""
+        clusters = self._probed.clusters if copies is self._probed.last else None
+        if clusters is None or (what in ("docs", "text") and not passed):
+            return clusters
+        return clusters if (clusters.first["chance"] > 0).all() else None
 
     def _largest_row(self) -> float:
         """Bytes of the largest row that is known of, to measure others by."""
@@ -178,12 +184,13 @@ def share_of(probed: Probed, weights: F64, left: F64, *, whole: float, seed: int
     weights: what there was; some over 0.  whole: of all documents that were read.
     """
     weights = np.maximum(weights, NEXT_TO_NOTHING)
-    taken = probed.certain
+    taken, n = probed.chance >= 1, probed.scale
     of_taken = float(weights[taken].sum())
     if taken.all():
         return exact(float(left.sum()) / of_taken)
-    others = (left / weights)[~taken], weights[~taken]
-    drawn = unique_frac(*others, corpus_docs=probed.others, seed=seed)
+    part, size = (left / weights)[~taken], (weights * n)[~taken]
+    unread = float(((1 - probed.chance[~taken]) * size**2).sum() / (size**2).sum())
+    drawn = unique_frac(part, size, unread=unread, seed=seed)
     share = max(1 - of_taken / whole, 0.0)
     return drawn * share + float(left[taken].sum()) / whole
 

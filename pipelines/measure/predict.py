@@ -31,7 +31,17 @@ from tokenmill.pipelines.measure.left import Left
 from tokenmill.pipelines.measure.pictures import Pictures, PredictedImages, with_images
 from tokenmill.pipelines.measure.remarks import grown_to, remarks, unique_by_of
 from tokenmill.pipelines.measure.sample import Sample
-from tokenmill.pipelines.measure.scan import KEYS, KEYS_BYTES, READ, START, TOKENIZE, PartFacts
+from tokenmill.pipelines.measure.scan import (
+    KEY_ROWS,
+    KEYED_BYTES,
+    KEYS,
+    KEYS_BYTES,
+    READ,
+    ROW,
+    START,
+    TOKENIZE,
+    PartFacts,
+)
 from tokenmill.pipelines.measure.scanned import Scanned
 from tokenmill.pipelines.measure.unseen import Growth
 from tokenmill.pipelines.measure.weights import LocalSample
@@ -101,7 +111,7 @@ class Predicted:
     """What a run will give, and what that rests on.
 
     totals: the account of each stage that all documents read went through.
-    is_whole: those are all documents.
+    is_whole: all inputs were read.  is_counted: the account is of all documents.
     unique_frac: of documents before duplicates are looked for; None where they are not.
     unique_by: what it rests on.
     growth: of unique documents with those that were read, where they are enough for a curve.
@@ -113,6 +123,7 @@ class Predicted:
     prediction: Prediction
     totals: Mapping[str, StageStats]
     is_whole: bool
+    is_counted: bool
     unique_frac: Drawn | None
     unique_by: UniqueBy | None
     growth: Growth | None
@@ -194,6 +205,7 @@ class Findings:
             prediction=prediction,
             totals=self._scanned.first if self._probed else self._scanned.totals,
             is_whole=self._scanned.is_whole,
+            is_counted=self._scanned.is_counted,
             unique_frac=self._unique_frac(),
             unique_by=unique_by,
             growth=self._left.growth() if self._left else None,
@@ -203,7 +215,7 @@ class Findings:
             token_width_bytes=cast(Literal[2, 4], width),
             images=self._images,
             remarks=(
-                *remarks(self._job, self._sample, self._probed, unique_by),
+                *remarks(self._job, self._sample, self._probed, unique_by, prediction.tokens),
                 *([grown] if isinstance(grown, str) else []),
             ),
         )
@@ -221,7 +233,7 @@ class Findings:
         """Each step as a fraction of what the one before it leaves."""
         if not self._job.first_pass.after:
             return []
-        cpu_s = self._seconds.of(KEYS, self._scanned.before.bytes_out)
+        cpu_s = self._seconds.of(KEYS, self._scanned.sums(KEYED_BYTES).value)
         cpu_s += self._seconds.sampled(self._scanned.compressed())
         if self._probed is None or self._left is None:  # decontaminate alone
             return [Step(name=self._job.first_pass.after[0].name, cpu_s=cpu_s)]
@@ -272,11 +284,13 @@ class Findings:
         return steps
 
     def _stored(self, prediction: Prediction, width: int) -> dict[str, Drawn]:
-        rows = self._scanned.sums("row_bytes") if self._left is None else self._left.row_bytes()
+        docs_left, of_images = list(prediction.docs.values())[-1], {}
+        rows = docs_left * self._scanned.ratio(ROW)
+        if self._left is not None:
+            rows = self._left.row_bytes()
         per_byte = None
         if self._job.first_pass.after:
             per_byte = self._scanned.compressed().ratio("bytes", "text_bytes")
-        docs_left, of_images = list(prediction.docs.values())[-1], {}
         if self._images is not None:
             of_images = image_scratch.image_folders(self._job, self._plan, self._images, docs_left)
         written = scratch.Written(
@@ -311,8 +325,16 @@ class Findings:
         return shares
 
     def _keys(self) -> dict[str, Drawn]:
-        sizes = {s.name: self._scanned.sums(KEYS_BYTES + s.name) for s in self._job.dedup}
-        return {name: size for name, size in sizes.items() if size.value}
+        """As they were made, of documents too that filters remove: what those have that do not."""
+        found = {}
+        for step in self._job.dedup:
+            made, rows = (self._scanned.sums(n + step.name) for n in (KEYS_BYTES, KEY_ROWS))
+            if made.value and self._job.filters:
+                of_left = self._docs * self._scanned.ratio(f"{KEY_ROWS}{step.name} docs")
+                made = (made * (of_left / rows)).within(most=made)
+            if made.value:
+                found[step.name] = made
+        return found
 
     def _edges(self) -> Drawn | None:
         last = self._job.dedup[-1] if self._job.dedup else None

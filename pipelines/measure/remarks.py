@@ -5,6 +5,9 @@ What a reader must know of images, and of steps that compare documents by them.
 
 from collections.abc import Iterator
 
+import numpy as np
+
+from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.drawn import Drawn
@@ -52,6 +55,7 @@ def image_remarks(job: MeasureJob, probed: Probed | None, *, is_whole: bool) -> 
 
 
 ROUNDING = 1e-9
+WIDEST = 0.12  # full width of the interval of tokens, of the value: wider ones are explained
 
 
 def unique_by_of(left: Left | None) -> UniqueBy | None:
@@ -84,9 +88,13 @@ def grown_to(job: MeasureJob, left: Left | None, docs: Drawn) -> tuple[float, Dr
 
 
 def remarks(
-    job: MeasureJob, sample: Sample, probed: Probed | None, unique_by: UniqueBy | None
+    job: MeasureJob,
+    sample: Sample,
+    probed: Probed | None,
+    unique_by: UniqueBy | None,
+    tokens: Drawn,
 ) -> Iterator[str]:
-    """Lines, for people."""
+    """Lines, for people. tokens: of the dataset."""
     for step in job.not_predicted:
         instead = f"; {step.what_tells_instead}" if step.what_tells_instead else ""
         yield (
@@ -129,6 +137,58 @@ def remarks(
             f" unique documents, carried on; a full scan, which counts them, reads {everything}"
         )
     yield from _beyond_budget(sample, bytes_of("--budget", job.measuring.budget, total))
+    if sample.read.all():
+        yield from _costly(job, probed)
+        yield from _wide(job, sample, probed, tokens)
+
+
+def _costly(job: MeasureJob, probed: Probed | None) -> Iterator[str]:
+    """Why this took about as long as the run will."""
+    is_asked = bool(job.filters or job.later_stages)
+    if is_asked and probed is not None and 0 < probed.corpus_docs <= job.measuring.probes:
+        yield (
+            f"all {probed.corpus_docs:,} documents were probed: of a corpus of fewer than --probes"
+            f" {job.measuring.probes:,} no part tells enough, and measuring it takes as long as the"
+            " run"
+        )
+        return
+    before = [stage.stage_name for stage in job.first_pass.stages if stage.changes_text]
+    if job.dedup and before != ["normalize"] * len(before):
+        yield (
+            f"{', '.join(before)} change texts that duplicates are looked for among, so that all"
+            " documents went through them"
+        )
+
+
+def _wide(job: MeasureJob, sample: Sample, probed: Probed | None, tokens: Drawn) -> Iterator[str]:
+    """Why tokens are not told closer: the source that most of their interval comes from."""
+    low, high = tokens.limits()
+    width = (high - low) / max(tokens.value, 1.0)
+    if width <= WIDEST or probed is None or not probed.steps:
+        return
+    last, text = probed.last, np.maximum(probed.ends["text_bytes"], 1)
+    left = np.where(last.first["left_at"] >= 0, text / last.copies, 0.0)
+    value = float((probed.scale * left).sum() / (probed.scale * text).sum())
+    off = (1 - probed.chance) * (probed.scale * (left - value * text)) ** 2
+    names, source = np.unique([part.source for part in sample.plan.shards], return_inverse=True)
+    of_source = np.bincount(source[probed.parts], off, len(names))
+    if not of_source.any():
+        return
+    most, times = int(of_source.argmax()), (width / WIDEST) ** 2
+    mine = source[probed.parts] == most
+    yield (
+        f"tokens have an interval of {width:.0%}, {of_source[most] / of_source.sum():.0%} of its"
+        f" variance by {names[most]}, of which {int(mine.sum()):,} documents were drawn, half of"
+        f" their text in the {_half_of(text[mine]):,} longest; --sample"
+        f" {min(sample.choice.share * times, 1.0):.0%} --probes"
+        f" {int(job.measuring.probes * times):,} would make that {WIDEST:.0%}"
+    )
+
+
+def _half_of(sizes: I64) -> int:
+    """How many of the largest are half of all."""
+    ends = np.cumsum(np.sort(sizes)[::-1])
+    return int(np.searchsorted(ends, ends[-1] / 2)) + 1
 
 
 def _beyond_budget(sample: Sample, room: float) -> Iterator[str]:

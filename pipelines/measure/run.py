@@ -63,7 +63,7 @@ def phases(job: MeasureJob, sample: Sample) -> Phases[Measured]:
             inputs=digest_of([job.identity, repr(part.to_json())]),
             facts=PartFacts,
             call=scan_part,
-            args=(part, bool(drawn), sample.share),
+            args=(part, bool(drawn), sample.choice),
             chain=part.chain,
         )
         for part, drawn, read in zip(sample.plan.shards, sample.drawn, sample.read, strict=True)
@@ -139,6 +139,7 @@ def sample_of(measuring: Measuring, plan: Plan) -> Sample:
         sample=measuring.sample,
         budget=measuring.budget,
         seed=measuring.seed,
+        probes=measuring.probes,
     )
 
 
@@ -259,7 +260,7 @@ def growth_of(growth: Growth, grown: tuple[float, Drawn] | None) -> UniqueGrowth
 
 def sample_in_words(job: MeasureJob, sample: Sample, finished: Measured) -> str:
     """What was read."""
-    drawn_frac = sample.share * sample.read_frac
+    drawn_frac = sample.choice.tokenized * sample.read_frac
     read, drawn = (format_quantity(s, "fraction") for s in (sample.read_frac, drawn_frac))
     tokenized = f"{drawn} of the bytes tokenized"
     if not sample.read.all():
@@ -268,8 +269,8 @@ def sample_in_words(job: MeasureJob, sample: Sample, finished: Measured) -> str:
         tokenized += ", all read once"
     if finished.probed is None:
         return tokenized
-    docs = finished.probed.facts.corpus_docs
-    return f"{min(job.measuring.probes, docs):,} of {docs:,} documents probed, {tokenized}"
+    probed = finished.probed.facts
+    return f"{probed.probes:,} of {probed.corpus_docs:,} documents probed, {tokenized}"
 
 
 def to_json(estimate: Estimate) -> dict[str, object]:

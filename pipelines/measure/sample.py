@@ -14,30 +14,32 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tokenmill.dedup.arrays import F64, I64, U64, Bools
+from tokenmill.dedup.arrays import F64, I64, Bools
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Plan, SourceShard
+from tokenmill.pipelines.measure.chosen import Choice
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.read.readers import reader_named
 
 PARTS = 100  # a fifth of them tell how text compresses
+FEW_PARTS, PARTS_READ = 5, 25  # of a budget that has room for less than the few, the many
+MOST_PARTS = 20_000  # of large inputs: 4 seconds to plan
 LEAST_PART_BYTES = 1 << 18  # of smaller ones, opening the file is most of the work
 LEAST_OF_FILE = 5  # parts of a file that is a stratum of its own
-LEAST_DOCS = 16  # of a batch that are tokenized
-ODD = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))  # of splitmix64
+LONGEST_FRAC = 1e-3  # of all text: what is longer is chosen for certain
 LEAST_READ = 2  # units: one says nothing of how they differ
 DEFAULT_SAMPLE = 0.2
 EVERYTHING = 1.0
 
 
 class Sample(NamedTuple):
-    """The parts of the inputs, which of them are read, and which of those are tokenized.
+    """The parts of the inputs, which of them are read, and what is chosen of those.
 
     strata: (n_parts,) int, which stratum each is of.  drawn: (n_parts,) bool, of which is seen
         how documents lie side by side.
     read: (n_parts,) bool.  units: (n_parts,) int, ascending; parts of one unit, as a compressed
         file, are read together or not at all.
-    share: of the text that is read, about what is tokenized: documents of every part (`chosen`).
+    choice: which documents of every part go through all steps (`chosen`).
     """
 
     plan: Plan
@@ -45,7 +47,7 @@ class Sample(NamedTuple):
     drawn: Bools
     read: Bools
     units: I64
-    share: float
+    choice: Choice
 
     @property
     def part_bytes(self) -> F64:
@@ -62,18 +64,28 @@ class Sample(NamedTuple):
 
 
 def draw_sample(
-    recipe: Recipe, plan: Plan, *, sample: float, seed: int, budget: float = EVERYTHING
+    recipe: Recipe,
+    plan: Plan,
+    *,
+    sample: float,
+    seed: int,
+    budget: float = EVERYTHING,
+    probes: int = 0,
 ) -> Sample:
-    """Cut the inputs anew into parts, and draw those to read and those to tokenize.
+    """Cut the inputs anew into parts, and draw those to read and those to choose of.
 
     plan: of the run itself.
-    sample, budget: what is tokenized and what is read: bytes, or up to 1 a share of them. Of each
-        stratum one part is tokenized; where the budget has no room for that, strata are coarser.
+    sample, budget: what is chosen and what is read: bytes, or up to 1 a share of them. Of each
+        stratum one part is drawn; where the budget has no room for that, strata are coarser.
         So they are where the sample has none, unless they are few.
+    probes: documents that are chosen at least. With images all are.
     """
     total = sum(shard.bytes for shard in plan.shards)
-    part_bytes = min(max(total // PARTS, LEAST_PART_BYTES), recipe.shard_bytes)
-    parts = recipe.plan(part_bytes)
+    part_bytes, room = total // PARTS, bytes_of("--budget", budget, total)
+    if room < FEW_PARTS * part_bytes:  # which would not tell how parts differ
+        part_bytes = min(max(int(room) // PARTS_READ, total // MOST_PARTS), part_bytes)
+    part_bytes = max(part_bytes, LEAST_PART_BYTES)
+    parts = recipe.plan(min(part_bytes, recipe.shard_bytes))
     sizes = np.array([part.bytes for part in parts.shards], np.float64)
     room = bytes_of("--budget", budget, float(sizes.sum()))
     files = _read_whole(parts.shards) if room < sizes.sum() else set[str]()
@@ -90,29 +102,11 @@ def draw_sample(
         budget_bytes=wanted,
         seed=seed,
     )
-    share = min(wanted / max(float(sizes[read].sum()), 1.0), 1.0)
-    return Sample(parts, strata, drawn, read, units, share)
-
-
-def chance(text_bytes: I64, share: float) -> F64:
-    """(n,) chance of each document of a batch to be tokenized: as the root of its bytes.
-
-    What documents tell of tokens goes with their bytes, and so does what they cost. Those chosen
-    have about the share of the bytes; of few documents more of them are taken.
-    """
-    roots = np.sqrt(np.maximum(text_bytes, 1))
-    level = float(text_bytes.sum()) / max(float(roots @ text_bytes), 1.0)
-    least = min(LEAST_DOCS / max(len(text_bytes), 1), 1.0)
-    return np.clip(share * level * roots, least, 1.0) if share < 1 else np.ones(len(roots))
-
-
-def chosen(doc_ids: U64, chances: F64, seed: int) -> Bools:
-    """(n,) which of some documents are tokenized; by their ids, so that all processes agree."""
-    with np.errstate(over="ignore"):
-        mixed = (doc_ids + np.uint64(seed + 1)) * ODD[0]
-        mixed = (mixed ^ (mixed >> np.uint64(31))) * ODD[1]
-    bits = (mixed ^ (mixed >> np.uint64(29))) >> np.uint64(11)
-    return np.asarray(bits.astype(np.float64) * 2.0**-53 < chances, np.bool_)
+    there = max(float(sizes[read].sum()), 1.0)
+    share = min(wanted / there, 1.0)
+    chosen = share if recipe.images is None else 1.0
+    choice = Choice(chosen, probes / there, there * LONGEST_FRAC, share)
+    return Sample(parts, strata, drawn, read, units, choice)
 
 
 def bytes_of(option: str, amount: float, total: float) -> float:

@@ -1,11 +1,10 @@
-"""One part of the inputs, read once: counts of each stage, keys of documents; tokens if sampled.
+"""One part of the inputs, read once: keys of all documents, and what becomes of those chosen.
 
-read ── stages ──┬── keys
-                 └── stages behind duplicates ──┬── ends
-                                                └── tokens, of documents that are chosen
+read ── stages that change texts ──┬── all documents ── keys
+                                   └── those chosen ── all stages ── ends, tokens
 
-Stages behind duplicates see all documents here, so that what they make of the one document that
-is left of a cluster is known whichever it is.
+What only removes documents, or stands behind duplicates, is asked of documents chosen alone: of
+the others it is not known whether they come to the keys (`passing`), nor what is left of them.
 
 What documents take between two passes, compressed as a run does it.
 
@@ -16,20 +15,20 @@ Text as it is encoded, and its tokens, those that stand for images left out.
 
 import contextlib
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tokenmill.dedup.arrays import I64, text_buffers
+from tokenmill.dedup.arrays import F64, I64, U64, text_buffers
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import PLACEHOLDER, REMOVED
 from tokenmill.pipelines.core.shard import SourceShard
@@ -37,9 +36,11 @@ from tokenmill.pipelines.core.step import Stage, StageResult, Step, removed_rows
 from tokenmill.pipelines.corpus.copies import columns_of
 from tokenmill.pipelines.corpus.keys import document_keys, key_schema
 from tokenmill.pipelines.filters.images.edit import image_stats
+from tokenmill.pipelines.measure.chosen import Choice, chance, chosen, moments
 from tokenmill.pipelines.measure.images import IMAGES, image_row_bytes, image_rows, image_sums
 from tokenmill.pipelines.measure.job import ENDS_FOLDER, IMAGES_FOLDER, LOCAL_FOLDER, MeasureJob
-from tokenmill.pipelines.measure.sample import PARTS, chance, chosen
+from tokenmill.pipelines.measure.passing import PASSES, YES, passes
+from tokenmill.pipelines.measure.sample import PARTS
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.read.batch import read_stats
@@ -124,26 +125,39 @@ def _written(path: Path, batches: int) -> float:
     return seconds
 
 
-# Of each document that duplicates are looked for among, row for row with its keys.
-# left_at: how many of the later stages it passed.  end_bytes: of its text behind them all.
-# row_bytes: in the dataset, besides its ids.  Both are 0 where it did not come so far.
+# Of each document whose keys were made, row for row with them.
+# left_at: how many of the later stages it passed; -1 where it did not come to the first of them.
+# end_bytes: of its text behind them all.  row_bytes: in the dataset, besides its ids.  Both are 0
+# where it did not come so far.  chance: that it was chosen; 0 where it was not, and of what
+# becomes of it nothing is known.
 ENDS = pa.schema(
-    [pa.field(name, pa.int64()) for name in ("text_bytes", "left_at", "end_bytes", "row_bytes")]
+    [
+        *(pa.field(n, pa.int64()) for n in ("text_bytes", "left_at", "end_bytes", "row_bytes")),
+        pa.field("chance", pa.float64()),
+    ]
 )
-# Of each document that came to the end and was chosen; chance: that it would be.
+# Of each document that came to the end and whose tokens were made.
+# chance: that it was chosen.  tokenized: that its tokens were made, once it was.
 LOCAL = pa.schema(
     [
         pa.field("doc_id", pa.uint64()),
         pa.field("end_bytes", pa.int64()),
         pa.field("tokens", pa.int64()),
         pa.field("chance", pa.float64()),
+        pa.field("tokenized", pa.float64()),
     ]
 )
 KEYS, DOCUMENTS, TOKENIZE, READ = "keys", "documents", "tokenize", "read"  # what is timed
 START = "start"  # what is loaded or compiled once a process
 COPIES_BYTES = 4  # of a column of how many left for a document
 KEYS_BYTES = "keys_bytes "  # and the name of a step: of its columns in the key sidecar
+KEY_ROWS = "key_rows "  # the same, row by row
+LIST_BYTES = 4  # of a list of any length, besides what is in it
 ENCODED = "encoded_bytes"  # of the text that was tokenized
+KEYED, KEYED_BYTES = "keyed_docs", "keyed_bytes"  # documents whose keys were made, their text
+BESIDE = "beside_bytes"  # text of documents that were seen side by side
+MOST_BESIDE = 1 << 20  # bytes of text of a part
+ROW = "row docs"  # bytes of a row of the dataset, of each document at the end
 ROW_BYTES = 4 + 8 + 4 + 4  # of a dataset's row: offsets of ids, id and source, doc_id
 T = TypeVar("T")
 
@@ -165,8 +179,12 @@ class _Tally:
             name: StageStats() for name in (READ, *(stage.stage_name for stage in stages))
         }
         self.seconds: dict[str, float] = defaultdict(float)
-        self.sums: Counter[str] = Counter()
+        self.sums: dict[str, float] = defaultdict(float)
         self.damage: list[str] = []
+
+    def add(self, sums: Mapping[str, float]) -> None:
+        for name, value in sums.items():
+            self.sums[name] += value
 
     def open(self, path: Path, schema: pa.Schema) -> pa.ipc.RecordBatchFileWriter:
         self.paths.append(path)
@@ -210,44 +228,43 @@ class PartFacts(WorkFacts):
     """Of a part of the inputs that was scanned.
 
     seconds: of one core, by what took them.  write_s_per_byte: seconds of writing a byte.
-    sums: of the documents at the end (end_docs, end_bytes, row_bytes), of keys by step
-        (keys_bytes), of those tokenized (encoded_bytes) and, of a sampled part, bytes as
-        compressed (documents).
+    sums: of documents at the end (end_bytes), of keys by step (keys_bytes), of documents with keys
+        and of those tokenized, of what stages keep (`chosen.moments`) and, of a sampled part, of
+        bytes as compressed (documents) and the text that they were.
     damage: what was wrong with its file, where that could not be read to its end.
     """
 
     seconds: Mapping[str, float]
     write_s_per_byte: float
-    sums: Mapping[str, int]
+    sums: Mapping[str, float]
     damage: Sequence[str]
 
 
-def scan_part(job: MeasureJob, part: SourceShard, sampled: bool, share: float) -> Done[PartFacts]:
-    """Read a part of the inputs, to the end of the recipe but for duplicates.
+def scan_part(job: MeasureJob, part: SourceShard, sampled: bool, choice: Choice) -> Done[PartFacts]:
+    """Read a part of the inputs: keys of all documents, and all steps for those chosen.
 
-    sampled: what its documents take between passes is seen too.  share: of text, is tokenized.
+    sampled: what documents take between passes is seen too, of those that it begins with.
     """
     with contextlib.ExitStack() as files:
         tally = _Tally(job, part, files)
         keys = _keys(tally) if job.is_probed else None
-        images = _images(tally)
-        tokens = _tokens(tally, share)
+        images, tokens = _images(tally), _tokens(tally)
         for batch in _read(tally):
-            left = _through(job.first_pass.stages, batch, tally)[-1]
-            if left.num_rows == 0:
-                continue
-            later = _through(job.later_stages, left, tally)
-            ends = _ends(left, later, part, job.recipe)
-            images(later)
-            tally.sums.update({name: int(ends[name].sum()) for name in ("end_bytes", "row_bytes")})
-            tally.sums["end_docs"] += later[-1].num_rows
-            if keys:
-                keys(left, ends)
-            if sampled and later[-1].num_rows:
-                tally.sums.update(dict(zip(ROWS, rows_measured(left), strict=True)))
-            if sampled and job.first_pass.after:  # the run sets them down between two passes
-                _between_passes(tally, left)
-            tokens(later[-1])
+            seen = _seen(tally, batch, choice)
+            tally.sums[KEYED] += seen.keyed.num_rows
+            tally.sums[KEYED_BYTES] += int(text_buffers(seen.keyed["text"]).lengths.sum())
+            ends = _ends(seen, part, job.recipe)
+            images(seen.later)
+            at_end = (ends["left_at"] >= len(job.later_stages)) & (ends["chance"] > 0)
+            chances = ends["chance"][at_end]
+            tally.sums["end_bytes"] += float((ends["end_bytes"][at_end] / chances).sum())
+            rows = ends["row_bytes"][at_end].astype(np.float64)
+            tally.add(moments(ROW, np.ones(len(rows)), rows, chances))
+            if keys and seen.keyed.num_rows:
+                keys(seen.keyed, ends)
+            if sampled and not tally.sums[BESIDE]:
+                _side_by_side(tally, seen, is_set_down=bool(job.first_pass.after))
+            tokens(seen)
     facts = PartFacts(
         seconds=dict(tally.seconds),
         write_s_per_byte=write_s_per_byte(job.out, PARTS * part.bytes),
@@ -257,7 +274,46 @@ def scan_part(job: MeasureJob, part: SourceShard, sampled: bool, share: float) -
     return Done(files=tally.paths, stats=list(tally.stats.items()), facts=facts)
 
 
-def _read(tally: _Tally) -> Iterator[pa.RecordBatch]:
+class _Seen(NamedTuple):
+    """What becomes of a batch.
+
+    whole: as they come to the first stage that only removes.  keyed: all that may come to the
+    keys, as they do.  ids, chances, tokenized: of the documents chosen of the former, ascending;
+    and the chance that tokens are made of each.
+    later: of the latter, what comes to the keys, and what each later stage in turn leaves of it.
+    """
+
+    whole: pa.RecordBatch
+    keyed: pa.RecordBatch
+    ids: U64
+    chances: F64
+    tokenized: F64
+    later: list[pa.RecordBatch]
+
+
+def _seen(tally: "_Tally", batch: pa.RecordBatch, choice: Choice) -> _Seen:
+    job = tally.job
+    whole = _through(job.counted_stages, batch, tally)[-1]
+    ids = np.asarray(whole["doc_id"])
+    sizes = text_buffers(whole["text"]).lengths.astype(np.int64)
+    read = float(text_buffers(batch["text"]).lengths.sum())
+    chances, tokenized = (chance(sizes, how, read_bytes=read) for how in (choice, choice.of_tokens))
+    taken = chosen(ids, chances, job.measuring.seed)
+    ids, chances, tokenized = ids[taken], chances[taken], tokenized[taken]
+    some = whole if taken.all() else whole.filter(pa.array(taken))
+    left = _through(job.filters, some, tally, ids, chances)[-1]
+    later = _through(job.later_stages, left, tally, ids, chances)
+    keyed = left
+    if not taken.all():
+        keyed = whole
+        for stage in job.filters:
+            keyed = (
+                cast(Stage, stage)(keyed).kept if stage.changes_text and keyed.num_rows else keyed
+            )
+    return _Seen(whole, keyed, ids, chances, np.minimum(tokenized, chances), later)
+
+
+def _read(tally: "_Tally") -> Iterator[pa.RecordBatch]:
     recipe, part = tally.job.recipe, tally.part
     batches = recipe.read(part, tally.job.identity)
     while True:
@@ -274,9 +330,16 @@ def _read(tally: _Tally) -> Iterator[pa.RecordBatch]:
 
 
 def _through(
-    stages: tuple[Step, ...], batch: pa.RecordBatch, tally: _Tally
+    stages: tuple[Step, ...],
+    batch: pa.RecordBatch,
+    tally: "_Tally",
+    ids: U64 | None = None,
+    chances: F64 | None = None,
 ) -> list[pa.RecordBatch]:
-    """The documents, and what each stage in turn leaves of them."""
+    """The documents, and what each stage in turn leaves of them.
+
+    ids, chances: of documents that were chosen, ascending, these among them; else all are there.
+    """
     left = [batch]
     for step in stages:
         if left[-1].num_rows:
@@ -285,10 +348,26 @@ def _through(
             stats, seconds = _clocked(partial(_with_images, result=result), left[-1])
             tally.stats[name] += stats
             tally.seconds[name] += seconds
+            if ids is not None and chances is not None:
+                tally.add(_weighed(name, left[-1], result.kept, ids, chances))
             left.append(result.kept)
         else:
             left.append(left[-1])
     return left
+
+
+def _weighed(
+    name: str, before: pa.RecordBatch, after: pa.RecordBatch, ids: U64, chances: F64
+) -> dict[str, float]:
+    """Documents and bytes that a stage takes and leaves, by the chance of each."""
+    own = np.asarray(before["doc_id"])
+    at = np.searchsorted(own, np.asarray(after["doc_id"]))
+    x, y = text_buffers(before["text"]).lengths.astype(np.float64), np.zeros(len(own))
+    kept = y.copy()
+    y[at], kept[at] = text_buffers(after["text"]).lengths, 1.0
+    its = chances[np.searchsorted(ids, own)]
+    docs = moments(f"{name} docs", np.ones(len(own)), kept, its)
+    return docs | moments(f"{name} bytes", x, y, its)
 
 
 def _with_images(before: pa.RecordBatch, result: StageResult) -> StageStats:
@@ -299,19 +378,19 @@ def _with_images(before: pa.RecordBatch, result: StageResult) -> StageStats:
     return replace(result.stats, images=image_stats(before, result.kept, receipts))
 
 
-def _ends(
-    batch: pa.RecordBatch, later: list[pa.RecordBatch], part: SourceShard, recipe: Recipe
-) -> dict[str, I64]:
-    """Columns of ENDS.
-
-    later: the batch, and what each stage in turn leaves of it.
-    """
-    ids = np.asarray(batch["doc_id"])
-    columns = {name: np.zeros(len(ids), np.int64) for name in ENDS.names}
-    columns["text_bytes"] = text_buffers(batch["text"]).lengths.astype(np.int64)
-    for left in later[1:]:
+def _ends(seen: _Seen, part: SourceShard, recipe: Recipe) -> dict[str, Any]:
+    """Columns of ENDS."""
+    ids = np.asarray(seen.keyed["doc_id"])
+    columns: dict[str, Any] = {name: np.zeros(len(ids), np.int64) for name in ENDS.names}
+    columns["text_bytes"] = text_buffers(seen.keyed["text"]).lengths.astype(np.int64)
+    columns["chance"] = np.zeros(len(ids))
+    if len(seen.ids) and len(ids):
+        at = np.minimum(np.searchsorted(seen.ids, ids), len(seen.ids) - 1)
+        columns["chance"] = np.where(seen.ids[at] == ids, seen.chances[at], 0.0)
+    columns["left_at"] -= 1
+    for left in seen.later:
         columns["left_at"][np.searchsorted(ids, np.asarray(left["doc_id"]))] += 1
-    end = later[-1]
+    end = seen.later[-1]
     at = np.searchsorted(ids, np.asarray(end["doc_id"]))
     images = recipe.images
     columns["end_bytes"][at] = text_buffers(written_text(end["text"], images)).lengths
@@ -321,22 +400,30 @@ def _ends(
     return columns
 
 
-def _keys(tally: _Tally) -> Callable[[pa.RecordBatch, dict[str, I64]], None]:
-    """What writes keys and ends, row for row."""
+def _keys(tally: _Tally) -> Callable[[pa.RecordBatch, dict[str, Any]], None]:
+    """What writes keys and ends, row for row; with the keys, who passes the filters before."""
     job, part = tally.job, tally.part
     schema = key_schema(job.dedup)
-    keys = tally.open(job.path(KEYS_FOLDER, key=part.key), schema)
+    written = schema.append(pa.field(PASSES, pa.uint8()))
+    keys = tally.open(job.path(KEYS_FOLDER, key=part.key), written)
     sidecar = tally.open(job.path(ENDS_FOLDER, key=part.key), ENDS)
 
     def keys_of(batch: pa.RecordBatch) -> pa.RecordBatch:
         return document_keys(batch, job.dedup, schema, source=part.source)
 
-    def write(batch: pa.RecordBatch, ends: dict[str, I64]) -> None:
+    def write(batch: pa.RecordBatch, ends: dict[str, Any]) -> None:
         made = tally.timed(KEYS, keys_of, batch)
-        keys.write_batch(made)
+        verdicts = passes(ends, all_pass=not job.filters)
+        keys.write_batch(pa.record_batch([*made.columns, pa.array(verdicts)], schema=written))
+        there = (ends["chance"] > 0) & (verdicts == YES)
+        chances = ends["chance"][there]
         for step in job.dedup:
-            size = sum(made[field.name].nbytes for field in step.key_fields())
-            tally.sums[KEYS_BYTES + step.name] += size
+            columns = [made[field.name] for field in step.key_fields()]
+            tally.sums[KEYS_BYTES + step.name] += sum(column.nbytes for column in columns)
+            sizes = sum((row_bytes(column) for column in columns), np.zeros(len(there)))
+            tally.sums[KEY_ROWS + step.name] += float(sizes.sum())
+            name = f"{KEY_ROWS}{step.name} docs"
+            tally.add(moments(name, np.ones(len(chances)), sizes[there], chances))
         columns = [pa.array(ends[name]) for name in ENDS.names]
         sidecar.write_batch(pa.record_batch(columns, schema=ENDS))
 
@@ -353,37 +440,65 @@ def _images(tally: _Tally) -> Callable[[list[pa.RecordBatch]], None]:
     def write(later: list[pa.RecordBatch]) -> None:
         rows = image_rows(later, images, part)
         sidecar.write_batch(rows)
-        tally.sums.update(image_sums(rows, len(job.later_stages)))
+        tally.add(image_sums(rows, len(job.later_stages)))
 
     return write
 
 
-def _between_passes(tally: _Tally, batch: pa.RecordBatch) -> None:
-    """See what documents take between passes."""
-    is_piece = 2 * tally.part.bytes < min(tally.job.recipe.shard_bytes, BLOCK_BYTES)
-    plain = tally.timed(DOCUMENTS, set_down, batch)
-    tally.sums[DOCUMENTS] += within_more(batch) if is_piece else plain
+def row_bytes(column: pa.Array) -> F64:
+    """(n,) bytes of each row of a column of numbers, or of lists of such."""
+    kind = column.type
+    if pa.types.is_fixed_size_list(kind):
+        return np.full(len(column), kind.list_size * kind.value_type.bit_width / 8)
+    if not pa.types.is_list(kind):
+        return np.full(len(column), kind.bit_width / 8)
+    lengths = np.asarray(column.value_lengths().fill_null(0))
+    return np.asarray(LIST_BYTES + lengths * (kind.value_type.bit_width / 8), np.float64)
 
 
-def _tokens(tally: _Tally, share: float) -> Callable[[pa.RecordBatch], None]:
-    """What tokenizes documents that are chosen of those at the end."""
+def _side_by_side(tally: _Tally, seen: _Seen, *, is_set_down: bool) -> None:
+    """See what documents take between passes, and rows of those removed, one beside the other.
+
+    Those that follow one another are needed for that, chosen or not.
+    """
+    left = seen.whole
+    ends = np.cumsum(text_buffers(left["text"]).lengths)
+    left = left.slice(0, max(int(np.searchsorted(ends, MOST_BESIDE, "right")), 1))
+    for stage in tally.job.filters:
+        left = cast(Stage, stage)(left).kept if left.num_rows else left
+    if not left.num_rows:
+        return
+    size = int(text_buffers(left["text"]).lengths.sum())
+    tally.sums[BESIDE] += size
+    tally.add(dict(zip(ROWS, rows_measured(left), strict=True)))
+    if is_set_down:  # the run does so between two passes
+        is_piece = 2 * size < min(tally.job.recipe.shard_bytes, BLOCK_BYTES)
+        plain = tally.timed(DOCUMENTS, set_down, left)
+        tally.sums[DOCUMENTS] += within_more(left) if is_piece else plain
+
+
+def _tokens(tally: _Tally) -> Callable[[_Seen], None]:
+    """What tokenizes documents that come to the end."""
     job, part = tally.job, tally.part
     local = tally.open(job.path(LOCAL_FOLDER, key=part.key), LOCAL)
 
     def encode(batch: pa.RecordBatch) -> I64:
         return text_tokens(job, batch)
 
-    def write(end: pa.RecordBatch) -> None:
-        sizes = text_buffers(written_text(end["text"], job.recipe.images)).lengths.astype(np.int64)
-        chances = chance(sizes, share)
-        taken = chosen(np.asarray(end["doc_id"]), chances, job.measuring.seed)
-        if not taken.any():
+    def write(seen: _Seen) -> None:
+        end = seen.later[-1]
+        at = np.searchsorted(seen.ids, np.asarray(end["doc_id"]))
+        # by the same number that they were chosen by: those are among them
+        taken = chosen(seen.ids[at], seen.tokenized[at], job.measuring.seed)
+        end, at = end.filter(pa.array(taken)), at[taken]
+        if not len(at):
             return
-        some = end.filter(pa.array(taken))
-        counts = tally.timed(TOKENIZE, encode, some)
-        tally.sums[ENCODED] += int(sizes[taken].sum())
-        columns = [some["doc_id"], pa.array(sizes[taken]), pa.array(counts)]
-        local.write_batch(pa.record_batch([*columns, pa.array(chances[taken])], schema=LOCAL))
+        sizes = text_buffers(written_text(end["text"], job.recipe.images)).lengths.astype(np.int64)
+        counts = tally.timed(TOKENIZE, encode, end)
+        tally.sums[ENCODED] += int(sizes.sum())
+        chances = seen.chances[at], seen.tokenized[at] / seen.chances[at]
+        columns = [pa.array(values) for values in (sizes, counts, *chances)]
+        local.write_batch(pa.record_batch([end["doc_id"], *columns], schema=LOCAL))
 
     return write
 

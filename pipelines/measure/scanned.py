@@ -1,8 +1,9 @@
 """What the parts of the inputs that were read say of all of them.
 
-The account of each stage: counted, or told by the parts that were read.
+The account of each stage: counted, or told by documents chosen, or by the parts that were read.
 
-every part read ── counts, exact
+every part read ──┬── what all documents go through ── counts, exact
+                  └── what those chosen go through ── ratios (`chosen`)
 some of them ── sums by unit ── ratio estimates, stratified; units are the clusters
 
 Bytes as compressed, and the time that takes, by the sampled parts; tokens by documents.
@@ -23,11 +24,13 @@ import numpy.typing as npt
 from tokenmill.dedup.arrays import F64, I64, Bools
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import ImageStats, StageStats
+from tokenmill.pipelines.measure.chosen import MOMENTS, ratio_of
 from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.drawn import Drawn, exact
 from tokenmill.pipelines.measure.job import LOCAL_FOLDER, MeasureJob
 from tokenmill.pipelines.measure.sample import Sample
 from tokenmill.pipelines.measure.scan import (
+    BESIDE,
     DOCUMENTS,
     ENCODED,
     LOCAL,
@@ -50,8 +53,9 @@ ENDS: tuple[End, ...] = ("in", "out")
 class Scanned:
     """What the stages made of the documents.
 
-    totals: of what was read.  first, later: those of the stages before duplicates are looked for,
-    and behind.  is_whole: all inputs were read.
+    totals: of what went through each stage.  first, later: those of the stages before duplicates
+    are looked for, and behind.  is_whole: all inputs were read.
+    counted: names of the stages that all documents that were read went through.
     read: (n_parts,) bool, parts that were read and could be.
 
     Raises:
@@ -69,14 +73,23 @@ class Scanned:
         n_first = 1 + len(job.first_pass.stages)
         self.first = dict(list(self.totals.items())[:n_first])
         self.later = dict(list(self.totals.items())[n_first:])
+        self.counted = {READ, *(stage.stage_name for stage in job.counted_stages)}
         self.is_whole = bool(sample.read.all())
         self.read = np.array([r is not None for r in receipts], np.bool_)
         self.units, self.unit_of = np.unique(sample.units[self.read], return_inverse=True)
 
+    def before(self, what: Counted) -> float:
+        """What comes to where duplicates are looked for, of what was read."""
+        left = float(_count(self.totals[READ], what, "in"))
+        for name in self.first:
+            left *= self._kept_of_read(name, what).value
+        return left
+
     @property
-    def before(self) -> StageStats:
-        """The stage that leaves what duplicates are looked for among."""
-        return list(self.first.values())[-1]
+    def is_counted(self) -> bool:
+        """Whether all documents went through all stages."""
+        asked = (self._kept_of_read(name, "docs") for name in self.totals)
+        return self.is_whole and all((kept.draws == kept.value).all() for kept in asked)
 
     def went_in(self, what: Counted) -> Drawn:
         """Of all inputs."""
@@ -85,14 +98,24 @@ class Scanned:
 
     def kept(self, name: str, what: Counted) -> Drawn:
         """What goes on from a stage, as a share of what reached it."""
-        stats = self.totals[name]
-        reached, goes_on = _count(stats, what, "in"), _count(stats, what, "out")
-        if self.is_whole or reached == 0:
-            return exact(goes_on / reached if reached else 0.0)
+        of_read = self._kept_of_read(name, what)
+        if self.is_whole or of_read.value == 0:
+            return of_read
         sample = self._told(name, what)
         if (sample.sums["out"] > sample.sums["in"]).any():  # normalized text may be longer
             return sample.ratio("out", "in")
         return sample.fraction("out", "in")
+
+    def _kept_of_read(self, name: str, what: Counted) -> Drawn:
+        if name not in self.counted and what in ("docs", "bytes"):
+            return self.ratio(f"{name} {what}")
+        reached, goes_on = (_count(self.totals[name], what, end) for end in ENDS)
+        return exact(goes_on / reached if reached else 0.0)
+
+    def ratio(self, name: str) -> Drawn:
+        """Of documents chosen of what was read, that of the moments of a name."""
+        sums = {key: float(self._sum(key).sum()) for key in (f"{name} {m}" for m in MOMENTS)}
+        return ratio_of(name, sums, self._job.measuring.seed)
 
     def left(self, what: Counted) -> Drawn:
         """That duplicates are looked for among."""
@@ -103,8 +126,9 @@ class Scanned:
 
     def times(self, what: Counted) -> Drawn:
         """All that duplicates are looked for among, as so many times what was read of it."""
-        read = float(_count(self.before, what, "out"))
-        return (self.left(what) * (1 / read)).within(1.0)
+        if self.is_whole:
+            return exact(1.0)
+        return (self.left(what) * (1 / self.before(what))).within(1.0)
 
     def sums(self, name: str) -> Drawn:
         """Of all inputs, a sum that was made of each part."""
@@ -119,7 +143,7 @@ class Scanned:
 
     def by_unit(self, what: Counted) -> F64:
         """(n_units,) that duplicates are looked for among, of each unit read."""
-        return self._by_unit(self._count(len(self.first) - 1, what, "out"))
+        return self._by_unit(self._at(list(self.first)[-1], what, "out"))
 
     def unseen(self) -> Unseen:
         """What the units read say of those that were not."""
@@ -128,7 +152,7 @@ class Scanned:
             strata=strata,
             unit_bytes=unit_bytes,
             strata_bytes=strata_bytes,
-            docs=self.before.docs_out,
+            docs=round(self.before("docs")),
             seed=self._job.measuring.seed,
         )
 
@@ -146,8 +170,14 @@ class Scanned:
         )
 
     def _told(self, name: str, what: Counted) -> LocalSample:
-        at = list(self.totals).index(name)
-        return self._over_units({end: self._by_unit(self._count(at, what, end)) for end in ENDS})
+        return self._over_units({end: self._by_unit(self._at(name, what, end)) for end in ENDS})
+
+    def _at(self, name: str, what: Counted, end: End) -> F64:
+        """(n_parts,) that comes to a stage or goes on, of each part."""
+        if name not in self.counted and what in ("docs", "bytes"):
+            return self._sum(f"{name} {what} {end}")
+        stage = list(self.totals).index(name)
+        return self._of(lambda r: _count(r.stats[stage][1], what, end))
 
     def _by_unit(self, values: F64) -> F64:
         """(n_units,) sums over the units read, of values of each part."""
@@ -167,12 +197,14 @@ class Scanned:
 
     def compressed(self) -> LocalSample:
         """Documents as they are set down between passes: bytes, text_bytes, seconds."""
+        text_bytes, seen = self._at(list(self.first)[-1], "bytes", "out"), self._sum(BESIDE)
+        times = np.divide(text_bytes, seen, out=np.zeros_like(seen), where=seen > 0)
         sums = {
-            "bytes": self._sum(DOCUMENTS),
-            "seconds": self._seconds(DOCUMENTS),
-            "text_bytes": self._count(len(self.first) - 1, "bytes", "out"),
+            "bytes": self._sum(DOCUMENTS) * times,
+            "seconds": self._seconds(DOCUMENTS) * times,
+            "text_bytes": text_bytes,
         }
-        return self._sampled(sums, self._sample.drawn)
+        return self._sampled(sums, self._sample.drawn & (seen > 0))
 
     @property
     def encoded_bytes(self) -> float:
@@ -191,21 +223,22 @@ class Scanned:
             ConfigError: no document that was tokenized is left.
         """
         local = self._local(probed)
-        weight = 1 / local["chance"]
-        if probed is not None:
-            weight = weight * (probed.scale * self._stands_for(probed))[local["at"]]
+        weight = looked_at = 1 / local["tokenized"]
+        if probed is None:
+            weight = looked_at = weight / local["chance"]
+        else:  # whose chance has that of being chosen in it
+            looked_at = weight * probed.scale[local["at"]]
+            weight = looked_at * self._stands_for(probed)[local["at"]]
         left = weight > 0
         if not local["tokens"][left].any():
             raise ConfigError(
                 "no text is left of the documents that were tokenized; sample more (--sample, now"
-                f" {self._sample.share:.2g} of the bytes) or loosen the filters"
+                f" {self._sample.choice.share:.2g} of the bytes) or loosen the filters"
             )
         part, size, tokens = (local[name][left] for name in ("part", "end_bytes", "tokens"))
         size = np.maximum(size, NEXT_TO_NOTHING)
         sums = {"text_bytes": weight[left] * size, "tokens": weight[left] * tokens}
-        looked_at = local["chance"][left]
-        if probed is not None:
-            looked_at = looked_at / probed.scale[local["at"]][left]
+        looked_at = 1 / looked_at[left]
         if not self.is_whole and len(np.unique(part)) > 1:  # parts differ, and not all were read
             n, frac = len(self._receipts), float(sums["text_bytes"] @ looked_at)
             sums = {name: _summed(part, values, n) for name, values in sums.items()}
@@ -288,7 +321,7 @@ class Scanned:
         if not used.any():
             raise ConfigError(
                 "no text is left of the parts that were sampled; sample more (--sample, now"
-                f" {self._sample.share:.2g} of the bytes) or loosen the filters"
+                f" {self._sample.choice.share:.2g} of the bytes) or loosen the filters"
             )
         strata, sizes = self._collapsed(used), self._filled(sizes)
         units, first, unit = np.unique(
@@ -338,9 +371,6 @@ class Scanned:
 
     def _seconds(self, name: str) -> F64:
         return self._of(lambda r: r.facts.seconds.get(name, 0.0))
-
-    def _count(self, stage: int, what: Counted, end: End) -> F64:
-        return self._of(lambda r: _count(r.stats[stage][1], what, end))
 
     def _of(self, figure: Callable[[Receipt[PartFacts]], float]) -> F64:
         """(n_parts,) what is told of each part; 0 of one that was not read, or could not be."""

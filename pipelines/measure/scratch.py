@@ -58,7 +58,7 @@ from tokenmill.pipelines.corpus.verdicts import VERDICTS
 from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.drawn import Drawn, between, exact
 from tokenmill.pipelines.measure.job import Asked, MeasureJob
-from tokenmill.pipelines.measure.scan import NOUGHT_BYTES, parquet_bytes
+from tokenmill.pipelines.measure.scan import LIST_BYTES, NOUGHT_BYTES, parquet_bytes
 from tokenmill.pipelines.read.stream import BLOCK_BYTES
 from tokenmill.pipelines.runs.folder import KEYS
 from tokenmill.pipelines.storage.files import with_parts
@@ -212,7 +212,6 @@ def _none_of(schema: pa.Schema) -> pa.RecordBatch:
 
 
 DOC_ID_BYTES = 8
-LIST_BYTES = 4  # of a list of any length, besides what is in it
 TEXT_BYTES = 8  # the column of a token shard that the dataset has not
 VERDICT_BYTES = 8 + 4 + 3 / 8  # duplicate_of, similarity, whether there is one; alive
 COUNT_BYTES = 8  # of a document that others left for, by step

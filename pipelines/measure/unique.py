@@ -41,7 +41,7 @@ GROUPS = 512  # of probes that are weighted together: draws are only ordered by 
 
 
 def unique_frac(
-    left: F64, weights: F64, *, corpus_docs: int | None = None, seed: int = 0, n_draws: int = DRAWS
+    left: F64, weights: F64, *, unread: float = 1.0, seed: int = 0, n_draws: int = DRAWS
 ) -> Drawn:
     """Unique fraction of documents drawn at random, or of what `weights` counts, as tokens.
 
@@ -51,7 +51,8 @@ def unique_frac(
         itself among them; or what filters leave of it, by copies that they keep.
     weights: (n,) over 0, tokens or bytes of each probe; divided by its chance of being drawn
         where those differ. Tokens are told best by probes drawn by their bytes.
-    corpus_docs: documents that they were drawn from without replacement, or None where unknown.
+    unread: share of the documents that none of the probes was drawn of for certain, as it were:
+        1 - n / N of n that were drawn alike of N without replacement.
     seed: of the draws; what is estimated from the same probes with one seed is drawn jointly.
     """
     part, whole, n = weights * left, float(weights.sum()), len(left)
@@ -69,7 +70,7 @@ def unique_frac(
         variance,
         unseen=typical / (whole + typical),
         score=_scores(part, weights, seed, n_draws),
-        unread=1.0 if corpus_docs is None else 1 - n / corpus_docs,
+        unread=unread,
     )
 
 

@@ -444,7 +444,7 @@ def as_it_came(recipe: Recipe, document: dict[str, Any], stage: str | None) -> t
             break
         if is_corpus_wide(step):
             others += [step.name] if step.cuts else []
-        elif (step.edits_texts or step.cuts_text) and not step.annotations():
+        elif step.changes_text and not step.annotations():
             batch = cast(Stage, step)(batch).kept
     text: str = batch["text"][0].as_py()
     return text, f", but for what {' and '.join(others)} changed" if others else ""

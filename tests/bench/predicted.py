@@ -3,42 +3,30 @@ it is, and what `measure` takes of the run's CPU: corpus x recipe x seeds.
 
     python -m tests.bench.predicted [NAME=PATH[,PATH…] …] [--seeds 50] [--probes 10000] [--full]
 
-Without corpora it takes the text of ../shared/data. The inputs are read once and tokenized whole;
-each seed then looks at those documents and parts that it draws, as `tokenmill measure` would have.
-CPU seconds are of this process, in which nothing is left to compile. `--full` has all figures.
+Without corpora it takes the text of ../shared/data. Each seed is a `tokenmill measure` of its own.
+CPU seconds are of this process, in which nothing is left to compile; of `measure` the median over
+seeds. `--full` has all figures.
 """
 
 import argparse
+import shutil
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from tests.conftest import SHARED_DATA
 from tests.running import one_by_one
 from tokenmill.pipelines.measure.compare import Compared, compare
-from tokenmill.pipelines.measure.copies import count_copies
-from tokenmill.pipelines.measure.job import LOCAL_FOLDER, MeasureJob, Measuring
-from tokenmill.pipelines.measure.run import (
-    estimate_of,
-    measure_corpus,
-    opened,
-    phases,
-    predict_from,
-)
-from tokenmill.pipelines.measure.sample import DEFAULT_SAMPLE, Sample, chance, chosen, draw_sample
-from tokenmill.pipelines.measure.scan import LOCAL
-from tokenmill.pipelines.prepare.prepare import plan_run, run_recipe
+from tokenmill.pipelines.measure.job import Measuring
+from tokenmill.pipelines.measure.run import measure_corpus
+from tokenmill.pipelines.prepare.prepare import run_recipe
 from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe
 from tokenmill.pipelines.prepare.report.model import Report
-from tokenmill.pipelines.runs.drive import drive
-from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 
 GOPHER: dict[str, Any] = {"gopher_quality": {"min_stop_words": None}}
 STEPS: dict[str, list[Any]] = {
@@ -71,54 +59,24 @@ def recipe_of(paths: Sequence[str], steps: list[Any]) -> Recipe:
     return make_recipe(data, where="bench")
 
 
-class Tokenized:
-    """What was tokenized of all documents, and what a seed would have of it."""
-
-    def __init__(self, job: MeasureJob, keys: Sequence[str]) -> None:
-        self._paths = [job.path(LOCAL_FOLDER, key=key) for key in keys]
-        self._batches = [
-            [pa.record_batch(batch.to_pydict(), schema=LOCAL) for batch in open_arrow(path)[0]]
-            for path in self._paths
-        ]
-
-    def draw(self, share: float, seed: int) -> None:
-        for path, batches in zip(self._paths, self._batches, strict=True):
-            with arrow_file(path, LOCAL) as writer:
-                for batch in batches:
-                    chances = chance(np.asarray(batch["end_bytes"]), share)
-                    taken = pa.array(chosen(np.asarray(batch["doc_id"]), chances, seed))
-                    columns = [*batch.columns[:-1], pa.array(chances)]
-                    writer.write_batch(pa.record_batch(columns, schema=LOCAL).filter(taken))
-
-
-def timed(recipe: Recipe, folder: Path) -> tuple[Report, float]:
-    """A run, and what `measure` takes of its CPU."""
-    for turn in ("warm", "run"):  # what is compiled and loaded counts for neither
+def run_and_cpu(recipe: Recipe, folder: Path) -> tuple[Report, float]:
+    """A run, and CPU seconds of its second turn: what is compiled and loaded counts for none."""
+    for turn in ("warm", "run"):
         started = time.process_time()
         report = run_recipe(recipe, folder / turn, one_by_one)
-        between = time.process_time()
-        measure_corpus(Measuring(recipe=recipe), folder / "once.json", one_by_one)
-        took = (time.process_time() - between) / (between - started)
+        took = time.process_time() - started
+        shutil.rmtree(folder / turn)
     return report, took
 
 
 def compared(
-    recipe: Recipe, report: Report, probes: int, seeds: int, folder: Path
-) -> Iterator[list[Compared]]:
-    """For each seed, what it predicts beside what the run made."""
-    plan, everything = plan_run(recipe), Measuring(recipe=recipe, sample=1.0, probes=probes)
-    sample = draw_sample(recipe, plan, sample=1.0, seed=0)
-    with opened(everything, folder / "estimate.json", sample.plan) as job:
-        finished = drive(job, phases(job, sample), one_by_one)
-        keys = tuple(part.key for part in sample.plan.shards if part.key in finished.parts)
-        tokenized = Tokenized(job, keys)
-        for seed in range(seeds):
-            drawn: Sample = draw_sample(recipe, plan, sample=DEFAULT_SAMPLE, seed=seed)
-            tokenized.draw(drawn.share, seed)
-            its = replace(job, measuring=everything.model_copy(update={"seed": seed}))
-            count_copies(its, keys)
-            predicted = predict_from(its, plan, drawn, finished)
-            yield compare(estimate_of(its, drawn, finished, predicted), report)
+    recipe: Recipe, report: Report, probes: int, seed: int, folder: Path
+) -> tuple[list[Compared], float]:
+    """What a seed predicts beside what the run made; CPU seconds of predicting it."""
+    measuring = Measuring(recipe=recipe, probes=probes, seed=seed)
+    started = time.process_time()
+    outcome = measure_corpus(measuring, folder / "estimate.json", one_by_one)
+    return compare(outcome.estimate, report), time.process_time() - started
 
 
 class Tally:
@@ -158,6 +116,7 @@ def main() -> None:
     parser.add_argument("corpora", nargs="*")
     parser.add_argument("--seeds", type=int, default=50)
     parser.add_argument("--probes", type=int, default=10_000)
+    parser.add_argument("--recipe", choices=STEPS, help="one of them alone")
     parser.add_argument("--full", action="store_true")
     given = parser.parse_args()
     corpora = {n: tuple(p.split(",")) for n, p in (c.split("=", 1) for c in given.corpora)}
@@ -166,14 +125,18 @@ def main() -> None:
     print(f"| {' | '.join(HEADS)} |\n|{'---|' * len(HEADS)}", flush=True)
     for name, paths in corpora.items():
         for recipe, steps in STEPS.items():
+            if given.recipe not in (None, recipe):
+                continue
             with tempfile.TemporaryDirectory() as folder:
-                tally, made = Tally(), recipe_of(paths, steps)
-                report, cpu = timed(made, Path(folder))
-                for rows in compared(made, report, given.probes, given.seeds, Path(folder)):
+                tally, made, cpu = Tally(), recipe_of(paths, steps), list[float]()
+                report, run_s = run_and_cpu(made, Path(folder))
+                for seed in range(given.seeds):
+                    rows, took = compared(made, report, given.probes, seed, Path(folder))
                     tally.add(rows)
+                    cpu.append(took / run_s)
             cells = [tally.cell(figure) for figure in SHOWN]
             text = f"{tally.actual['text bytes in'] / 1e6:,.1f} MB"
-            shown = [name, text, recipe, *cells, f"{tally.pooled():.0%}", f"{cpu:.2f}"]
+            shown = [name, text, recipe, *cells, f"{tally.pooled():.0%}", f"{np.median(cpu):.2f}"]
             print(f"| {' | '.join(shown)} |", flush=True)
             if given.full:
                 print("\n".join(tally.lines()), flush=True)

@@ -41,11 +41,13 @@ LEAST = {"probes": 1, "cores": 1, "seed": 0}
 def test_each_option_of_a_prediction_reaches_it_down_to_its_least():
     recipe = make_recipe({**DATA, "run": {"workers": 3}}, where="test")
     said = {"probes": 7, "sample": "0.5", "budget": "9GB", "grow_to": "1.5x", "seed": 4, "cores": 5}
+    said |= {"quick": False}
     made = measuring_of(recipe, **said)
     found = (made.probes, made.sample, made.budget, made.grow_to, made.seed, made.cores)
     assert found == (7, 0.5, 9e9, 1.5, 4, 5)
     assert measuring_of(recipe, **{**said, "cores": None}).cores == 3
     assert measuring_of(recipe, **{**said, "grow_to": None}).grow_to is None
+    assert measuring_of(recipe, **{**said, "quick": True, "budget": "100%"}).budget == 256e6
     for name, least in LEAST.items():
         assert getattr(measuring_of(recipe, **{**said, name: least}), name) == least
         with pytest.raises(ConfigError, match=f"--{name} {least - 1}: must be {least} at least"):

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import urllib.request
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -44,6 +45,44 @@ def test_the_table_says_what_each_figure_rests_on(measured):
     for name in ("stored in 13-exact", "stored in removed"):
         assert rows[name].rstrip().endswith("assumed")
     assert max(map(len, shown.splitlines())) <= 110
+
+
+def test_quick_reads_so_many_bytes_and_tells_wider_intervals(
+    recipe, tmp_path, capsys, server, monkeypatch
+):
+    monkeypatch.setattr("tokenmill.pipelines.measure.job.QUICK_BYTES", 60_000.0)
+    out = tmp_path / "e.json"
+    assert main(["measure", str(recipe), "--out", str(out), "--quick"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "% of the bytes read" in shown.replace(" %", "%")
+    assert json.loads(out.read_text())["unique_by"] == "bounds"
+    monkeypatch.undo()
+    assert main(["measure", str(recipe), "--out", str(out), "--quick", "--budget", "9%"]) == 2
+    assert "--budget 9%: is the budget of --quick" in capsys.readouterr().err
+
+
+def test_a_dry_run_tells_the_disk_of_the_estimate_and_agrees_with_it(
+    recipe, tmp_path, capsys, measured, monkeypatch
+):
+    out = measured[0]
+    assert "prepare … --dry-run" in measured[1]
+    command = ["prepare", str(recipe), "--out", str(tmp_path / "run"), "--dry-run"]
+    assert main(command) == 0
+    assert "supposed; tokenmill measure predicts it" in capsys.readouterr().out
+    command += ["--estimate", str(out)]
+    assert main(command) == 0
+    assert f"as {out} predicts" in " ".join(capsys.readouterr().out.split())
+    assert main([*command, "--json"]) == 0
+    planned, estimate = json.loads(capsys.readouterr().out), json.loads(out.read_text())
+    told, peak = planned["predicted"], list(estimate["disk_bytes"].values())[-1]
+    assert told["bytes"] == round(peak["value"]) < told["most"]
+    files = estimate["corpus"]["files"]
+    assert len(planned["files"]) == files["inputs"]
+    assert planned["shards"] == files["10-filtered"]
+    assert sum(f["bytes"] for f in planned["files"]) == estimate["corpus"]["stored_bytes"]["inputs"]
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=told["most"] - 1))
+    assert main(command) == 1
+    assert "NOT ENOUGH" in capsys.readouterr().out
 
 
 def test_a_part_of_the_inputs_gives_bounds_and_says_so(recipe, tmp_path, capsys, server):

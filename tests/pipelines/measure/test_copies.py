@@ -6,11 +6,11 @@ import pytest
 
 from tests.pipelines.corpus.test_duplicates import EXACT, NEAR, SIZES, STEPS, N, documents
 from tests.pipelines.keyed import find, found, job_of, rows_of, write_shards
-from tests.pipelines.measure.probes import kept_by_run, probe
+from tests.pipelines.measure.probes import ends_of, kept_by_run, probe
 from tokenmill.pipelines.core.schema import doc_ids
 from tokenmill.pipelines.measure import clusters as closure
 from tokenmill.pipelines.measure.clusters import idents
-from tokenmill.pipelines.measure.copies import Probed, draw_rows, longest_rows
+from tokenmill.pipelines.measure.copies import Probed, draw_probes, draw_rows
 from tokenmill.pipelines.measure.scan import ENDS
 from tokenmill.pipelines.storage.files import arrow_file
 
@@ -35,8 +35,7 @@ def probed(folder, steps, probes) -> Probed:
         with arrow_file(folder / "ends" / f"part-{key}.arrow", ENDS) as writer:
             for start in range(0, n, 1_000):
                 rows = at + np.arange(start, min(start + 1_000, n))
-                columns = [pa.array(text_bytes(rows))] * len(ENDS.names)
-                writer.write_batch(pa.record_batch(columns, schema=ENDS))
+                writer.write_batch(ends_of(text_bytes(rows)))
         at += n
     return probe(folder, steps, KEYS, probes=probes)
 
@@ -129,11 +128,23 @@ def test_rows_are_drawn_alike_without_replacement_beside_the_certain_ones():
 
 def test_the_longest_documents_are_certain():
     lengths = np.array([1, 500, 1, 1, 300, 1, 1, 1, 1, 1])
-    batches = [
-        pa.record_batch({"text_bytes": lengths[:5]}),
-        pa.record_batch({"text_bytes": lengths[5:]}),
-    ]
-    rows = rows_of([batches])
-    assert longest_rows(rows, 4).tolist() == [1, 4]
-    assert longest_rows(rows, 2).tolist() == [1]
-    assert longest_rows(rows, 10).tolist() == []
+    rows = rows_of([[ends_of(lengths[:5]), ends_of(lengths[5:])]])
+    for n, certain in ((4, [1, 4]), (2, [1])):
+        drawn, chances = draw_probes(rows, n, seed=0)
+        assert len(drawn) == n
+        assert drawn[chances == 1].tolist() == certain
+        assert chances[chances < 1] == pytest.approx((n - len(certain)) / (10 - len(certain)))
+    drawn, chances = draw_probes(rows, 10, seed=0)
+    assert drawn.tolist() == list(range(10))
+    assert (chances == 1).all()
+    assert rows.n == 10
+
+
+def test_probes_are_documents_that_were_chosen_and_pass():
+    ends = ends_of(np.full(9, 5)).to_pydict()
+    ends["chance"] = [0.5, 0.0, 0.5, 0.5, 0.0, 0.25, 0.5, 1.0, 0.0]
+    ends["left_at"] = [0, -1, -1, 1, -1, 0, -1, 0, -1]
+    rows = rows_of([[pa.RecordBatch.from_pydict(ends, schema=ENDS)]])
+    drawn, chances = draw_probes(rows, 20, seed=0)
+    assert drawn.tolist() == [0, 3, 5, 7]
+    assert chances.tolist() == [0.5, 0.5, 0.25, 1.0]

@@ -3,11 +3,10 @@
 from itertools import pairwise
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from tests.pipelines.keyed import job_of, write_texts
-from tests.pipelines.measure.probes import kept_by_run, probe
+from tests.pipelines.measure.probes import ends_of, kept_by_run, probe
 from tokenmill.pipelines.corpus.equal import ExactDedup
 from tokenmill.pipelines.corpus.near import NearDedup
 from tokenmill.pipelines.measure import earlier
@@ -38,8 +37,7 @@ def shards():
 def probed(folder, steps, probes, read_frac=1.0):
     for key, part in zip(KEYS, shards(), strict=True):
         with arrow_file(folder / "ends" / f"part-{key}.arrow", ENDS) as writer:
-            size = pa.array([len(text) + 1 for text in part], pa.int64())
-            writer.write_batch(pa.record_batch([size] * len(ENDS.names), schema=ENDS))
+            writer.write_batch(ends_of([len(text) + 1 for text in part]))
     return probe(folder, steps, KEYS, probes=probes, read_frac=read_frac)
 
 

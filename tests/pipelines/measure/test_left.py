@@ -34,7 +34,21 @@ def recipe_of(base, folder, steps, documents):
     return load_recipe(folder / "recipe.yaml")
 
 
-@pytest.mark.parametrize("steps", [["exact"], [GOPHER, "exact"], ["exact", GOPHER]], ids=str)
+@pytest.mark.parametrize("steps", [[GOPHER, "exact"], ["exact", GOPHER]], ids=str)
+def test_filters_are_asked_of_some_documents_and_their_intervals_hold(base, tmp_path, steps):
+    recipe = recipe_of(base, tmp_path, steps, [{"text": text} for text in corpus()])
+    total = prepare(recipe, tmp_path / "run", one_by_one)["measurement"]["total"]
+    held = []
+    for seed in range(8):
+        measuring = Measuring(recipe=recipe, probes=100, sample=0.1, seed=seed)
+        made = measure_corpus(measuring, tmp_path / "e.json", one_by_one).estimate.corpus
+        for name in ("docs", "text_bytes"):
+            low, high = getattr(made, name).limits()
+            held.append(low <= total[name] <= high)
+    assert np.mean(held) >= 0.8
+
+
+@pytest.mark.parametrize("steps", [["exact"], ["normalize", "exact"]], ids=str)
 def test_equal_documents_of_all_inputs_are_counted_however_few_were_probed(base, tmp_path, steps):
     recipe = recipe_of(base, tmp_path, steps, [{"text": text} for text in corpus()])
     measured = measure_corpus(Measuring(recipe=recipe, probes=50), tmp_path / "e.json", one_by_one)
@@ -148,3 +162,34 @@ def test_the_index_of_benchmarks_is_counted(base, tmp_path):
     report = run_recipe(recipe, tmp_path / "run", one_by_one)
     assert estimate.corpus.stored_bytes["05-index"].value == report.stored_bytes["05-index"] > 0
     assert estimate.not_predicted == ["decontaminate"]
+
+
+def families(n, size, *, edited):
+    """Documents in families of `size`; of each family some are blocked by their URL, by chance."""
+    rng = np.random.default_rng(11)
+    words = np.array([f"word{i}" for i in range(5_000)])
+    made = []
+    for family in range(n):
+        text = rng.choice(words, 90).tolist()
+        for member in range(size):
+            own = [*text, *(["more"] * member)] if edited else text
+            host = "blocked" if rng.random() < 0.6 else "open"
+            url = f"https://{host}.example/{family}/{member}"
+            made.append({"text": " ".join(own), "url": url})
+    return [made[i] for i in rng.permutation(len(made))]
+
+
+@pytest.mark.parametrize("step", ["exact", "near"])
+def test_of_copies_that_were_not_asked_as_many_pass_as_of_the_others(base, tmp_path, step):
+    """Were all taken to pass, or none, half of what is left would be missed, or too much."""
+    steps = [{"url_filter": {"domains": ["blocked.example"]}}, step]
+    documents = families(800, 4, edited=step == "near")
+    recipe = recipe_of(base, tmp_path, steps, documents)
+    open_ones = {d["url"].split("/")[3] for d in documents if "open" in d["url"]}
+    told = []
+    for seed in range(3):
+        measuring = Measuring(recipe=recipe, probes=900, sample=0.1, seed=seed)
+        estimate = measure_corpus(measuring, tmp_path / "e.json", one_by_one).estimate
+        assert estimate.kept_frac["url_filter"].limits() != (None, None), "all were asked"
+        told.append(estimate.corpus.docs.value)
+    assert np.mean(told) == pytest.approx(len(open_ones), rel=0.12)

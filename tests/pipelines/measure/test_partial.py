@@ -153,7 +153,8 @@ def test_no_more_is_read_than_the_budget(base, tmp_path, budget, monkeypatch):
     recipe = recipe_of(base, tmp_path, [tmp_path / "docs.jsonl"], steps=["exact"])
     outcome = measured(recipe, tmp_path, budget=budget)
     sample = outcome.sample
-    assert sample.read.sum() == max(2, budget * 20)  # two at least, to tell how they differ
+    # where a few parts are too many, smaller ones, to tell how they differ
+    assert sample.read.sum() == (25 if budget < 0.25 else budget * 20)
     assert sample.read_frac <= max(budget, 0.1) + 1e-9
     assert (sample.drawn <= sample.read).all()
     parts = [part for part, read in zip(sample.plan.shards, sample.read, strict=True) if read]
@@ -212,7 +213,7 @@ def test_many_files_do_not_exceed_the_budget(base, tmp_path, apart):
         sample = sample_of(Measuring(recipe=recipe, budget=share), plan)
         assert share / 2 < sample.read_frac <= share
     sample = sample_of(Measuring(recipe=recipe, sample=0.05), plan)
-    assert sample.share == pytest.approx(0.05)
+    assert sample.choice.share == pytest.approx(0.05)
     assert sample.read.all()
     few = sample_of(Measuring(recipe=recipe, sample=0.3), plan)
     assert set(few.strata[few.drawn]) == set(few.strata)

@@ -66,6 +66,6 @@ def test_a_corpus_is_cut_into_parts_and_a_fifth_of_them_drawn(tmp_path):
     assert 40 <= len(sample.plan.shards) <= 101
     assert sample.strata.max() == 1
     assert 0.12 < sample.part_bytes[sample.drawn].sum() / sample.part_bytes.sum() <= 0.2
-    assert sample.share == pytest.approx(0.2)
+    assert sample.choice.share == pytest.approx(0.2)
     assert len(draw_sample(recipe, plan, sample=0.2, seed=0).plan.shards) == len(sample.plan.shards)
     assert (draw_sample(recipe, plan, sample=0.2, seed=1).drawn != sample.drawn).any()
