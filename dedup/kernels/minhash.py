@@ -8,6 +8,7 @@ MIX_1 = np.uint32(0x85EBCA6B)
 MIX_2 = np.uint32(0xC2B2AE35)
 BY_16 = np.uint32(16)
 BY_13 = np.uint32(13)
+LANES = 16  # numbers of 32 bits that processors of today take at a time
 
 
 @inlined
@@ -19,27 +20,39 @@ def premix(h: np.uint32) -> np.uint32:
 
 
 @kernel
-def sign(hashes: U32, offsets: I64, a: U32, b: U32, out: U32) -> None:
+def sign(hashes: U32, offsets: I64, a: U32, b: U32, least: U32, out: U32) -> None:
     """Lower `out[d, p]` to the least `a[p] * h + b[p]` mod 2**32 over document d's hashes h.
 
-    hashes: (n_shingles,), premixed here.  offsets: (n_docs + 1,).  a, b: (num_perm,), a odd.
+    hashes: (n_shingles,), premixed here.  offsets: (n_docs + 1,).
+    a, b: (n_lanes,), a odd; zeros behind num_perm of them.  least: (n_lanes,), scratch.
     out: (n_docs, num_perm), filled with EMPTY by the caller.
+    n_lanes: num_perm or a little more, a multiple of LANES: the loop over them leaves no rest.
 
-    Four hashes at a time, the last one repeated (a set does not mind): each slot is loaded
-    and stored a quarter as often, 2.5 times faster than one by one.
+    Eight hashes at a time, the last one repeated (a set does not mind): each slot is loaded
+    and stored an eighth as often.
     """
+    num_perm = out.shape[1]
     for d in range(out.shape[0]):
-        row = out[d]
         last = offsets[d + 1] - 1
-        for i in range(offsets[d], last + 1, 4):
+        for p in range(num_perm):
+            least[p] = out[d, p]
+        for i in range(offsets[d], last + 1, 8):
             h0 = premix(hashes[i])
             h1 = premix(hashes[min(i + 1, last)])
             h2 = premix(hashes[min(i + 2, last)])
             h3 = premix(hashes[min(i + 3, last)])
-            for p in range(row.shape[0]):
+            h4 = premix(hashes[min(i + 4, last)])
+            h5 = premix(hashes[min(i + 5, last)])
+            h6 = premix(hashes[min(i + 6, last)])
+            h7 = premix(hashes[min(i + 7, last)])
+            for p in range(least.shape[0]):
                 v01 = min(np.uint32(a[p] * h0 + b[p]), np.uint32(a[p] * h1 + b[p]))
                 v23 = min(np.uint32(a[p] * h2 + b[p]), np.uint32(a[p] * h3 + b[p]))
-                row[p] = min(row[p], min(v01, v23))
+                v45 = min(np.uint32(a[p] * h4 + b[p]), np.uint32(a[p] * h5 + b[p]))
+                v67 = min(np.uint32(a[p] * h6 + b[p]), np.uint32(a[p] * h7 + b[p]))
+                least[p] = min(least[p], min(min(v01, v23), min(v45, v67)))
+        for p in range(num_perm):
+            out[d, p] = least[p]
 
 
 @kernel

@@ -1,9 +1,11 @@
 """Sets of shingle hashes: made distinct and sorted, packed, and what two of them share."""
 
+from typing import TypeAlias
+
 import numpy as np
 import numpy.typing as npt
 
-from tokenmill.dedup.kernels._jit import I64, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels._jit import I32, I64, U32, U64, inlined, kernel
 from tokenmill.dedup.kernels.swar import n_bits
 from tokenmill.dedup.kernels.u64 import ONE, U64_32
 
@@ -12,6 +14,7 @@ HASH_BITS = 32
 PLACE = np.uint64(31)  # of a bit in a word of 32
 FIVE = np.uint64(5)
 Bools = npt.NDArray[np.bool_]
+Ends: TypeAlias = I64 | I32  # of lists
 ALL_32 = np.uint64(0xFFFF_FFFF)
 
 
@@ -25,19 +28,21 @@ def bits_of(n: int) -> int:
 
 
 @kernel
-def distinct(hashes: U32, offsets: I64, counts: I64, out: U32, out_offsets: I64) -> None:
-    """Sort the hashes of each document, each once.
+def distinct(
+    hashes: U32, offsets: Ends, docs: I64, counts: I64, out: U32, out_offsets: I64
+) -> None:
+    """Sort the hashes of some documents, each once.
 
-    hashes: (n_hashes,).  offsets, out_offsets: (n_docs + 1,).  out: (n_hashes,).
+    hashes: (n_hashes,).  offsets: (n + 1,) of all documents.  docs: (n_docs,) which of them.
     counts: (a power of two that is at least the most hashes of a document,), scratch.
+    out: (room for theirs,) behind `out_offsets[0]`.  out_offsets: (n_docs + 1,), the first given.
 
     They are hashes: put down by their first bits, hardly any two are in each other's way.
     """
-    n_out = 0
-    out_offsets[0] = 0
-    for d in range(offsets.shape[0] - 1):
-        start = offsets[d]
-        stop = offsets[d + 1]
+    n_out = out_offsets[0]
+    for d in range(docs.shape[0]):
+        start = int(offsets[docs[d]])
+        stop = int(offsets[docs[d] + 1])
         n = stop - start
         bits = max(bits_of(n), 1)
         shift = np.uint64(HASH_BITS - bits)

@@ -79,10 +79,12 @@ def signed_shingles(text: pa.Array, config: MinHash) -> tuple[U32, Shingles]:
 
 def _signed(text: pa.Array, config: MinHash, out: U32) -> Iterator[tuple[slice, Shingles]]:
     """Sign documents into (n_docs, num_perm), filled with EMPTY; rows, and their shingles."""
-    a, b = permutations(config)
+    n_lanes = -(-config.num_perm // kernels.LANES) * kernels.LANES
+    a, b = (np.pad(drawn, (0, n_lanes - config.num_perm)) for drawn in permutations(config))
+    least = np.empty(n_lanes, np.uint32)
     for rows, block in blocks(text_buffers(text)):
         for found in shingles_of(block, ngram=config.ngram, words=config.words):
-            kernels.sign(found.hashes, found.offsets, a, b, out[rows])
+            kernels.sign(found.hashes, found.offsets, a, b, least, out[rows])
             yield rows, found
 
 

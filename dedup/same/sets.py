@@ -8,8 +8,9 @@ A set of n of the 2**32 hashes takes about log2(2**32 / n) + 2 bits for each as 
 as alike as a decimal says, 0.7, is so to the last shingle.
 """
 
+from collections.abc import Iterable
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,10 +35,25 @@ class Packed(NamedTuple):
 
 def distinct(found: Shingles) -> Shingles:
     """The shingles of each document, ascending and each once."""
-    most = int(np.diff(found.offsets).max(initial=0))
-    hashes, offsets = np.empty(len(found.hashes), np.uint32), np.empty_like(found.offsets)
-    counts = np.empty(power_of_two(most), np.int64)
-    kernels.distinct(read_only(found.hashes), read_only(found.offsets), counts, hashes, offsets)
+    lengths = np.diff(found.offsets)
+    return gathered(lengths, [(*found, np.arange(len(lengths)))])
+
+
+def gathered(lengths: I64, lists: Iterable[tuple[U32, Any, I64]]) -> Shingles:
+    """The sets of documents that lie in several places, as `distinct`.
+
+    lengths: (n_docs,) shingles of each.  lists: shingles, where those of each document begin and
+        the last ones end, and (n,) which documents are meant, in the order of `lengths`.
+    """
+    hashes, offsets = np.empty(int(lengths.sum()), np.uint32), np.zeros(len(lengths) + 1, np.int64)
+    counts = np.empty(power_of_two(int(lengths.max(initial=0))), np.int64)
+    at = 0
+    for values, begins, docs in lists:
+        here = offsets[at : at + len(docs) + 1]
+        kernels.distinct(
+            read_only(values), read_only(begins), read_only(docs), counts, hashes, here
+        )
+        at += len(docs)
     return Shingles(hashes[: offsets[-1]], offsets)
 
 
