@@ -9,7 +9,8 @@ passes by it, and a step:
     equal.py         exact, same_url, same_images: `find_equal` decides
     near.py          near: its settings and keys; `cluster: components`, as published pipelines
                      have it: `find_edges` decides which two are alike, `join_forests` who stays
-    stars.py         near by default: `find_alike` compares, `decide` says who leaves for whom
+    stars.py         near by default: `find_alike` compares, `decide` says who leaves for whom;
+                     buckets.py has what they look at
     near_images.py   images that look the same
     counted/         images, paragraphs and lines that stand too often
     spans/           spans of words that stand twice, and are cut

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import I64, U32, Bools
+from tokenmill.dedup.arrays import I32, I64, U32, Bools
 from tokenmill.dedup.same.minhash import MinHash
 from tokenmill.dedup.same.sets import (
     Packed,
     Ratio,
-    distinct,
     equal_slots,
+    gathered,
     shared,
     unpack,
 )
@@ -137,20 +137,24 @@ class Comparing:
 
 def sets_of(rows: Rows, wanted: I64) -> Shingles:
     """The sets of shingles of rows, which ascend: from as they came, or as an index keeps them."""
-    hashes, offsets = rows.take_lists(SHINGLES, wanted)
-    counts = rows.take(PACKED, wanted).astype(np.int64)
-    kept = counts > 0
-    if kept.any():
-        lengths = np.diff(offsets)
-        of_kept = np.repeat(kept, lengths)
-        starts = np.concatenate(([0], np.cumsum(lengths[kept])))
-        unpacked = unpack(Packed(hashes[of_kept], starts, counts[kept]))
-        lengths = np.where(kept, counts, lengths)
-        of_kept, plain = np.repeat(kept, lengths), hashes[~of_kept]
-        hashes = np.empty(int(lengths.sum()), np.uint32)
-        hashes[of_kept], hashes[~of_kept] = unpacked.hashes, plain
-        offsets = np.concatenate(([0], np.cumsum(lengths)))
-    return distinct(Shingles(hashes, offsets))
+    sizes = rows.take_all((SHINGLES, PACKED), wanted)
+    return gathered(
+        np.where(sizes[PACKED], sizes[PACKED], sizes[SHINGLES]).astype(np.int64),
+        _plain(rows.lists(SHINGLES, wanted), sizes[PACKED].astype(np.int64)),
+    )
+
+
+def _plain(
+    lists: Iterable[tuple[slice, U32, I32, I64]], counts: I64
+) -> Iterator[tuple[U32, I32 | I64, I64]]:
+    """Lists of shingles, those of an index unpacked; counts: (n,) hashes of these, 0 of others."""
+    for at, values, begins, docs in lists:
+        if not counts[at].any():
+            yield values, begins, docs
+            continue
+        words = np.concatenate([values[begins[d] : begins[d + 1]] for d in docs.tolist()])
+        ends = np.cumsum(begins[docs + 1] - begins[docs], dtype=np.int64)
+        yield *unpack(Packed(words, np.append(0, ends), counts[at])), np.arange(len(docs))
 
 
 # files of edges

@@ -30,6 +30,7 @@ from tokenmill.dedup.text.shingle import Shingles
 from tokenmill.dedup.text.simplified import simplified
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.schema import PLACEHOLDER
+from tokenmill.pipelines.corpus.buckets import works_of
 from tokenmill.pipelines.corpus.edges import ALIKE, PACKED, SHINGLES, Comparing
 from tokenmill.pipelines.corpus.keys import fixed_size_list
 from tokenmill.pipelines.corpus.pairs import (
@@ -48,7 +49,13 @@ from tokenmill.pipelines.corpus.pairs import (
 from tokenmill.pipelines.corpus.rows import LEAST_BYTES, Corpus
 from tokenmill.pipelines.corpus.shuffle import Range, Room, parts
 from tokenmill.pipelines.corpus.spill import KeyedStep, spilled
-from tokenmill.pipelines.corpus.stars import GONE_BYTES, decided, found_edges, told_of, write_stars
+from tokenmill.pipelines.corpus.stars import (
+    GONE_BYTES,
+    decided,
+    found_edges,
+    told_of,
+    write_stars,
+)
 from tokenmill.pipelines.corpus.step import (
     Chain,
     Pass,
@@ -258,11 +265,12 @@ class NearDedup(KeyedStep, VerdictStep):
         n_bands = self.lsh().bands
         if self.cluster == "stars":
             last, largest = yield from decided(chain, self.name, n_bands, size)
-            works = group_works(size.new, self.name, last, largest)
-            yield from chain.phase("near kept", "kept-near", write_stars, works)
+            by_group = group_works(size.new, self.name, last, largest)
+            yield from chain.phase("near kept", "kept-near", write_stars, by_group)
             return
         if self.exact:
             yield from found_edges(chain, self.name, n_bands, size)
+            counts = levels(len(works_of(n_bands, size)))
         else:
             bands = {
                 f"band-{band:03d}-{n:05d}": (band, n)
@@ -270,7 +278,7 @@ class NearDedup(KeyedStep, VerdictStep):
                 for n in range(size.ranges)
             }
             yield from chain.phase("bands", "bands", find_edges, bands)
-        counts = levels(n_bands * size.ranges)
+            counts = levels(len(bands))
         for level, n_files in enumerate(counts[1:-1], 1):
             forests = {f"forest-{level}-{n:05d}": (level, n) for n in range(n_files)}
             yield from chain.phase("forests", "forests", join_forests, forests)
@@ -389,7 +397,9 @@ def levels(n_edges: int) -> list[int]:
 
 
 def n_edges_files(corpus: Corpus) -> int:
-    return corpus.part.step(NearDedup.name, NearDedup).lsh().bands * corpus.n_ranges
+    step = corpus.part.step(NearDedup.name, NearDedup)
+    n_bands = step.lsh().bands
+    return len(works_of(n_bands, corpus.size)) if step.exact else n_bands * corpus.n_ranges
 
 
 def join_forests(run: RunFolder, part: Pass, level: int, number: int) -> Done:

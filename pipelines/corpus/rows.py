@@ -102,8 +102,8 @@ def write_rows(run: RunFolder, part: Pass, keys: tuple[str, ...], docs: tuple[in
         columns = {"key": [*([None] * len(earlier)), *keys], "docs": [*earlier, *docs]}
         writer.write_batch(pa.RecordBatch.from_pydict(columns, SHARDS))
     shards = read_shards(path)
-    ranges = 1 << range_bits(sum(docs) + sum(earlier))
-    size = Size(shards.n_groups, shards.first_new_group, ranges)
+    n = sum(docs) + sum(earlier)
+    size = Size(shards.n_groups, shards.first_new_group, 1 << range_bits(n), n)
     return Done(files=[path], facts=size._asdict())
 
 
@@ -193,6 +193,11 @@ class Corpus:
     def n_ranges(self) -> int:
         """Ranges of the keys of documents."""
         return 1 << range_bits(self.n)
+
+    @property
+    def size(self) -> Size:
+        shards = self.shards
+        return Size(shards.n_groups, shards.first_new_group, self.n_ranges, self.n)
 
     @property
     def first_ordinal(self) -> int:

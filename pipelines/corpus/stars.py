@@ -14,7 +14,6 @@ like one. It is given up on where this takes more than LED comparisons for each 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,11 +21,23 @@ import numpy as np
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import I64, U64, Bools, read_only
-from tokenmill.dedup.arrays import parts as cut_parts
 from tokenmill.dedup.kernels import sets as kernels
-from tokenmill.dedup.same.lsh import MAX_BUCKET, Bands, buckets
+from tokenmill.dedup.same.lsh import MAX_BUCKET, Bands
 from tokenmill.dedup.same.minhash import MinHash
-from tokenmill.dedup.same.partition import prefix_bits
+from tokenmill.pipelines.corpus.buckets import (
+    BUCKET,
+    BUCKETS,
+    Buckets,
+    Crowd,
+    crowded,
+    crowded_works,
+    find_buckets,
+    places,
+    read,
+    small,
+    works_of,
+    write,
+)
 from tokenmill.pipelines.corpus.edges import (
     ALIKE,
     ALIKE_EDGE,
@@ -43,28 +54,22 @@ from tokenmill.pipelines.corpus.pairs import (
     merged_pairs,
     pair_facts,
 )
-from tokenmill.pipelines.corpus.rows import Corpus, range_bits
+from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.shuffle import (
-    WORD_BITS,
     RangeWriter,
-    Room,
-    parts,
     rows_between,
-    turned,
 )
-from tokenmill.pipelines.corpus.spill import KeyedStep, spilled
+from tokenmill.pipelines.corpus.spill import KeyedStep
 from tokenmill.pipelines.corpus.step import Chain, Pass, Shuffled, Size, facts_of
 from tokenmill.pipelines.corpus.verdicts import Going, VerdictStep, write_verdicts
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Phases
-from tokenmill.pipelines.storage.files import arrow_file, open_arrow, values
+from tokenmill.pipelines.storage.files import arrow_file, values
 
-BUCKETS = Folder("2-buckets", "{band:03d}-{number:05d}.arrow")
 LEADERS = Folder("2-leaders", "{round}-{band:03d}-{number:05d}.arrow")
 STARS = Folder("2-stars", "{round}.arrow")
 
-BUCKET = pa.schema([pa.field("key", pa.uint64()), pa.field("rows", pa.large_list(pa.int64()))])
 STAR = pa.schema(
     [
         pa.field("row", pa.int64()),
@@ -76,13 +81,10 @@ STAR = pa.schema(
 LED = MAX_BUCKET  # comparisons for each document of a crowded bucket, at most
 FAN_IN = 32  # files of edges that one work joins
 MOST_ROUNDS = 8  # of the crowded buckets
-MEMBERS = 1 << 12  # of the buckets in a batch of a file
 MOST_PAIRS = 1 << 18  # looked at at a time, and at least those of a bucket
 MOST_TAKEN = 1 << 18  # rows whose keys are looked at at a time: more do not read faster
 GONE_BYTES = 16  # of a document that leaves: the row it leaves for, and sorting these
 MEMBER_BYTES = 32  # of a row besides its keys: number, order, where it is
-ROW_BYTES = 52  # row numbers and key 16, partition 4, members 8, in order 8, ends 4, keys 8, bits
-LARGEST_BYTES = 36  # of a hash table at most 16, keys 8, members' places 12
 LEAST_BYTES = 1 << 20  # of memory that a work needs, for pairs and a batch of each file
 
 
@@ -104,58 +106,40 @@ class NearStep(Protocol):
     def lsh(self) -> Bands: ...
 
 
-Crowd = tuple[int, ...]  # by band, a bit for each range whose file has crowded buckets
-
-
 def found_edges(chain: Chain, name: str, bands: int, size: Size) -> Phases[Crowd]:
     """Compare what shares a band; of crowded buckets, each with the first alone."""
-    works = {
-        f"band-{band:03d}-{n:05d}": (name, band, n)
-        for band in range(bands)
-        for n in range(size.ranges)
-    }
-    made = yield from chain.phase("buckets", "buckets", find_buckets, works)
+    by_key = {f"band-{of.start:03d}-{n:05d}": (name, of, n) for of, n in works_of(bands, size)}
+    made = yield from chain.phase("buckets", "buckets", find_buckets, by_key)
     crowd = [0] * bands
-    for key, (_, band, n) in works.items():
-        crowd[band] |= (made[key].facts["crowded"] > 0) << n
-    comparing = {key: (*args, tuple(crowd)) for key, args in works.items()}
+    for key, (_, of, n) in by_key.items():
+        for band, n_crowded in zip(of, made[key].facts["crowded"], strict=True):
+            crowd[band] |= (n_crowded > 0) << n
+    comparing = {
+        key: (*args, place, tuple(crowd)) for place, (key, args) in enumerate(by_key.items())
+    }
     yield from chain.phase("bands", "bands", find_alike, comparing)
     return tuple(crowd)
-
-
-def places(crowd: Crowd) -> list[tuple[int, int]]:
-    """Band and range of the files with crowded buckets.
-
-    >>> places((0, 0b101))
-    [(1, 0), (1, 2)]
-    """
-    return [
-        (band, n)
-        for band, bits in enumerate(crowd)
-        for n in range(bits.bit_length())
-        if bits >> n & 1
-    ]
 
 
 def decided(chain: Chain, name: str, bands: int, size: Size) -> Phases[tuple[int, Clusters]]:
     """Decide who leaves, round for round; the last round, and its largest clusters."""
     crowd = yield from found_edges(chain, name, bands, size)
-    n_files = yield from _joined(chain, 0, bands * size.ranges, FAN_IN)
+    n_files = yield from _joined(chain, 0, len(works_of(bands, size)), FAN_IN)
     files = [(0, *n_files)]
     last = yield from chain.phase(name, name, decide, {"round-0": (name, 0, tuple(files))})
-    crowded = places(crowd)
-    for number in range(1, MOST_ROUNDS + 1 if crowded else 1):
+    files_at_once = crowded_works(crowd, size)
+    for number in range(1, MOST_ROUNDS + 1 if files_at_once else 1):
         works = {
-            f"round-{number}-{band:03d}-{n:05d}": (name, number, i, band, n, crowd)
-            for i, (band, n) in enumerate(crowded)
+            f"round-{number}-{i:05d}": (name, number, i, some, crowd)
+            for i, some in enumerate(files_at_once)
         }
         made = yield from chain.phase("crowded", "crowded", find_more, works)
         if not sum(receipt.facts["edges"] for receipt in made.values()):
             return number - 1, _largest(last)
-        files.append((number, *(yield from _joined(chain, number, len(crowded), 1))))
+        files.append((number, *(yield from _joined(chain, number, len(files_at_once), 1))))
         args = name, number, tuple(files)
         last = yield from chain.phase(name, name, decide, {f"round-{number}": args})
-    return MOST_ROUNDS if crowded else 0, _largest(last)
+    return MOST_ROUNDS if files_at_once else 0, _largest(last)
 
 
 def _largest(made: Mapping[str, Receipt]) -> Clusters:
@@ -175,88 +159,56 @@ def _joined(chain: Chain, round_: int, n_files: int, most: int) -> Phases[tuple[
     return level, n_files
 
 
-# buckets
-
-
-@dataclass(frozen=True)
-class Buckets:
-    """Rows that share a key, bucket after bucket.
-
-    keys: (n_buckets,).  rows: (n,) ascending in a bucket.  ends: (n_buckets,) where each ends.
-    """
-
-    keys: U64
-    rows: I64
-    ends: I64
-
-    @property
-    def sizes(self) -> I64:
-        return np.diff(self.ends, prepend=0)
-
-    def where(self, wanted: Bools) -> "Buckets":
-        sizes = self.sizes
-        rows = self.rows[np.repeat(wanted, sizes)]
-        return Buckets(self.keys[wanted], rows, np.cumsum(sizes[wanted]))
-
-    def __iter__(self) -> Iterator[I64]:
-        """The rows of each."""
-        return iter(np.split(self.rows, self.ends[:-1]) if len(self.ends) else ())
-
-
-def find_buckets(run: RunFolder, part: Pass, name: str, band: int, number: int) -> Done:
-    """Write the buckets of a range of a band's keys."""
-    corpus, step = Corpus(run, part), _step(part, name)
-    keys, bits = spilled(corpus, name, band, number), range_bits(corpus.n)
-    left = corpus.memory_left(name, 0, 0, works=_n_works(corpus, step))
-    path, n_crowded = corpus.path(BUCKETS, band=band, number=number), 0
-    with arrow_file(path, BUCKET) as writer:
-        for part_ in parts(keys, Room(left, ROW_BYTES, LARGEST_BYTES)):
-            if part_.all_equal:
-                found = Buckets(part_.keys[:1], part_.rows, np.array([len(part_.rows)]))
-            else:
-                same = buckets(part_.keys, prefix_bits(keys.n))
-                begins = np.concatenate(([0], same.ends[:-1]))[: len(same.ends)].astype(np.int64)
-                of_buckets = part_.keys[same.members[begins]]
-                found = Buckets(of_buckets, part_.rows[same.members], same.ends)
-            found = replace(found, keys=turned(found.keys, (WORD_BITS - bits) % WORD_BITS))
-            # of a bucket without rows of this run none leaves
-            found = found.where(found.rows[found.ends - 1] >= corpus.shards.first_new_row)
-            _write(writer, found)
-            n_crowded += int((found.sizes > MAX_BUCKET).sum())
-    return Done(files=[path], facts={"crowded": n_crowded})
-
-
-def _write(writer: pa.ipc.RecordBatchFileWriter, found: Buckets) -> None:
-    starts = np.concatenate(([0], found.ends))
-    for at in cut_parts(found.sizes, MEMBERS) if len(found.ends) else ():
-        bounds = starts[at.start : at.stop + 1]
-        rows = pa.array(found.rows[bounds[0] : bounds[-1]])
-        lists = pa.LargeListArray.from_arrays(pa.array(bounds - bounds[0]), rows)
-        writer.write_batch(pa.record_batch([pa.array(found.keys[at]), lists], schema=BUCKET))
-
-
-def _read(path: Path) -> Iterator[Buckets]:
-    """The buckets of a file, some at a time."""
-    for batch in open_arrow(path)[0]:
-        rows = np.asarray(batch["rows"].values)
-        yield Buckets(values(batch, "key"), rows, np.asarray(batch["rows"].offsets)[1:])
-
-
-def _small(path: Path) -> Iterator[Buckets]:
-    for found in _read(path):
-        small = found.sizes <= MAX_BUCKET
-        if small.any():
-            yield found if small.all() else found.where(small)
-
-
-def _crowded(path: Path) -> Iterator[Buckets]:
-    for found in _read(path):
-        crowded = found.sizes > MAX_BUCKET
-        if crowded.any():
-            yield found.where(crowded)
-
-
 # edges
+
+
+class Comparisons:
+    """Pairs that a work compares, held until there are many: a set is then made once for all."""
+
+    def __init__(self, corpus: Corpus, step: NearStep, crowd: Crowd, works: int) -> None:
+        """crowd: files of crowded buckets.  works: of the phase."""
+        left = corpus.memory_left(step.name, corpus.n, 0, works=works, least=LEAST_BYTES)
+        self.corpus, self.step, self.left, self.rows = corpus, step, left, corpus.rows()
+        self.comparing = Comparing(
+            self.rows, step.minhash(), exact=step.exact, verify=step.verify, room=left // 2
+        )
+        most = max(min(left // 16 // 16, MOST_PAIRS), MAX_BUCKET * (MAX_BUCKET - 1) // 2)
+        self.pairs = np.empty((most, 2), np.int64)
+        self._held: list[I64] = []
+        self._crowd, self._crowded = crowd, dict[int, tuple[U64, I64]]()
+        self.candidates = 0
+
+    def hold(self, pairs: I64) -> Iterator[Edges]:
+        """Take (n, 2) pairs; the edges of those before, if they are many with these."""
+        if sum(map(len, self._held)) + len(pairs) > len(self.pairs):
+            yield from self.edges()
+        self._held.append(pairs)
+
+    def edges(self) -> Iterator[Edges]:
+        """The edges of the pairs that are held, which are then no longer."""
+        held, self._held = self._held, []
+        if held:
+            yield from self.of_pairs(np.concatenate(held))
+
+    def of_pairs(self, pairs: I64) -> Iterator[Edges]:
+        """The edges of (n, 2) pairs."""
+        self.candidates += len(pairs)
+        yield from self.comparing.edges(pairs[:, 0], pairs[:, 1])
+
+    def crowded_before(self, band: int) -> dict[int, tuple[U64, I64]]:
+        """By band before one, the keys of crowded buckets, ascending, and the first row of each."""
+        files = places(self._crowd[:band])
+        for other in sorted({of for of, _ in files} - self._crowded.keys()):
+            paths = [self.corpus.path(BUCKETS, band=of, number=n) for of, n in files if of == other]
+            some = [
+                (found.keys, found.rows[np.concatenate(([0], found.ends[:-1]))])
+                for path in paths
+                for found in crowded(path)
+            ]
+            keys, firsts = (np.concatenate(columns) for columns in zip(*some, strict=True))
+            order = np.argsort(keys)
+            self._crowded[other] = keys[order], firsts[order]
+        return {of: self._crowded[of] for of, _ in files}
 
 
 class Band:
@@ -266,69 +218,46 @@ class Band:
     there they are compared.
     """
 
-    def __init__(self, corpus: Corpus, step: NearStep, band: int, crowd: Crowd, left: int) -> None:
-        """crowd: files of crowded buckets.  left: bytes of memory."""
-        self._rows, self._old = corpus.rows(), corpus.shards.first_new_row
-        self._columns = [column.keys for column in step.shuffled[:band]]
-        self._crowded: dict[int, tuple[U64, I64]] = {}
-        files = places(crowd[:band])
-        for other in sorted({of for of, _ in files}):
-            paths = [corpus.path(BUCKETS, band=of, number=n) for of, n in files if of == other]
-            some = [
-                (found.keys, found.rows[np.concatenate(([0], found.ends[:-1]))])
-                for path in paths
-                for found in _crowded(path)
-            ]
-            keys, firsts = (np.concatenate(columns) for columns in zip(*some, strict=True))
-            order = np.argsort(keys)
-            self._crowded[other] = keys[order], firsts[order]
-        self.comparing = Comparing(
-            self._rows, step.minhash(), exact=step.exact, verify=step.verify, room=left // 2
-        )
-        self._at_once = max(min(left // 8 // (MEMBER_BYTES + 24 * band), MOST_TAKEN), MAX_BUCKET)
-        most = max(min(left // 8 // 16, MOST_PAIRS), MAX_BUCKET * (MAX_BUCKET - 1) // 2)
-        self._pairs = np.empty((most, 2), np.int64)
-        self.candidates = 0
+    def __init__(self, of: Comparisons, band: int) -> None:
+        self._rows, self._out = of.rows, of.pairs
+        self._old = of.corpus.shards.first_new_row
+        self._columns = [column.keys for column in of.step.shuffled[:band]]
+        self._crowded = of.crowded_before(band)
+        self.at_once = max(min(of.left // 8 // (MEMBER_BYTES + 24 * band), MOST_TAKEN), MAX_BUCKET)
 
-    def of_buckets(self, found: Sequence[Buckets]) -> Iterator[Edges]:
-        """The edges of small buckets."""
+    def of_small(self, path: Path) -> Iterator[I64]:
+        """The pairs of the small buckets of a file."""
+        held: list[Buckets] = []
+        for found in small(path):
+            if held and sum(len(some.rows) for some in (*held, found)) > self.at_once:
+                yield from self._of_buckets(held)
+                held = []
+            held.append(found)
+        if held:
+            yield from self._of_buckets(held)
+
+    def _of_buckets(self, found: Sequence[Buckets]) -> Iterator[I64]:
         rows = np.concatenate([some.rows for some in found])
+        ends = np.cumsum(np.concatenate([np.diff(some.ends, prepend=0) for some in found]))
         order = np.argsort(rows)
         keys = np.empty((len(rows), len(self._columns)), np.uint64)
         keys[order] = self._keys(rows[order])
-        keys_left = self._handled(keys, rows)
-        old = rows < self._old
-        begin = 0
-        for some in found:
-            members = slice(begin, begin + len(some.rows))
-            yield from self._of_buckets(some, old[members], keys_left[members], keys[members])
-            begin += len(some.rows)
-
-    def _of_buckets(self, found: Buckets, old: Bools, keys_left: U64, keys: U64) -> Iterator[Edges]:
-        out, n = self._pairs, np.zeros(1, np.int64)
-        ends, is_old = read_only(found.ends), read_only(old)
-        bucket, earlier, later = 0, read_only(keys_left), read_only(keys)
+        earlier, later = read_only(self._handled(keys, rows)), read_only(keys)
+        ends, old = read_only(ends), read_only(rows < self._old)
+        bucket, n = 0, np.zeros(1, np.int64)
         while bucket < len(ends):
-            bucket = kernels.bucket_pairs(ends, bucket, is_old, earlier, later, out, n)
-            pairs = found.rows[out[: n[0]]]
-            self.candidates += len(pairs)
-            yield from self.comparing.edges(pairs[:, 0], pairs[:, 1])
+            bucket = kernels.bucket_pairs(ends, bucket, old, earlier, later, self._out, n)
+            yield rows[self._out[: n[0]]]
 
-    def of_leader(self, leader: int, others: I64) -> Iterator[Edges]:
-        """The edges of a document to (n,) later ones that share its key, which ascend."""
+    def of_leader(self, leader: int, others: I64) -> Iterator[I64]:
+        """The pairs of a document and (n,) later ones that share its key, which ascend."""
         row = np.array([leader])
         own = self._handled(self._keys(row), row)
-        for start in range(0, len(others), self._at_once):
-            some = others[start : start + self._at_once]
+        for start in range(0, len(others), self.at_once):
+            some = others[start : start + self.at_once]
             met = ((self._keys(some) == own) & (own != 0)).any(axis=1)
             some = some[~met]
-            self.candidates += len(some)
-            yield from self.comparing.edges(np.broadcast_to(row, some.shape).copy(), some)
-
-    @property
-    def at_once(self) -> int:
-        """Rows whose keys may be looked at at a time."""
-        return self._at_once
+            yield np.column_stack((np.broadcast_to(row, some.shape), some))
 
     def _keys(self, rows: I64) -> U64:
         """(n, n_bands before) of rows, which ascend."""
@@ -345,35 +274,37 @@ class Band:
         if not self._crowded:
             return keys
         made = keys.copy()
-        for band, (crowded, firsts) in self._crowded.items():
-            at = np.minimum(np.searchsorted(crowded, keys[:, band]), len(crowded) - 1)
-            made[(crowded[at] == keys[:, band]) & (firsts[at] != rows), band] = 0
+        for band, (of_crowded, firsts) in self._crowded.items():
+            at = np.minimum(np.searchsorted(of_crowded, keys[:, band]), len(of_crowded) - 1)
+            made[(of_crowded[at] == keys[:, band]) & (firsts[at] != rows), band] = 0
         return made
 
 
-def find_alike(run: RunFolder, part: Pass, name: str, band: int, number: int, crowd: Crowd) -> Done:
-    """Write the edges of a range of a band: of crowded buckets those to their first row."""
+def find_alike(
+    run: RunFolder, part: Pass, name: str, bands: range, number: int, place: int, crowd: Crowd
+) -> Done:
+    """Write the edges of a range of some bands: of crowded buckets those to their first row.
+
+    place: of the work among all.
+    """
     corpus, step = Corpus(run, part), _step(part, name)
-    left = _memory(corpus, step, _n_works(corpus, step))
-    of_band = Band(corpus, step, band, crowd, left)
-    path = corpus.path(ALIKE, round=0, level=0, number=band * corpus.n_ranges + number)
+    comparisons = Comparisons(corpus, step, crowd, _n_works(corpus, step))
+    path = corpus.path(ALIKE, round=0, level=0, number=place)
     with arrow_file(path, ALIKE_EDGE) as writer:
-        out = EdgeWriter(writer, left // 4)
-        held: list[Buckets] = []
-        buckets_path = corpus.path(BUCKETS, band=band, number=number)
-        for found in _small(buckets_path):
-            if held and sum(len(some.rows) for some in (*held, found)) > of_band.at_once:
-                _write_all(out, of_band.of_buckets(held))
-                held = []
-            held.append(found)
-        if held:
-            _write_all(out, of_band.of_buckets(held))
-        for found in _crowded(buckets_path) if crowd[band] >> number & 1 else ():
-            for rows in found:
-                others = rows[max(1, int(np.searchsorted(rows, corpus.shards.first_new_row))) :]
-                _write_all(out, of_band.of_leader(int(rows[0]), others))
+        out = EdgeWriter(writer, comparisons.left // 4)
+        for band in bands:
+            of_band = Band(comparisons, band)
+            buckets_path = corpus.path(BUCKETS, band=band, number=number)
+            for pairs in of_band.of_small(buckets_path):
+                _write_all(out, comparisons.hold(pairs))
+            for found in crowded(buckets_path) if crowd[band] >> number & 1 else ():
+                for rows in found:
+                    first_new = int(np.searchsorted(rows, corpus.shards.first_new_row))
+                    for pairs in of_band.of_leader(int(rows[0]), rows[max(1, first_new) :]):
+                        _write_all(out, comparisons.hold(pairs))
+        _write_all(out, comparisons.edges())
         out.flush()
-    return Done(files=[path], facts={"candidates": of_band.candidates, "edges": out.n})
+    return Done(files=[path], facts={"candidates": comparisons.candidates, "edges": out.n})
 
 
 def _write_all(out: EdgeWriter, edges: Iterator[Edges]) -> None:
@@ -387,38 +318,55 @@ def find_more(
     name: str,
     round_: int,
     place: int,
-    band: int,
-    number: int,
+    files: Sequence[tuple[int, int]],
     crowd: Crowd,
 ) -> Done:
-    """Let those that stay of crowded buckets lead, and write the edges to them."""
+    """Let those that stay of crowded buckets lead, and write the edges to them.
+
+    place: of the work among all.  files: band and range of those that it looks at.
+    """
     corpus, step = Corpus(run, part), _step(part, name)
-    left = _memory(corpus, step, len(places(crowd)))
-    of_band = Band(corpus, step, band, crowd, left)
+    comparisons = Comparisons(corpus, step, crowd, len(crowded_works(crowd, corpus.size)))
     path = corpus.path(ALIKE, round=round_, level=0, number=place)
+    paths, given_up = [path], 0
+    with arrow_file(path, ALIKE_EDGE) as writer:
+        out = EdgeWriter(writer, comparisons.left // 4)
+        for band, number in files:
+            paths.append(corpus.path(LEADERS, round=round_, band=band, number=number))
+            with arrow_file(paths[-1], BUCKET) as led:
+                given_up += sum(_led(comparisons, round_, band, number, out, led))
+        out.flush()
+    facts = {"candidates": comparisons.candidates, "edges": out.n, "given_up": given_up}
+    return Done(files=paths, facts=facts)
+
+
+def _led(
+    comparisons: Comparisons,
+    round_: int,
+    band: int,
+    number: int,
+    out: EdgeWriter,
+    led: pa.ipc.RecordBatchFileWriter,
+) -> Iterator[int]:
+    """Write the edges and leaders of the crowded buckets of a file; how many each gave up on."""
+    corpus, of_band = comparisons.corpus, Band(comparisons, band)
     fields = {"band": band, "number": number}
-    led_path = corpus.path(LEADERS, round=round_, **fields)
-    given_up = 0
-    with arrow_file(path, ALIKE_EDGE) as writer, arrow_file(led_path, BUCKET) as led:
-        out = EdgeWriter(writer, left // 4)
-        leaders_before = _leaders(corpus, round_ - 1, fields)
-        for found in _crowded(corpus.path(BUCKETS, **fields)):
-            stays = ~_gone(corpus, round_ - 1, found.rows)
-            for key, rows, stay in zip(
-                found.keys, found, np.split(stays, found.ends[:-1]), strict=True
-            ):
-                before = next(leaders_before, rows[:1])
-                leading = _Leading(rows, before, corpus.shards.first_new_row)
-                for at in np.flatnonzero(stay & ~np.isin(rows, before)).tolist():
-                    if leading.may_lead(at):
-                        for edges in of_band.of_leader(int(rows[at]), leading.later(at)):
+    leaders_before = _leaders(corpus, round_ - 1, fields)
+    for found in crowded(corpus.path(BUCKETS, **fields)):
+        stays = ~_gone(corpus, round_ - 1, found.rows)
+        for key, rows, stay in zip(
+            found.keys, found, np.split(stays, found.ends[:-1]), strict=True
+        ):
+            before = next(leaders_before, rows[:1])
+            leading = _Leading(rows, before, corpus.shards.first_new_row)
+            for at in np.flatnonzero(stay & ~np.isin(rows, before)).tolist():
+                if leading.may_lead(at):
+                    for pairs in of_band.of_leader(int(rows[at]), leading.later(at)):
+                        for edges in comparisons.of_pairs(pairs):
                             out.write(edges)
                             leading.like(edges.right)
-                given_up += leading.given_up
-                _write(led, Buckets(np.array([key]), leading.rows(), leading.ends()))
-        out.flush()
-    facts = {"candidates": of_band.candidates, "edges": out.n, "given_up": given_up}
-    return Done(files=[path, led_path], facts=facts)
+            write(led, Buckets(np.array([key]), leading.rows(), leading.ends()))
+            yield leading.given_up
 
 
 class _Leading:
@@ -464,7 +412,7 @@ class _Leading:
 
 def _leaders(corpus: Corpus, round_: int, fields: dict[str, int]) -> Iterator[I64]:
     """The rows that led each crowded bucket after a round; after the first, each's first alone."""
-    for found in _read(corpus.path(LEADERS, round=round_, **fields)) if round_ else ():
+    for found in read(corpus.path(LEADERS, round=round_, **fields)) if round_ else ():
         yield from found
 
 
@@ -565,7 +513,6 @@ def told_of(receipts: Sequence[Receipt], name: str, lsh: Bands, verify: float) -
         return {}
     more = [receipt for step, receipt in by_step if step == "crowded"]
     last = max((receipt.key for receipt in more), default="").rpartition("-")[0]
-    last = last.rpartition("-")[0]
     return {
         "bands": {
             **{n: sum(facts[n] for facts in compared) for n in ("candidates", "edges")},
@@ -585,9 +532,4 @@ def _step(part: Pass, name: str) -> Any:
 
 
 def _n_works(corpus: Corpus, step: NearStep) -> int:
-    return step.lsh().bands * corpus.n_ranges
-
-
-def _memory(corpus: Corpus, step: NearStep, works: int) -> int:
-    """Bytes for a work that compares."""
-    return corpus.memory_left(step.name, corpus.n, 0, works=works, least=LEAST_BYTES)
+    return len(works_of(step.lsh().bands, corpus.size))

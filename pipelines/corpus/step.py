@@ -138,12 +138,13 @@ class Size(NamedTuple):
     """How many works there are for a corpus.
 
     groups, ranges: of its shards, of its keys.  first: group with a shard of this run, as all
-    behind it have.
+    behind it have.  docs: those of earlier runs included.
     """
 
     groups: int
     first: int
     ranges: int
+    docs: int
 
     @property
     def all(self) -> range:

@@ -25,6 +25,7 @@ from tokenmill.pipelines.core.schema import REMOVED
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus import equal, near
+from tokenmill.pipelines.corpus.buckets import BUCKET, BUCKETS, KEYS_AT_ONCE
 from tokenmill.pipelines.corpus.copies import GATHERED, SENT, columns_of
 from tokenmill.pipelines.corpus.copies import schema_of as copies_schema
 from tokenmill.pipelines.corpus.edges import ALIKE, ALIKE_EDGE
@@ -45,8 +46,6 @@ from tokenmill.pipelines.corpus.shuffle import row_schema
 from tokenmill.pipelines.corpus.spill import ROW_BYTES as SPILL_BYTES
 from tokenmill.pipelines.corpus.spill import SPILL, n_words_of
 from tokenmill.pipelines.corpus.stars import (
-    BUCKET,
-    BUCKETS,
     LEADERS,
     LED,
     MOST_ROUNDS,
@@ -112,6 +111,7 @@ def _decided_in_order(docs: Drawn, left: Drawn, columns: int, crowd: Drawn) -> d
     """
     gone = (docs - left).within(0.0)
     files = docs.each(lambda n: columns * _ranges(n))
+    of_edges = docs.each(lambda n: _works(columns, n))
     of_bucket = between(BUCKET_BYTES, BUCKET_BYTES * columns * 2, order=13)
     edges = between(1.0, MAX_BUCKET / 2.0, order=14, value=USUAL_EDGES)
     of_edge = float(_row_bytes(ALIKE_EDGE))
@@ -120,10 +120,16 @@ def _decided_in_order(docs: Drawn, left: Drawn, columns: int, crowd: Drawn) -> d
     leaders = crowd * _up_to(MOST_ROUNDS * columns, order=17) * float(WORD_BYTES)
     return {
         BUCKETS.name: gone * of_bucket + files * float(_file_head(BUCKET)),
-        ALIKE.name: gone * edges * of_edge + files * float(_file_head(ALIKE_EDGE)) + edges_led,
+        ALIKE.name: gone * edges * of_edge + of_edges * float(_file_head(ALIKE_EDGE)) + edges_led,
         STARS.name: rounds * (gone * float(_row_bytes(STAR)) + float(sum(_padded_head(STAR)))),
         **({LEADERS.name: leaders} if crowd.value else {}),
     }
+
+
+def _works(columns: int, n: Counts) -> Counts:
+    """As many as `buckets.works_of` has."""
+    at_once = np.maximum(KEYS_AT_ONCE // np.maximum(n, 1), 1)
+    return np.ceil(columns / at_once) * _ranges(n)
 
 
 def _up_to(most: int, *, order: int) -> Drawn:

@@ -7,6 +7,7 @@ parameters it was made with in its Arrow metadata; a reader that expects others 
 import contextlib
 import json
 import mmap
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -60,7 +61,10 @@ def _sink(path: Path) -> Iterator[pa.OSFile]:
 
 PARAMETERS = b"tokenmill.parameters"
 MOST_OPEN = 64  # files of a corpus mapped at a time: each takes a map and a file descriptor
+MOST_CHECKED = 4096  # files, of which it is known what they claim to unpack to
 MOST_COUNTED = 256  # of one work that is alone, which goes over them many times
+
+_CHECKED: set[tuple[int, ...]] = set()
 
 
 def with_parameters(schema: pa.Schema, parameters: Mapping[str, Any]) -> pa.Schema:
@@ -126,9 +130,19 @@ def _mapped(
         mapped = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
         reader = pa.ipc.open_file(pa.py_buffer(mapped))
         numbers = [*wanted(reader)]
-        check_blocks(memoryview(mapped), lambda _: numbers)
+        _check_once(os.fstat(f.fileno()), mapped, numbers)
         batches = [reader.get_batch(i) for i in numbers]
     return batches, reader.schema, mapped
+
+
+def _check_once(file: os.stat_result, mapped: mmap.mmap, numbers: list[int]) -> None:
+    """Check a file's batches, unless this process did: a work of each band opens all sidecars."""
+    key = file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns, *numbers
+    if key not in _CHECKED:
+        check_blocks(memoryview(mapped), lambda _: numbers)
+        if len(_CHECKED) >= MOST_CHECKED:
+            _CHECKED.clear()
+        _CHECKED.add(key)
 
 
 def read_batch(path: Path, number: int) -> pa.RecordBatch:
@@ -159,11 +173,20 @@ class Opened(NamedTuple):
     """A sidecar, mapped.
 
     starts: (n_batches + 1,) int64, row of the file where each batch begins.
+    views: columns that were looked at, by the number of their batch, and their names.
     """
 
     batches: Sequence[pa.RecordBatch]
     starts: I64
     mapped: mmap.mmap
+    views: dict[tuple[int, str], npt.NDArray[Any]]
+
+    def view(self, number: int, name: str) -> npt.NDArray[Any]:
+        """`values` of a batch; to make them takes longer than to take a few rows of them."""
+        found = self.views.get((number, name))
+        if found is None:
+            found = self.views[number, name] = values(self.batches[number], name)
+        return found
 
     @property
     def n(self) -> int:
@@ -243,31 +266,30 @@ class Rows:
     ) -> dict[str, npt.NDArray[Any]]:
         """As `take`, of some columns."""
         out: dict[str, npt.NDArray[Any]] = {}
-        for at, batch, here in self._batches_of(rows):
+        for at, opened, number, here in self._batches_of(rows):
             for name in names:
-                column = values(batch, name)
+                column = opened.view(number, name)
                 if name not in out:
                     out[name] = np.empty((len(rows), *column.shape[1:]), column.dtype)
                 np.take(column, here, axis=0, out=out[name][at], mode="clip")
         return {name: out.get(name, np.empty(0)) for name in names}
 
-    def take_lists(
+    def lists(
         self, name: str, rows: npt.NDArray[np.integer[Any]]
-    ) -> tuple[npt.NDArray[Any], I64]:
-        """The lists of a column at `rows`, which ascend, one behind the other.
+    ) -> Iterator[tuple[slice, npt.NDArray[Any], npt.NDArray[np.int32], I64]]:
+        """Where the lists of a column at `rows`, which ascend, lie; nothing is copied.
 
-        And (len(rows) + 1,) where each begins.
+        Which of `rows`; of their batch all values, (n + 1,) where in them each list begins, and
+        their places in it.
         """
-        found = [batch[name].take(pa.array(here)) for _, batch, here in self._batches_of(rows)]
-        lengths = [np.asarray(some.value_lengths()) for some in found]
-        flat = [np.asarray(some.flatten()) for some in found]
-        ends = np.cumsum(np.concatenate(lengths or [np.empty(0)]), dtype=np.int64)
-        return np.concatenate(flat or [np.empty(0)]), np.append(0, ends)
+        for at, opened, number, here in self._batches_of(rows):
+            column = opened.batches[number][name]
+            yield at, np.asarray(column.values), np.asarray(column.offsets), here
 
     def _batches_of(
         self, rows: npt.NDArray[np.integer[Any]]
-    ) -> Iterator[tuple[slice, pa.RecordBatch, I64]]:
-        """Which of `rows`, which ascend, are of a batch, the batch, and their places in it."""
+    ) -> Iterator[tuple[slice, Opened, int, I64]]:
+        """Which of `rows`, which ascend, are of a batch, its file, number, and places in it."""
         edges = np.searchsorted(rows, self.starts)
         for number in np.flatnonzero(np.diff(edges)).tolist():
             opened = self.shard(number)
@@ -275,7 +297,7 @@ class Rows:
             cuts = np.searchsorted(local, opened.starts)
             for b in np.flatnonzero(np.diff(cuts)).tolist():
                 at = slice(edges[number] + cuts[b], edges[number] + cuts[b + 1])
-                yield at, opened.batches[b], local[cuts[b] : cuts[b + 1]] - opened.starts[b]
+                yield at, opened, b, local[cuts[b] : cuts[b + 1]] - opened.starts[b]
             opened.mapped.madvise(mmap.MADV_DONTNEED)
 
 
@@ -304,7 +326,7 @@ def open_sidecar(path: Path, parameters: Mapping[str, Any]) -> Opened:
         )
     mapped.madvise(mmap.MADV_DONTNEED)  # around each batch's head much was mapped
     starts = np.cumsum([0, *(batch.num_rows for batch in batches)], dtype=np.int64)
-    return Opened(batches, starts, mapped)
+    return Opened(batches, starts, mapped, {})
 
 
 def corpus_rows(

@@ -2,7 +2,8 @@
 
 A whole run, every step in it, its works one by one under the profiler, after a small run
 that compiles; then the command, whose further seconds are start-up, Prefect and its server.
-MB/s are of all text that went in: a step behind a filter sees less of it.
+MB/s are of all text that went in: a step behind a filter sees less of it. `--only near` tells how
+fast signing, grouping and comparing are together.
 """
 
 import argparse
@@ -37,16 +38,28 @@ FUNCTIONS = {  # step: the end of its function's file, its name
     "ignored n-grams": ("contamination/decontaminate.py", "find_ignored"),
     "cut": ("contamination/decontaminate.py", "__call__"),
     "digest": ("dedup/same/digest.py", "digests"),
-    "sign": ("dedup/same/minhash.py", "signatures"),
-    "band": ("dedup/same/lsh.py", "band_keys"),
     "exact duplicates": ("corpus/equal.py", "find_equal"),
-    "pairs of bands": ("corpus/near.py", "find_edges"),
-    "clusters": ("corpus/near.py", "join_forests"),
+    "sign": ("corpus/near.py", "key_columns"),
+    "keys by range": ("corpus/spill.py", "spill_keys"),
+    "buckets": ("corpus/buckets.py", "find_buckets"),
+    "compare": ("corpus/stars.py", "find_alike"),
+    "compare crowded": ("corpus/stars.py", "find_more"),
+    "join edges": ("corpus/stars.py", "join_edges"),
+    "who leaves": ("corpus/stars.py", "decide"),
     "tokenize": ("tokens/tokenize.py", "encode"),
     "plan": ("read/plan.py", "plan_inputs"),
     "report": ("report/sections.py", "write_report"),
     "its figures": ("report/summary.py", "summarize"),
 }  # fmt: skip
+NEAR = (
+    "sign",
+    "keys by range",
+    "buckets",
+    "compare",
+    "compare crowded",
+    "join edges",
+    "who leaves",
+)
 WRITES = ("write_batch", "write_table", "fsync")
 WITHIN = ("corpus/pairs.py", "corpus/verdicts.py")  # what they write is in their own figure
 
@@ -54,20 +67,22 @@ WITHIN = ("corpus/pairs.py", "corpus/verdicts.py")  # what they write is in thei
 def main() -> None:
     ask = argparse.ArgumentParser(prog="python -m tests.bench.profile", description=__doc__)
     ask.add_argument("--mb", type=float, default=100, help="of text")
+    ask.add_argument("--only", help="one step of a recipe instead of every one")
     args = ask.parse_args()
     bench = prepared(quick=False, repeats=1)
     os.environ["BENCH_TOKENIZER"] = str(bench.tokenizer)
     with tempfile.TemporaryDirectory(dir=bench.folder) as folder:
         scratch = Path(folder)
-        run(bench, WARM_MB, scratch / "warm")
-        profiler, cpu_s = profiled(bench, args.mb, scratch / "run")
-        whole_s = command_s(bench, args.mb, scratch)
+        chosen = [{args.only: {}}] if args.only else steps(bench)
+        run(bench, chosen, WARM_MB, scratch / "warm")
+        profiler, cpu_s = profiled(bench, chosen, args.mb, scratch / "run")
+        whole_s = command_s(bench, chosen, args.mb, scratch)
     text = json.loads((bench.part(args.mb) / "info.json").read_text())["text_bytes"] / 1e6
     show(by_step(pstats.Stats(profiler)), text, cpu_s, whole_s)
 
 
-def run(bench: Bench, mb: float, out: Path) -> None:
-    prepare(make_recipe(recipe_data(bench.part(mb), steps(bench)), where="bench"), out, one_by_one)
+def run(bench: Bench, chosen: list[dict[str, Any]], mb: float, out: Path) -> None:
+    prepare(make_recipe(recipe_data(bench.part(mb), chosen), where="bench"), out, one_by_one)
 
 
 def steps(bench: Bench) -> list[dict[str, Any]]:
@@ -78,17 +93,19 @@ def steps(bench: Bench) -> list[dict[str, Any]]:
     return [*({name: {}} for name in STAGES), {"exact": {}}, {"near": {}}, overlap]
 
 
-def profiled(bench: Bench, mb: float, out: Path) -> tuple[cProfile.Profile, float]:
+def profiled(
+    bench: Bench, chosen: list[dict[str, Any]], mb: float, out: Path
+) -> tuple[cProfile.Profile, float]:
     """The profile of this thread, and the CPU seconds of all."""
     bench.part(mb)
     profiler, start = cProfile.Profile(time.thread_time), time.process_time()
-    profiler.runcall(run, bench, mb, out)
+    profiler.runcall(run, bench, chosen, mb, out)
     return profiler, time.process_time() - start
 
 
-def command_s(bench: Bench, mb: float, scratch: Path) -> float:
+def command_s(bench: Bench, chosen: list[dict[str, Any]], mb: float, scratch: Path) -> float:
     """CPU seconds of the command over the same."""
-    work = command(*steps(bench))(bench.part(mb), scratch)
+    work = command(*chosen)(bench.part(mb), scratch)
     before = children_s()
     work()
     return children_s() - before
@@ -120,6 +137,9 @@ def show(found: dict[str, float], text_mb: float, cpu_s: float, whole_s: float) 
     for step, seconds in {**found, "the rest": rest}.items():
         rate = f"{text_mb / seconds:10.0f}" if seconds > 0 else f"{'-':>10}"
         print(f"{step:24}{seconds:9.3f}{seconds / cpu_s:8.1%}{rate}")
+    near_s = sum(found[step] for step in NEAR)
+    if near_s:
+        print(f"near, all of it: {near_s:.3f} CPU s, {text_mb / near_s:.0f} MB/s")
     print(f"\nas a command: {whole_s:.2f} CPU s; start-up and Prefect {whole_s - cpu_s:.2f} CPU s")
 
 

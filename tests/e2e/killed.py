@@ -13,7 +13,7 @@ import pyarrow as pa
 from tests.e2e.fatal import arm, named
 from tests.running import one_by_one, prepare
 from tokenmill.pipelines.contamination import decontaminate
-from tokenmill.pipelines.corpus import edges, stars
+from tokenmill.pipelines.corpus import buckets, edges, stars
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.runs import work as job
 from tokenmill.pipelines.storage import atomic
@@ -24,7 +24,7 @@ MOMENTS = {
     "partial": (atomic, "_fsync", {"when": named(".partial-")}),
     # the file has its name, its receipt is not written
     "renamed": (job, "save_receipt", {}),
-    "banding": (stars, "buckets", {"after": True}),
+    "banding": (buckets, "buckets", {"after": True}),
     # some pairs of a band are compared, others are not
     "comparing": (edges, "shared", {"after": True}),
     # who leaves is written, its receipt is not

@@ -169,7 +169,7 @@ def rows_of(shards):
     """Rows of shards that lie in memory, each a list of batches."""
     starts = [np.cumsum([0, *(b.num_rows for b in batches)], dtype=np.int64) for batches in shards]
     opened = [
-        Opened(batches, s, mmap.mmap(-1, 1)) for batches, s in zip(shards, starts, strict=True)
+        Opened(batches, s, mmap.mmap(-1, 1), {}) for batches, s in zip(shards, starts, strict=True)
     ]
     return Rows(np.cumsum([0, *(s[-1] for s in starts)], dtype=np.int64), opened.__getitem__)
 

@@ -112,14 +112,15 @@ def test_shards_are_read_once_until_they_are_others(tmp_path):
 def test_shards_come_back_as_they_were_and_no_number_of_documents_is_too_many(tmp_path):
     job, part = job_of(tmp_path, (NEAR,)), part_of([NEAR])
     facts = write_rows(job, part, ("a", "b", "c"), (5, 0, 7)).facts
-    assert facts == {"groups": 1, "first": 0, "ranges": 1}
+    assert facts == {"groups": 1, "first": 0, "ranges": 1, "docs": 12}
     shards = read_shards(job.path(ROWS))
     assert shards.keys.to_pylist() == ["a", "b", "c"]
     assert shards.starts.tolist() == [0, 5, 5, 12]
     assert (shards.n_earlier, shards.first_new_row) == (0, 0)
     facts = write_rows(job, part, ("a", "b"), (2**32 - 5, 2**36)).facts
-    assert facts == {"groups": 2, "first": 0, "ranges": 1 << rows.MOST_BITS}
-    assert read_shards(job.path(ROWS)).starts.tolist() == [0, 2**32 - 5, 2**36 + 2**32 - 5]
+    n = 2**36 + 2**32 - 5
+    assert facts == {"groups": 2, "first": 0, "ranges": 1 << rows.MOST_BITS, "docs": n}
+    assert read_shards(job.path(ROWS)).starts.tolist() == [0, 2**32 - 5, n]
 
 
 @pytest.mark.parametrize(
@@ -138,6 +139,6 @@ def test_groups_from_the_first_with_a_shard_of_this_run_on_are_written(
     assert shards.keys.to_pylist() == [None, None, "00002", "00003"]
     assert (shards.n_earlier, shards.first_new_row) == (2, 7)
     assert shards.groups.tolist() == groups
-    assert facts == {"groups": len(groups) - 1, "first": first, "ranges": 1}
+    assert facts == {"groups": len(groups) - 1, "first": first, "ranges": 1, "docs": n}
     alone = write_rows(job, part, (), ()).facts
     assert alone["first"] == alone["groups"] == 1

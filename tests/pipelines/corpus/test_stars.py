@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.pipelines.keyed import find, found, job_of, verdict_bytes, write_texts
 from tests.reference import stars as reference
 from tokenmill.dedup.same.minhash import signed_shingles
-from tokenmill.pipelines.corpus import edges, rows, stars
+from tokenmill.pipelines.corpus import buckets, edges, rows, stars
 from tokenmill.pipelines.corpus.equal import ExactDedup
 from tokenmill.pipelines.corpus.near import NearDedup
 
@@ -82,24 +82,37 @@ texts = st.one_of(
     by_source=st.booleans(),
     crowded=st.sampled_from([2, 3, 5, 128]),
     at_once=st.integers(1, 40),
+    keys_at_once=st.sampled_from([1, 60, 1 << 20]),
     parts=st.tuples(st.integers(1, 40), st.integers(1, 60)),
 )
 @example(
-    [["a b c d", "a b c d e", "a b c d e f"], ["a b c d"]], 0.5, 1, True, False, 128, 9, (7, 9)
+    [["a b c d", "a b c d e", "a b c d e f"], ["a b c d"]], 0.5, 1, True, False, 128, 9, 1, (7, 9)
 )
-@example([[slid(i) for i in range(40)]], 0.6, 0, False, False, 2, 3, (7, 9))
+@example([[slid(i) for i in range(40)]], 0.6, 0, False, False, 2, 3, 80, (7, 9))
 def test_any_corpus_in_any_parts_is_that_of_every_pair_in_order(
-    tmp_path_factory, shards, verify, earlier, packed, by_source, crowded, at_once, parts
+    tmp_path_factory,
+    shards,
+    verify,
+    earlier,
+    packed,
+    by_source,
+    crowded,
+    at_once,
+    keys_at_once,
+    parts,
 ):
     earlier = min(earlier, len(shards))
     sources = [str(i % 2) for i in range(len(shards))] if by_source else None
     step = near(verify=verify, scope="source" if by_source else "corpus")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stars, "MAX_BUCKET", crowded)
+        patch.setattr(buckets, "MAX_BUCKET", crowded)
+        patch.setattr(buckets, "KEYS_AT_ONCE", keys_at_once)
         patch.setattr(stars, "LED", 1_000)
         patch.setattr(stars, "MOST_ROUNDS", 60)
         patch.setattr(stars, "FAN_IN", 2)
-        patch.setattr(stars, "MEMBERS", at_once)
+        patch.setattr(buckets, "MEMBERS", at_once)
+        patch.setattr(stars, "MOST_PAIRS", at_once)
         patch.setattr(stars, "MOST_TAKEN", at_once)
         patch.setattr(edges, "EDGE_BYTES", (64 << 20) // 4 // at_once)
         patch.setattr(edges, "SHINGLE_BYTES", (32 << 20) // 4 // at_once)
@@ -126,9 +139,8 @@ def test_copies_take_one_comparison_each_and_one_document_stays(tmp_path):
     shards = [["a b c d e f"] * 3_000, ["a b c d e f"] * 2_000]
     made, ids, receipts = run(tmp_path, near(), shards)
     assert made == dict.fromkeys(range(1, 5_000), (int(ids[0]), 1.0))
-    of_bands = [receipt.facts["candidates"] for receipt in receipts["bands-0"]]
-    assert of_bands == [4_999, 0, 0, 0]
-    assert [receipt.facts["candidates"] for receipt in receipts["crowded-0"]] == [0] * 4
+    for step, candidates in {"bands-0": 4_999, "crowded-0": 0}.items():
+        assert [receipt.facts["candidates"] for receipt in receipts[step]] == [candidates]
 
 
 def test_a_similarity_that_is_verify_to_the_last_shingle_is_one(tmp_path):
@@ -144,7 +156,7 @@ def windows(n):
 
 
 def test_what_is_given_up_is_told_and_no_other_is_taken_for_a_copy(tmp_path, monkeypatch):
-    monkeypatch.setattr(stars, "MAX_BUCKET", 8)
+    monkeypatch.setattr(buckets, "MAX_BUCKET", 8)
     monkeypatch.setattr(stars, "LED", 1)
     common = [f"c{i}" for i in range(20)]  # two in three words of any two; crowds by itself
     own = [[f"{n}-{i}" for i in range(10)] for n in range(100)]

@@ -74,7 +74,7 @@ def test_of_a_hundred_thousand_shards_only_those_asked_for_are_opened_and_few_he
     def opening(number):
         opened.append(number)
         batch = pa.record_batch({"id": [3 * number, 3 * number + 1, 3 * number + 2]})
-        return Opened([batch], np.array([0, 3]), mmap.mmap(-1, 1))
+        return Opened([batch], np.array([0, 3]), mmap.mmap(-1, 1), {})
 
     rows = Rows(np.arange(n + 1) * 3, opening)
     wanted = np.sort(np.random.default_rng(1).choice(3 * n, 500, replace=False))
@@ -87,7 +87,7 @@ def test_of_a_hundred_thousand_shards_only_those_asked_for_are_opened_and_few_he
 
 def test_the_file_that_was_used_longest_ago_is_let_go():
     def opening(number):
-        return Opened([pa.record_batch({"id": [number]})], np.array([0, 1]), mmap.mmap(-1, 1))
+        return Opened([pa.record_batch({"id": [number]})], np.array([0, 1]), mmap.mmap(-1, 1), {})
 
     rows = Rows(np.arange(6), opening)
     rows._most = 2
