@@ -29,6 +29,7 @@ NO_PLACES = {
 NO_PLACES_HERE = {
     "account", "address", "benchmark", "budget", "checkpoint_bytes", "containment", "cron", "doc",
     "fail_on", "fill", "folding", "format", "grow_to", "id", "most_docs", "name", "ngram", "order",
+    "paraphrases",
     "reason", "runner", "sample", "set", "shard_bytes", "split", "text_column", "vary", "verdict",
 }  # fmt: skip
 PLAN_PLACES = {"path"}  # opened by `sizing.roots.held`
