@@ -368,7 +368,7 @@ def _of_copies(steps: Sequence[Step], plan: Plan, written: Written) -> dict[str,
             gathered = gathered + rows - both
     if is_counted:
         n = len(plan.shards)
-        head, batch = _padded_head(schema)
+        head, batch = _padded_head(with_parts(schema, [1] * min(n, GROUP_SHARDS)))
         batches = exact(float(n)).within(most=gathered)  # of a shard with rows there is one
         heads_of_files = float(head * group_files(n))
         folders[GATHERED.name] = gathered * row + batches * float(batch) + heads_of_files

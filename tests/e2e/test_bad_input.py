@@ -196,7 +196,7 @@ def small_disk(tmp_path):
     if mounted.returncode:
         pytest.skip(f"cannot mount a tmpfs here: {mounted.stderr.decode().strip()}")
     yield where
-    subprocess.run(["umount", str(where)], check=True)
+    subprocess.run(["umount", "--lazy", str(where)], check=True)
 
 
 def big_recipe(folder, tokenizer):

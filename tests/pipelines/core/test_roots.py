@@ -37,6 +37,7 @@ NO_PATHS = {
     "Benchmark": {"name", "fields"},
     "DocumentScores": {"sha256", "least", "most", "columns"},
     "DomainFile": {"sha256"},
+    "FineWeb2": {"language"},
     "GopherQuality": {"stop_words"},
     "Html": {"types"},
     "ImageRules": {"url_parts", "formats"},
