@@ -154,7 +154,7 @@ class ParaphraseExample(Example):
     The spans of the item's text are its words that the match has too, in any order.
     """
 
-    score: float
+    score: float = Field(description="Of the words that both have, by how rare they are")
     share: float = Field(description="Of the item's words by weight, that the match has")
     numbers: int = Field(description="Different numbers of the item")
     agreeing: int = Field(description="Of these, those that the match has")
