@@ -352,7 +352,7 @@ def test_the_report_says_what_earlier_runs_hold(runs):
     assert str(runs.folder / "a") in shown
 
 
-KILLS = [("banding", 5), ("comparing", 7), ("clustering", 1), ("indexed", 2)]
+KILLS = [("banding", 5), ("comparing", 1), ("clustering", 1), ("indexed", 2)]
 
 
 @pytest.fixture(scope="module")
