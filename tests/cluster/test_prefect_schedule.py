@@ -115,7 +115,7 @@ def assert_shown(page, words):
     [
         ("prepare-corpus", ["recipe", "str dict", "the run directory, by its whole path"]),
         ("ingest-collection", ["into", "the collection by its whole path", "that changed"]),
-        ("measure-corpus", ["sample", "what is tokenized of the inputs", "RunOptions None"]),
+        ("measure-corpus", ["sample", "what goes through all steps", "RunOptions None"]),
         ("check-contamination", ["benchmarks", "Add item", "Line Breaks", "Short Threshold"]),
         ("size-cluster", ["plan", "changes", "the name of an example that ships"]),
         ("probe-storage", ["dataset", "seconds", "that this host must feed"]),
