@@ -229,7 +229,7 @@ def _default(field: FieldInfo) -> str:
     if value is PydanticUndefined:
         return "needed"
     if others := [choice for choice in _choices(field.annotation) if choice != value]:
-        return f"{code(_yaml(value))}, or {code(*others)}"
+        return f"{code(_yaml(value))}, or {code(*(choice or _yaml(choice) for choice in others))}"
     if isinstance(value, BaseModel):
         return ""
     if assumed and value in (None, ()):

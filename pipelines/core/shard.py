@@ -49,6 +49,8 @@ class Input(Config):
     text, id, url: names of the columns, of tars of the fields in .json; common names are looked
         for if not given. A dot leads into a struct or a JSON object, as meta.text.
     join: what is put between the texts of a list, where the column of text has lists of them.
+    quote: what stands around fields of CSV and TSV: '"' of CSV, and "", nothing, of TSV, if not
+        given. A CSV whose quotes are named is not doubted where they hold many lines.
     columns: others that stay with the document as annotations, with their kinds, as
         {topic: string, meta.score: float64}: string, int64, float64, bool, timestamp. A dot in the
         name becomes "_". What is not of its kind is null there, and counted.
@@ -67,6 +69,7 @@ class Input(Config):
     id: str | None = None
     url: str | None = None
     join: str | None = Field(None, exclude_if=lambda join: join is None)
+    quote: Literal['"', "'", ""] | None = Field(None, exclude_if=lambda quote: quote is None)
     columns: Mapping[ColumnPath, ColumnType] = Field(
         default_factory=dict, exclude_if=lambda columns: not columns
     )
@@ -159,7 +162,7 @@ class SourceShard:
         by byte of the file, or records of a file that is not packed; for others as they cut it.
     first_row: number in the file of the shard's first row ("parquet", "arrow").
     text, id, url: names of the columns; unused for "text".
-    join, columns: as in `Input`.
+    join, columns, quote: as in `Input`; quote is "" of a TSV without.
     images, captions: as in `Input`; None where there is no such column.
     prefix: what ids begin with, where other tars of the input may have the same keys.
     sidecar: path of the table that img2dataset leaves beside a tar, of what it did not get too.
@@ -187,6 +190,7 @@ class SourceShard:
     sidecar: str | None = None
     join: str | None = None
     columns: tuple[tuple[str, str], ...] = ()
+    quote: str | None = None
 
     @property
     def asked(self) -> list[str]:
@@ -202,7 +206,7 @@ class SourceShard:
     def to_json(self) -> dict[str, Any]:
         """A JSON object; `from_json` undoes it."""
         of = asdict(self) | {"paths": list(self.paths), "names": list(self.names)}
-        for name in ("join", "columns"):  # of most shards nothing, and of runs of old
+        for name in ("join", "columns", "quote"):  # of most shards nothing, and of runs of old
             if not of[name] and of[name] != "":
                 del of[name]
         return of

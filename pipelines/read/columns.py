@@ -35,6 +35,7 @@ class Piece(NamedTuple):
     """A shard's part of a file, as `SourceShard` describes it.
 
     damage: cause of what was met while the file was cut, which it would be otherwise without.
+    quote: as `SourceShard` has it.
     """
 
     columns: Columns
@@ -43,6 +44,7 @@ class Piece(NamedTuple):
     bytes: int
     first_row: int = 0
     damage: str = ""
+    quote: str | None = None
 
 
 def find_columns(names: Collection[str], wanted: Input, path: str) -> Columns:

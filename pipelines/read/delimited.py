@@ -1,6 +1,8 @@
-"""CSV and TSV with a header: a document a row, quoted as spreadsheets do; a file is a shard.
+"""CSV and TSV with a header: a document a row, a file a shard. Quotes are for CSV, unless said.
 
 Fields of a CSV stand between commas; where its first line has none, between semicolons or tabs.
+Those of a TSV have no quotes (text/tab-separated-values, as registered with IANA) but where the
+recipe says so.
 
     blocks ── read_lines ──► lines ── csv.reader ──► rows ──► ReadBatch
 
@@ -37,6 +39,8 @@ DAMAGED = "damaged_csv"
 DELIMITERS = {"csv": (",", ";", "\t"), "tsv": ("\t",)}
 OLD_LINES = "new-line character seen"  # as it says of line ends that are \r alone
 UNENDED = "unexpected end of data"  # as the csv module says of quotes that do not end
+QUOTE = '"'
+MOST_ROWS = 10  # lines that are rows themselves which quotes may hold, if they hold nothing else
 
 
 class Row(NamedTuple):
@@ -50,17 +54,33 @@ class Row(NamedTuple):
 class _Lines:
     """Lines as the csv module takes them, and what was met since a row began.
 
-    mark: between fields.  number: of the line at hand, from 1.
-    n_bytes: of the row in progress, which must not be endless.  odd: some of it is not UTF-8.
+    mark: between fields.  number: of the line at hand, from 1.  first: of the row in progress.
+    n_bytes: of that row, which must not be endless.  odd: some of it is not UTF-8.
+    n_columns: of the header.  alike: lines behind the row's first with so many fields.
     """
 
     def __init__(self, blocks: Iterator[bytes], most: int) -> None:
         self._lines = read_lines(blocks, start=0, stop=None, max_bytes=most)
         self.mark, self._most = b",", most
-        self.n_bytes, self.odd, self.number = 0, False, 0
+        self.number = self.n_columns = 0
+        self.begin()
 
     def begin(self) -> None:
         self.n_bytes, self.odd = 0, False
+        self.first, self.alike, self._last_alike = self.number + 1, 0, False
+
+    @property
+    def where(self) -> str:
+        """The lines of the row at hand."""
+        if self.number <= self.first:
+            return f"line {self.number}"
+        return f"lines {self.first} to {self.number}"
+
+    @property
+    def holds_rows(self) -> bool:
+        """Whether all lines between the first and the last, and they are many, look like rows."""
+        within = self.number - self.first - 1
+        return within > MOST_ROWS and self.n_columns > 1 and self.alike - self._last_alike == within
 
     def __iter__(self) -> Iterator[str]:
         for group in self._lines:
@@ -73,8 +93,13 @@ class _Lines:
     def _line(self, line: bytes) -> str:
         self.number += 1
         self.n_bytes += len(line) + 1
-        if self.n_bytes > self._most or line.count(self.mark) > MOST_VALUES:
-            raise DamagedError(DAMAGED, f"a row that does not end before line {self.number}")
+        n_marks = line.count(self.mark)
+        self._last_alike = self.number > self.first and n_marks + 1 == self.n_columns
+        self.alike += self._last_alike
+        if self.n_bytes > self._most or n_marks > MOST_VALUES:
+            raise DamagedError(
+                DAMAGED, f"the row of line {self.first} does not end before line {self.number}"
+            )
         try:
             return f"{line.decode()}\n"
         except UnicodeDecodeError:
@@ -82,10 +107,12 @@ class _Lines:
             return f"{line.decode(errors='replace')}\n"
 
 
-def rows_of(blocks: Iterator[bytes], form: str, most: int) -> Iterator[Row]:
+def rows_of(
+    blocks: Iterator[bytes], form: str, most: int, quote: str | None = None
+) -> Iterator[Row]:
     """The rows of a file, the header first; blank lines are no rows.
 
-    most: bytes of a row.
+    most: bytes of a row.  quote: as `SourceShard` has it.
 
     Raises:
         DamagedError: what follows cannot be told; all before it was yielded.
@@ -96,8 +123,11 @@ def rows_of(blocks: Iterator[bytes], form: str, most: int) -> Iterator[Row]:
     first = next(text, "")
     delimiter = next((d for d in DELIMITERS[form] if d in first), DELIMITERS[form][0])
     lines.mark = delimiter.encode()
-    reader = csv.reader(chain([first], text), delimiter=delimiter, strict=True)
-    n_columns, is_first = 0, True
+    quoting: dict[str, Any] = {"quoting": csv.QUOTE_NONE} if quote == "" else {}
+    reader = csv.reader(
+        chain([first], text), delimiter=delimiter, strict=True, quotechar=quote or QUOTE, **quoting
+    )
+    is_first = True
     while True:
         if not is_first:  # of which the line that was looked at is a part
             lines.begin()
@@ -105,27 +135,52 @@ def rows_of(blocks: Iterator[bytes], form: str, most: int) -> Iterator[Row]:
         try:
             fields = next(reader, None)
         except csv.Error as e:
-            if UNENDED in str(e):
-                raise DamagedError(DAMAGED, f"quotes that do not end: {e}") from None
-            why = "line ends are \\r alone; write them as \\n" if OLD_LINES in str(e) else e
-            yield Row((), f"invalid_{form}", f"line {lines.number}: {why}")
+            yield _bad_row(e, lines, form)
             continue
         if fields is None:
             return
         if not fields:
             continue
-        n_columns = n_columns or len(fields)
-        yield _row(fields, lines, n_columns, form)
+        lines.n_columns = lines.n_columns or len(fields)
+        yield _row(fields, lines, form, quote)
 
 
-def _row(fields: list[str], lines: _Lines, n_columns: int, form: str) -> Row:
-    where = f"line {lines.number}: "
+def _bad_row(error: csv.Error, lines: _Lines, form: str) -> Row:
+    """What the csv module took for none.
+
+    Raises:
+        DamagedError: it goes on to the end of the file.
+    """
+    if UNENDED in str(error):
+        raise DamagedError(
+            DAMAGED, f"{lines.where}: a quote begins a field and none ends it; {_NO_QUOTES}"
+        ) from None
+    if OLD_LINES in str(error):
+        return Row(
+            (), f"invalid_{form}", f"{lines.where}: line ends are \\r alone; write them as \\n"
+        )
+    return Row((), f"invalid_{form}", f"{lines.where}: {error}")
+
+
+_NO_QUOTES = "double it, or say quote: '' in the recipe if no field stands between quotes"
+
+
+def _row(fields: list[str], lines: _Lines, form: str, quote: str | None) -> Row:
+    cause, why = f"invalid_{form}", ""
     if lines.odd:
-        return Row(fields, "invalid_utf8", f"{where}not UTF-8")
-    if len(fields) != n_columns:
-        what = f"{len(fields)} fields, and the header has {n_columns}"
-        return Row(fields, f"invalid_{form}", where + what)
-    return Row(fields)
+        cause, why = "invalid_utf8", "not UTF-8"
+    elif len(fields) != lines.n_columns:
+        why = f"{len(fields)} fields, and the header has {lines.n_columns}"
+        if quote == "" and any(field.startswith(QUOTE) for field in fields):
+            why += f"; if fields stand between quotes, say quote: '{QUOTE}' in the recipe"
+    elif quote is None and lines.holds_rows:
+        why = f"between two quotes stand {lines.number - lines.first - 1:,} lines that are rows"
+        why += f" themselves; {_NO_QUOTES}, or quote: '{QUOTE}' if they are one field"
+    return Row(fields, cause, f"{lines.where}: {why}") if why else Row(fields)
+
+
+def _is_quoted(field: str) -> bool:
+    return len(field) > 1 and field[0] == field[-1] == QUOTE
 
 
 def cut_delimited(
@@ -137,9 +192,10 @@ def cut_delimited(
         InputError: it has no header ("missing_column"), or not the columns that are asked for.
     """
     compression, damage, size = compression_of(file.name), "", file.bytes
+    quote = "" if wanted.quote is None and form == "tsv" else wanted.quote
     try:
         blocks = read_blocks(file.path, compression, limits=limits)
-        header = next(rows_of(blocks, form, limits.max_document_bytes), Row(()))
+        header = next(rows_of(blocks, form, limits.max_document_bytes, quote), Row(()))
     except DamagedError as e:
         raise InputError(f"{file.path}: {e}", cause=e.cause) from None
     if header.cause:
@@ -147,8 +203,11 @@ def cut_delimited(
     if compression is not None:
         ratio, damage = expansion_ratio(file.path, compression, limits)
         size = int(size * ratio)
+    if quote == "" and header.fields and all(map(_is_quoted, header.fields)):
+        why = f"the header stands between quotes; say quote: '{QUOTE}' in the recipe"
+        raise InputError(f"{file.path}: line 1: {why}", cause=f"invalid_{form}")
     columns = find_columns(list(dict.fromkeys(header.fields)), wanted, file.path)
-    return [Piece(columns, 0, None, bytes=size, damage=damage)]
+    return [Piece(columns, 0, None, bytes=size, damage=damage, quote=quote)]
 
 
 def read_delimited(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
@@ -156,7 +215,8 @@ def read_delimited(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     limits = how.limits
     blocks = read_blocks(shard.paths[0], shard.compression, limits=limits, run=how.run)
     with contextlib.closing(blocks):
-        yield from _batches(shard, rows_of(blocks, shard.format, limits.max_document_bytes))
+        rows = rows_of(blocks, shard.format, limits.max_document_bytes, shard.quote)
+        yield from _batches(shard, rows)
 
 
 def _batches(shard: SourceShard, rows: Iterator[Row]) -> Iterator[ReadBatch]:
@@ -191,14 +251,17 @@ def _batch(shard: SourceShard, at: dict[str, int], rows: Sequence[Row], first: i
 
     own = column(shard.id) if shard.id else [None] * len(good)
     ids = [f"{name}#{first + i}" if v is None else v for i, v in zip(good, own, strict=True)]
+    texts = [text or "" for text in column(shard.text)]
+    quoted = sum(map(_is_quoted, texts)) if shard.quote == "" else 0
     batch = make_batch(
         shard.ordinal,
         first + np.array(good, np.int64),
         ids=pa.array(ids, pa.string()),
         urls=pa.array(column(shard.url), pa.string()) if shard.url else None,
-        texts=text_array([text or "" for text in column(shard.text)]),
+        texts=text_array(texts),
         failures=failures,
     )
+    batch = batch._replace(notes={"texts_between_quotes": quoted} if quoted else None)
     return with_beside(batch, shard, column)
 
 

@@ -155,9 +155,15 @@ def _selected(
         raise _no_section(source, others, chosen[0].reader)
     if wanted.images is not None and "images" not in source.sections:
         raise _no_images(source, others)
-    if wanted.columns and chosen and not any(_has_columns(f.reader) for f in chosen):
-        name = chosen[0].reader.name
-        raise ConfigError(f"{source.place}columns: files of format {name} have none; leave it out")
+    for key, given, has in (
+        ("columns", wanted.columns, _has_columns),
+        ("quote", wanted.quote is not None, _has_quotes),
+    ):
+        if given and chosen and not any(has(f.reader) for f in chosen):
+            name = chosen[0].reader.name
+            raise ConfigError(
+                f"{source.place}{key}: files of format {name} have none; leave it out"
+            )
     data = reader_named(DATA_FORMAT)
     # A dataset's files stay together, in its own order, where its folder stands.
     placed = [(f.file.path, f) for f in chosen]
@@ -181,6 +187,10 @@ def _reads(source: _Source, reader: Reader) -> bool:
 
 def _has_columns(reader: Reader) -> bool:
     return not reader.whole and reader.section != "html"
+
+
+def _has_quotes(reader: Reader) -> bool:
+    return reader.quotes
 
 
 def _no_format(source: _Source, files: Sequence[InputFile]) -> ConfigError:
@@ -316,6 +326,7 @@ def _shard(
         captions=source.wanted.captions if images is not None or reader.samples else None,
         sidecar=sidecar,
         join=source.wanted.join,
+        quote=piece.quote,
         columns=tuple(source.wanted.columns.items()),
         prefix=f"{name}/" if several and reader.samples else None,
     )

@@ -45,6 +45,7 @@ class Reader:
     samples: the files hold images under keys: ids are unique in a file alone, images can be read
         where they stand, and of several captions the recipe chooses.
     beside: endings of files that documents refer to: no inputs, nor passed over.
+    quotes: fields may stand between quotes, and the recipe may say which.
     rows: how many documents a file that cannot be cut has, None where that cannot be known.
     """
 
@@ -57,6 +58,7 @@ class Reader:
     section: Literal["images", "html"] | None = None
     samples: bool = False
     beside: frozenset[str] = frozenset()
+    quotes: bool = False
     rows: Callable[[str], int | None] | None = None
 
     @property
@@ -182,6 +184,7 @@ for _reader in (
             endings=endings,
             compressions=PACKED,
             any_name=True,
+            quotes=True,
             cut=cut,
             read=read_delimited,
         )

@@ -12,10 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.pipelines.read.corpus import read_all
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.read import delimited
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.plan import plan_inputs
+from tokenmill.pipelines.read.readers import read_shard
 
 FIELDS = st.text(st.characters(codec="utf-8", exclude_characters="\r\x00"), max_size=12)
 
@@ -31,7 +33,7 @@ def test_rows_are_read_as_they_were_written_and_as_arrow_reads_them(name, mark, 
     written = io.StringIO()
     csv.writer(written, delimiter=mark, quoting=csv.QUOTE_ALL).writerows([("text", "note"), *rows])
     with tempfile.TemporaryDirectory() as folder:
-        got = read(folder, written.getvalue().encode(), name)
+        got = read(folder, written.getvalue().encode(), name, quote='"')
     assert not got.failures
     assert got.texts == [text for text, _ in rows]
     if rows:
@@ -70,6 +72,75 @@ def test_a_row_without_an_end_ends_the_file(tmp_path, end):
     assert got.texts == ["good"]
     (failure,) = got.failures
     assert failure["reason"] == "damaged_csv"
+
+
+@pytest.mark.parametrize("quote", [None, '"'])
+def test_a_quote_that_does_not_end_is_told_with_the_lines_it_takes(tmp_path, quote):
+    rows = [b"%d,row\n" % i for i in range(30)]
+    data = b"id,text\n1,good\n" + b'2,"bad\n' + b"".join(rows)
+    got = read(tmp_path, data, quote=quote)
+    assert got.texts == ["good"]
+    (failure,) = got.failures
+    where = f"{tmp_path / 'd.csv'} lines 3 to 33: a quote begins a field and none ends it"
+    assert failure["detail"].startswith(where)
+    assert "say quote: ''" in failure["detail"]
+    odd = read(tmp_path, data + b'31,"of two" rows\n32,fine\n', quote=quote)
+    assert odd.texts == ["good", "fine"]
+    assert "lines 3 to 34: ',' expected" in odd.failures[0]["detail"]
+    whole = read(tmp_path, data, quote="")
+    assert (whole.texts[1], len(whole.texts), whole.failures) == ('"bad', 32, [])
+
+
+@pytest.mark.parametrize(("lines", "swallowed"), [(10, False), (11, True), (500, True)])
+def test_rows_that_a_lone_quote_took_in_are_no_text(tmp_path, lines, swallowed):
+    rows = "".join(f"{i},row\n" for i in range(lines))
+    data = f'id,text\n1,"bad\n{rows}31,"\n32,fine\n'.encode()
+    got = read(tmp_path, data)
+    if not swallowed:
+        assert got.texts == [f"bad\n{rows}31,", "fine"]
+        return
+    assert got.texts == ["fine"]
+    (failure,) = got.failures
+    assert failure["reason"] == "invalid_csv"
+    said = (
+        f"lines 2 to {lines + 3}: between two quotes stand {lines} lines that are rows themselves"
+    )
+    assert said in failure["detail"]
+    assert read(tmp_path, data, quote='"').texts == [f"bad\n{rows}31,", "fine"]
+    other = data.replace(b"7,row", b"7;row")  # one line that is no row
+    assert len(read(tmp_path, other).texts) == 2
+
+
+@pytest.mark.parametrize("mark", ["", '"'])
+@given(rows=st.lists(st.tuples(FIELDS, FIELDS), max_size=5))
+def test_a_tsv_has_no_quotes(mark, rows):
+    bare = str.maketrans("\t\n", "  ")
+    rows = [(mark + text.translate(bare), note.translate(bare)) for text, note in rows]
+    written = "".join(f"{text}\t{note}\n" for text, note in [("text", "note"), *rows])
+    with tempfile.TemporaryDirectory() as folder:
+        got = read(folder, written.encode(), "d.tsv")
+    assert (got.texts, got.failures) == ([text for text, _ in rows], [])
+
+
+def test_a_tsv_with_quotes_is_told_and_read_where_they_are_named(tmp_path):
+    (tmp_path / "d.tsv").write_bytes(b'"text"\t"id"\n"a"\t"1"\n')
+    (failed,) = plan_inputs([Input(path=str(tmp_path / "d.tsv"))], 1 << 20).failed
+    assert failed.message.endswith("""say quote: '"' in the recipe""")
+    data = b'text\tid\n"one\ttwo"\t1\n"three"\t2\n'
+    got = read(tmp_path, data, "d.tsv")
+    assert got.texts == ['"three"']
+    assert """if fields stand between quotes, say quote: '"'""" in got.failures[0]["detail"]
+    (shard,) = got.plan.shards
+    (batch,) = read_shard(shard, limits=Limits())
+    assert batch.notes == {"texts_between_quotes": 1}
+    assert read(tmp_path, data, "d.tsv", quote='"').texts == ["one\ttwo", "three"]
+    assert read(tmp_path, data.replace(b'"', b"'"), "d.tsv", quote="'").texts[1] == "three"
+
+
+def test_quotes_of_other_formats_are_refused(tmp_path):
+    (tmp_path / "d.jsonl").write_text('{"text": "a"}\n')
+    with pytest.raises(ConfigError, match="quote: files of format jsonl have none; leave it out"):
+        plan_inputs([Input(path=str(tmp_path / "d.jsonl"), quote='"')], 1 << 20)
 
 
 def test_ids_and_marks_and_packed_files(tmp_path):
