@@ -129,10 +129,7 @@ def headline(sheet: Sheet) -> Sequence[Requirement]:
 
 
 def size(
-    plan: str | None = None,
-    *,
-    corpus: Path | None = None,
-    changes: Mapping[str, Any] | None = None,
+    plan: str | None = None, *, corpus: Path | None = None, changes: Mapping[str, Any] | None = None
 ) -> Sheet:
     """The sheet of a plan.
 

@@ -183,10 +183,7 @@ def judge(sheet: Sheet) -> tuple[Verdict, ...]:
 
 def _rate(sheet: Sheet, tier: TierRow, needed: Requirement) -> Verdict:
     verdict = Verdict(
-        tier=tier.name,
-        requirement=needed.name,
-        outcome="unknown",
-        own=tier in sheet.plan.tiers,
+        tier=tier.name, requirement=needed.name, outcome="unknown", own=tier in sheet.plan.tiers
     )
     if tier.local and needed.name in OF_CHECKPOINTS:
         return replace(verdict, outcome="not shared")

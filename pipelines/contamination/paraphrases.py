@@ -73,11 +73,7 @@ def index_paraphrases(texts: ItemTexts) -> ParaphraseIndex:
 
 
 def find_paraphrases(
-    batch: pa.RecordBatch,
-    folded: Folded,
-    index: ParaphraseIndex,
-    least: Paraphrasing,
-    source: str,
+    batch: pa.RecordBatch, folded: Folded, index: ParaphraseIndex, least: Paraphrasing, source: str
 ) -> pa.RecordBatch:
     """A row of schema PARAPHRASE for each document and item that it may paraphrase: the best.
 

@@ -263,11 +263,7 @@ def _facts(example: AnyExample) -> list[str]:
     if example.as_written:
         return [*facts, "written as in the item"]
     differences = example.differences
-    return [
-        *facts,
-        *foldings,
-        *([f"differs in {', '.join(differences)}"] if differences else []),
-    ]
+    return [*facts, *foldings, *([f"differs in {', '.join(differences)}"] if differences else [])]
 
 
 def _item(shown: ItemText) -> Passage:

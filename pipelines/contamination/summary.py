@@ -524,10 +524,7 @@ def copy_passage(item: str, before: str, match: str, after: str, folding: Foldin
     end = right[n_behind - 1].end if n_behind else 0
     shared = _shared(words, [*left[len(left) - n_ahead :], *copied, *right[:n_behind]])
     return CopyPassage(
-        before[:start],
-        f"{before[start:]}{match}{after[:end]}",
-        after[end:],
-        _spans(words, shared),
+        before[:start], f"{before[start:]}{match}{after[:end]}", after[end:], _spans(words, shared)
     )
 
 

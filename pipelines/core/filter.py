@@ -16,14 +16,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from tokenmill.dedup.arrays import F64, U8
-from tokenmill.pipelines.core.step import (
-    KEEP,
-    Rule,
-    StageResult,
-    Step,
-    first_failing,
-    keep_where,
-)
+from tokenmill.pipelines.core.step import KEEP, Rule, StageResult, Step, first_failing, keep_where
 
 ColumnName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
 Found = Mapping[str, pa.Array | npt.NDArray[np.generic]]

@@ -24,13 +24,7 @@ from tokenmill.pipelines.core.schema import ROW_BITS
 from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.rows import ROWS, Corpus, read_shards
 from tokenmill.pipelines.corpus.shuffle import rows_between
-from tokenmill.pipelines.corpus.step import (
-    Chain,
-    CorpusStep,
-    Pass,
-    Size,
-    group_works,
-)
+from tokenmill.pipelines.corpus.step import Chain, CorpusStep, Pass, Size, group_works
 from tokenmill.pipelines.runs.folder import KEYS, Folder, RunFolder
 from tokenmill.pipelines.runs.work import Done, Finished, Phases
 from tokenmill.pipelines.storage.files import arrow_file, open_arrow, open_part, values, with_parts

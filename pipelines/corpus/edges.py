@@ -15,14 +15,7 @@ import pyarrow as pa
 
 from tokenmill.dedup.arrays import I32, I64, U32, Bools
 from tokenmill.dedup.same.minhash import MinHash
-from tokenmill.dedup.same.sets import (
-    Packed,
-    Ratio,
-    equal_slots,
-    gathered,
-    shared,
-    unpack,
-)
+from tokenmill.dedup.same.sets import Packed, Ratio, equal_slots, gathered, shared, unpack
 from tokenmill.dedup.same.verify import least_equal
 from tokenmill.dedup.text.shingle import Shingles
 from tokenmill.pipelines.corpus.pairs import PAIRS_AT_ONCE

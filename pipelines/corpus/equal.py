@@ -51,11 +51,7 @@ from tokenmill.pipelines.corpus.step import (
     group_works,
 )
 from tokenmill.pipelines.corpus.verdicts import VerdictStep
-from tokenmill.pipelines.filters.images.keys import (
-    ImageKey,
-    image_set_keys,
-    text_keys,
-)
+from tokenmill.pipelines.filters.images.keys import ImageKey, image_set_keys, text_keys
 from tokenmill.pipelines.read.images.nodes import counts_of
 from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt

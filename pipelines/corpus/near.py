@@ -49,13 +49,7 @@ from tokenmill.pipelines.corpus.pairs import (
 from tokenmill.pipelines.corpus.rows import LEAST_BYTES, Corpus
 from tokenmill.pipelines.corpus.shuffle import Range, Room, parts
 from tokenmill.pipelines.corpus.spill import KeyedStep, spilled
-from tokenmill.pipelines.corpus.stars import (
-    GONE_BYTES,
-    decided,
-    found_edges,
-    told_of,
-    write_stars,
-)
+from tokenmill.pipelines.corpus.stars import GONE_BYTES, decided, found_edges, told_of, write_stars
 from tokenmill.pipelines.corpus.step import (
     Chain,
     Pass,

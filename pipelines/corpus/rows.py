@@ -232,10 +232,7 @@ class Corpus:
         """(n,) ids of the documents of rows in any order; of all groups the files are there."""
         starts = self.shards.starts[self.shards.groups]
         rows = corpus_rows(
-            lambda group: self.path(IDS, group=group),
-            np.diff(starts),
-            {},
-            first=int(starts[0]),
+            lambda group: self.path(IDS, group=group), np.diff(starts), {}, first=int(starts[0])
         )
         ids = np.empty(len(wanted), np.uint64)
         for start in range(0, len(wanted), ROWS_AT_ONCE):

@@ -24,13 +24,7 @@ import pyarrow as pa
 
 from tokenmill.dedup.arrays import I64, U32, U64, Bools
 from tokenmill.dedup.same.lsh import Buckets, buckets
-from tokenmill.dedup.same.partition import (
-    MAX_BITS,
-    MAX_ROWS,
-    partition,
-    prefix_bits,
-    ranges_within,
-)
+from tokenmill.dedup.same.partition import MAX_BITS, MAX_ROWS, partition, prefix_bits, ranges_within
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.storage.files import open_arrow, open_batch, values
 
@@ -359,14 +353,7 @@ def _counts(column: Range, within: Within, bits: int) -> I64:
 
 
 def _read(
-    column: Range,
-    within: Within,
-    bits: int,
-    lo: int,
-    hi: int,
-    n: int,
-    *,
-    all_equal: bool = False,
+    column: Range, within: Within, bits: int, lo: int, hi: int, n: int, *, all_equal: bool = False
 ) -> Part:
     """The `n` rows whose prefixes are from `lo` to `hi`."""
     rows = np.empty(n, np.int64)

@@ -38,14 +38,7 @@ from tokenmill.pipelines.corpus.buckets import (
     works_of,
     write,
 )
-from tokenmill.pipelines.corpus.edges import (
-    ALIKE,
-    ALIKE_EDGE,
-    Comparing,
-    Edges,
-    EdgeWriter,
-    merged,
-)
+from tokenmill.pipelines.corpus.edges import ALIKE, ALIKE_EDGE, Comparing, Edges, EdgeWriter, merged
 from tokenmill.pipelines.corpus.pairs import (
     KEPT_BYTES,
     PAIRS_AT_ONCE,
@@ -55,10 +48,7 @@ from tokenmill.pipelines.corpus.pairs import (
     pair_facts,
 )
 from tokenmill.pipelines.corpus.rows import Corpus
-from tokenmill.pipelines.corpus.shuffle import (
-    RangeWriter,
-    rows_between,
-)
+from tokenmill.pipelines.corpus.shuffle import RangeWriter, rows_between
 from tokenmill.pipelines.corpus.spill import KeyedStep
 from tokenmill.pipelines.corpus.step import Chain, Pass, Shuffled, Size, facts_of
 from tokenmill.pipelines.corpus.verdicts import Going, VerdictStep, write_verdicts

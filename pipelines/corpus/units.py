@@ -31,12 +31,7 @@ from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.storage import files
-from tokenmill.pipelines.storage.files import (
-    Opened,
-    arrow_file,
-    values,
-    with_parameters,
-)
+from tokenmill.pipelines.storage.files import Opened, arrow_file, values, with_parameters
 
 UNITS = Folder("8-units", "part-{key}.arrow")
 REPEATED = Folder("9-repeated", "part-{key}.arrow")

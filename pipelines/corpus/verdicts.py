@@ -21,13 +21,7 @@ from tokenmill.pipelines.core.step import KEEP, keep_where
 from tokenmill.pipelines.corpus.rows import ROWS, Corpus, read_shards
 from tokenmill.pipelines.corpus.step import Applied, Applier, CorpusStep, Pass, Rows
 from tokenmill.pipelines.runs.folder import KEYS, RunFolder
-from tokenmill.pipelines.storage.files import (
-    arrow_file,
-    open_arrow,
-    open_part,
-    values,
-    with_parts,
-)
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow, open_part, values, with_parts
 
 # duplicate_of: the document that is kept in its place, of one that leaves for it.
 # alive: neither this step nor one before it in the pass removes it.

@@ -365,12 +365,7 @@ class Probing:
         }
         columns["units"] = np.ones(len(drawn), np.int64)
         equals = equal_keys(
-            self._rows,
-            drawn[known],
-            self._units,
-            column=column,
-            keep=keep,
-            asked=self._with_asked,
+            self._rows, drawn[known], self._units, column=column, keep=keep, asked=self._with_asked
         )
         for name, values in zip(("copies", "first", "units"), equals, strict=True):
             columns[name][known] = values

@@ -45,13 +45,7 @@ from tokenmill.pipelines.corpus.rows import (
 from tokenmill.pipelines.corpus.shuffle import row_schema
 from tokenmill.pipelines.corpus.spill import ROW_BYTES as SPILL_BYTES
 from tokenmill.pipelines.corpus.spill import SPILL, n_words_of
-from tokenmill.pipelines.corpus.stars import (
-    LEADERS,
-    LED,
-    MOST_ROUNDS,
-    STAR,
-    STARS,
-)
+from tokenmill.pipelines.corpus.stars import LEADERS, LED, MOST_ROUNDS, STAR, STARS
 from tokenmill.pipelines.corpus.step import CorpusStep, Pass
 from tokenmill.pipelines.corpus.verdicts import VERDICTS
 from tokenmill.pipelines.measure.copies import Probed

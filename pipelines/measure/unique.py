@@ -124,13 +124,7 @@ def distinct(
 
 
 def unique_weight_frac(
-    weights: F64,
-    giants: F64,
-    total: float,
-    *,
-    share: float,
-    seed: int = 0,
-    n_draws: int = DRAWS,
+    weights: F64, giants: F64, total: float, *, share: float, seed: int = 0, n_draws: int = DRAWS
 ) -> Drawn:
     """What one copy of each key weighs, as its tokens, over `total`, what all documents do.
 

@@ -23,12 +23,7 @@ SHARD = re.compile(r"data-\d{5,}-of-\d{5,}\.arrow")
 
 
 def fill(
-    folder: Place,
-    n_bytes: int,
-    *,
-    width: int,
-    seq_len: int,
-    tell: Callable[[str], None] = silent,
+    folder: Place, n_bytes: int, *, width: int, seq_len: int, tell: Callable[[str], None] = silent
 ) -> Place:
     """Write a packed dataset of about `n_bytes`; it can be opened when all of it is written.
 

@@ -20,14 +20,7 @@ import xxhash
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place, check_links, is_remote
-from tokenmill.pipelines.probe.cache import (
-    Mount,
-    Sight,
-    evict,
-    mount_of,
-    read_ahead_bytes,
-    sight,
-)
+from tokenmill.pipelines.probe.cache import Mount, Sight, evict, mount_of, read_ahead_bytes, sight
 from tokenmill.pipelines.probe.checkpoints import check_writable
 from tokenmill.pipelines.storage.aws import endpoint, optional
 from tokenmill.sizing.units import format_bytes

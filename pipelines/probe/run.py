@@ -12,12 +12,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.machine import cores, memory_bytes
 from tokenmill.pipelines.core.places import Place
 from tokenmill.pipelines.probe.cache import mount_of, sight
-from tokenmill.pipelines.probe.checkpoints import (
-    CheckpointFile,
-    CheckpointRates,
-    node_files,
-    rates,
-)
+from tokenmill.pipelines.probe.checkpoints import CheckpointFile, CheckpointRates, node_files, rates
 from tokenmill.pipelines.probe.demand import LEAST_AU, Demand, Step, demand
 from tokenmill.pipelines.probe.loader import DEPTHS, ORDERS, Depth, Loader, Order, Reading
 from tokenmill.pipelines.probe.medium import Bucket
@@ -169,11 +164,7 @@ class _Probe:
         run_s = SEARCH * self._settings.seconds / SEARCH_RUNS
         first = min(self._first(run_s), self.most)
         return search(
-            lambda n: self._kept(n, run_s),
-            need=self.need,
-            first=first,
-            most=self.most,
-            until=until,
+            lambda n: self._kept(n, run_s), need=self.need, first=first, most=self.most, until=until
         )
 
     def _kept(self, accelerators: int, run_s: float) -> float:

@@ -284,12 +284,7 @@ class Team:
         return written
 
     def train_and_write(
-        self,
-        orders: Sequence[Train],
-        files: Sequence[CheckpointFile],
-        *,
-        steps: int,
-        most_s: float,
+        self, orders: Sequence[Train], files: Sequence[CheckpointFile], *, steps: int, most_s: float
     ) -> tuple[Run, list[Written]]:
         """Training and checkpoints at once: files are written again until training has ended."""
         until = files[0].folder / f"{files[0].name}-until"

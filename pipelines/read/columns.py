@@ -121,10 +121,7 @@ def _missing(names: Collection[str], role: str, wanted: str | None, path: str) -
     way = f"name the {role} column in the recipe, as {{path: …, {role}: NAME}}"
     if role == "columns":
         way = "name one that is there, or leave it out"
-    return InputError(
-        f"{path}: {what} among: {found or 'none'}; {way}",
-        cause="missing_column",
-    )
+    return InputError(f"{path}: {what} among: {found or 'none'}; {way}", cause="missing_column")
 
 
 BYTES_OF = {
@@ -164,8 +161,7 @@ def _columns(schema: pa.Schema, wanted: Input, path: str) -> Columns:
         if _values(kind) in TEXT_TYPES:
             way = r'say what stands between them, as {path: …, join: "\n\n"}'
         raise InputError(
-            f"{path}: column {columns.text!r} is {kind}, not text; {way}",
-            cause="text_not_string",
+            f"{path}: column {columns.text!r} is {kind}, not text; {way}", cause="text_not_string"
         )
     if columns.images is not None:
         kind = schema.field(columns.images).type

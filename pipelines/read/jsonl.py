@@ -39,14 +39,7 @@ from tokenmill.pipelines.read.batch import (
     text_array,
 )
 from tokenmill.pipelines.read.beside import value_at, with_beside
-from tokenmill.pipelines.read.columns import (
-    BYTES,
-    MOST_DEPTH,
-    PATH,
-    Columns,
-    Piece,
-    find_columns,
-)
+from tokenmill.pipelines.read.columns import BYTES, MOST_DEPTH, PATH, Columns, Piece, find_columns
 from tokenmill.pipelines.read.images.documents import (
     GENERAL,
     METADATA,

@@ -188,10 +188,7 @@ for _reader in (
             cut=cut,
             read=read_delimited,
         )
-        for name, endings, cut in (
-            ("csv", (".csv",), cut_csv),
-            ("tsv", (".tsv", ".tab"), cut_tsv),
-        )
+        for name, endings, cut in (("csv", (".csv",), cut_csv), ("tsv", (".tsv", ".tab"), cut_tsv))
     ),
     Reader(
         name="text",

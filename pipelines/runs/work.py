@@ -37,12 +37,7 @@ from tokenmill.pipelines.runs.receipt import (
 )
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import writing
-from tokenmill.pipelines.storage.inputs import (
-    PAUSES_S,
-    OutageError,
-    is_outage,
-    stop_if_gone,
-)
+from tokenmill.pipelines.storage.inputs import PAUSES_S, OutageError, is_outage, stop_if_gone
 from tokenmill.pipelines.storage.mirror import join_run
 
 

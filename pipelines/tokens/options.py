@@ -8,12 +8,7 @@ from difflib import get_close_matches
 from typing import Annotated, Any, Literal, TypeAlias
 
 import pyarrow as pa
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    model_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from tokenmill.pipelines.core.config import Bytes, Config
 from tokenmill.pipelines.core.places import file_or_model

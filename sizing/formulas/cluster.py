@@ -49,10 +49,7 @@ def hot_share(*, pool_bytes: float, checkpoint_bytes: float, dataset_bytes: floa
     return min(1.0, max(0.0, (pool_bytes - checkpoint_bytes) / dataset_bytes))
 
 
-@formula(
-    unit="bytes/s",
-    source="definition; reads are at random, what is hot stays hot",
-)
+@formula(unit="bytes/s", source="definition; reads are at random, what is hot stays hot")
 def cold_read_bytes_per_s(*, read_bytes_per_s: float, hot_share: float) -> float:
     """Rate at which the store behind a pool is read, where part of the dataset stays in the pool.
 

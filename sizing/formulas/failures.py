@@ -88,11 +88,7 @@ def interval_of_loss_s(*, lost_frac: float, job_mttf_hours: float, training_days
     return min(best_s, training_days * HOURS_PER_DAY * SECONDS_PER_HOUR)
 
 
-@formula(
-    unit="s",
-    equation="interval_s, but no longer than the run",
-    source="definition",
-)
+@formula(unit="s", equation="interval_s, but no longer than the run", source="definition")
 def interval_in_run_s(*, interval_s: float, training_days: float) -> float:
     """An interval between checkpoints that a run has room for.
 

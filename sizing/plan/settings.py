@@ -193,8 +193,7 @@ class Checkpoints(Section):
     bytes_per_param: Annotated[Positive | None, Assumed("bytes/parameter", "the recipe's")] = None
     mode: Annotated[Literal["sync", "async"], Assumed("name", OUR_CHOICE)] = "sync"
     interval_s: Annotated[
-        Duration | None,
-        Assumed("s", "Young's optimum for the plan's failures, within the run"),
+        Duration | None, Assumed("s", "Young's optimum for the plan's failures, within the run")
     ] = None
     stall_frac: Annotated[Share, Assumed("fraction", OUR_CHOICE)] = 0.05
     drain_frac: Annotated[Share, Assumed("fraction", OUR_CHOICE)] = 0.1

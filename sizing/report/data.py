@@ -72,8 +72,4 @@ def kind(given: Input) -> str:
 
 
 def _row(row: Requirement, rows: Mapping[str, Requirement]) -> dict[str, Any]:
-    return {
-        **row.to_json(),
-        "shown": row.shown,
-        "rests_on": rests_on(row, rows),
-    }
+    return {**row.to_json(), "shown": row.shown, "rests_on": rests_on(row, rows)}

@@ -36,11 +36,7 @@ def add(sheet: Sheet) -> None:
         "prefetch window of the pool", cluster.window_s, pool_bytes=pool, checkpoint_bytes=kept
     )
     share = sheet.add(
-        SHARE,
-        cluster.hot_share,
-        pool_bytes=pool,
-        checkpoint_bytes=kept,
-        dataset_bytes=dataset,
+        SHARE, cluster.hot_share, pool_bytes=pool, checkpoint_bytes=kept, dataset_bytes=dataset
     )
     stays: Given = share
     if hot.streams and share.value < 1:
@@ -94,8 +90,5 @@ def _cost(sheet: Sheet) -> None:
                 f"TB-months of the {name}", cost.storage_tb_months, storage_bytes=much, days=days
             )
             sheet.add(
-                f"cost of the {name}",
-                cost.storage_usd,
-                tb_months=months,
-                usd_per_tb_month=price,
+                f"cost of the {name}", cost.storage_usd, tb_months=months, usd_per_tb_month=price
             )

@@ -28,9 +28,7 @@ def add(sheet: Sheet) -> None:
 
 
 def _workers(sheet: Sheet) -> None:
-    given: dict[str, Given] = {
-        "accelerators": sheet.node_accelerators(),
-    }
+    given: dict[str, Given] = {"accelerators": sheet.node_accelerators()}
     cpu_s = _sample_cpu_s(sheet)
     if cpu_s is not None:
         given["samples_per_s"] = sheet.add(

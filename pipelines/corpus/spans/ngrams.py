@@ -77,12 +77,7 @@ def find_known(run: RunFolder, part: Pass, number: int, size: Size) -> Done:
     corpus = Corpus(run, part)
     rows = Range(span_paths(corpus, "minimizers", range(size.groups)), size.bits, number)
     left = corpus.memory_left(
-        SpanSettings.name,
-        rows.n,
-        1,
-        least=LEAST_BYTES,
-        works=size.ranges,
-        of="minimizers",
+        SpanSettings.name, rows.n, 1, least=LEAST_BYTES, works=size.ranges, of="minimizers"
     )
     twice = np.zeros(rows.n, np.bool_)
     for members, _ in equal_rows(rows, left):
@@ -131,12 +126,7 @@ def read_known(corpus: Corpus, group: Group, size: Size) -> Known:
 
 
 WORD_BITS = 28  # a place is `row of the corpus << WORD_BITS | first word of the n-gram`
-PLACED = pa.schema(
-    [
-        pa.field("key", key_type(1)),
-        pa.field("place", pa.uint64(), nullable=False),
-    ]
-)
+PLACED = pa.schema([pa.field("key", key_type(1)), pa.field("place", pa.uint64(), nullable=False)])
 # An n-gram that stood before, and where it stood first; places ascend.
 EQUAL = pa.schema(
     [

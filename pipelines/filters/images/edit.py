@@ -161,12 +161,7 @@ def edited_where(
     """
     verdicts, values = first_failing(rules, batch.num_rows)
     result = keep_where(
-        stage,
-        batch,
-        verdicts,
-        [r.reason for r in rules],
-        values=values,
-        details=details,
+        stage, batch, verdicts, [r.reason for r in rules], values=values, details=details
     )
     kept = edited if result.kept is batch else edited.filter(pa.array(verdicts == KEEP))
     if edited is not batch:

@@ -69,13 +69,7 @@ class ImageMeasure:
         self._formats: dict[str, OfFormat] = {}
         self._ratios = np.zeros(len(RATIOS) + 1, np.int64)
 
-    def add(
-        self,
-        split: str,
-        documents: pa.RecordBatch,
-        here: Bools,
-        per_image: I64,
-    ) -> None:
+    def add(self, split: str, documents: pa.RecordBatch, here: Bools, per_image: I64) -> None:
         """Count the images of the documents that are `here` (n_docs,).
 
         per_image: (n_images,) how many ids are each image's.

@@ -29,10 +29,7 @@ from tokenmill.pipelines.filters.text.node_facts import ENGLISH, NodeFacts, node
 from tokenmill.pipelines.filters.text.parts import Parts, split_at
 from tokenmill.pipelines.read.images.nodes import BREAK, are_samples
 
-MODELS = {
-    "min_language_score": "language identification",
-    "max_perplexity": "perplexity",
-}
+MODELS = {"min_language_score": "language identification", "max_perplexity": "perplexity"}
 
 
 class NodeLimits(Config):

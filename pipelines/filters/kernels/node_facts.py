@@ -115,13 +115,7 @@ def char_facts(
 
 @kernel
 def strip_words(
-    letters: U8,
-    ends: I64,
-    text_words: I64,
-    marks: U8,
-    out: U8,
-    out_ends: I64,
-    out_words: I64,
+    letters: U8, ends: I64, text_words: I64, marks: U8, out: U8, out_ends: I64, out_words: I64
 ) -> None:
     """Take special characters off both ends of each word; drop words of nothing else.
 

@@ -46,13 +46,7 @@ def hash_words(letters: U8, starts: U64, words: U64) -> None:
 
 @inlined
 def find_suspects(
-    words: U64,
-    chars: I64,
-    doc_chars: int,
-    sizes: U64,
-    limits: F64,
-    table: U64,
-    suspects: U8,
+    words: U64, chars: I64, doc_chars: int, sizes: U64, limits: F64, table: U64, suspects: U8
 ) -> None:
     """Set the rules that may be broken; the others are not.
 

@@ -253,13 +253,7 @@ class Memo:
         ]
         self.n_pieces += len(fresh)
 
-    def _mark_runs(
-        self,
-        data: U8,
-        classes: U8,
-        offsets: I64,
-        touching: I64,
-    ) -> None:
+    def _mark_runs(self, data: U8, classes: U8, offsets: I64, touching: I64) -> None:
         """Split anew pieces that depend on those around, together with them."""
         if not len(touching):
             return

@@ -31,13 +31,7 @@ import xxhash
 
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
-from tokenmill.pipelines.read.batch import (
-    Claims,
-    Lost,
-    ReadBatch,
-    SourceDocument,
-    SourceImage,
-)
+from tokenmill.pipelines.read.batch import Claims, Lost, ReadBatch, SourceDocument, SourceImage
 from tokenmill.pipelines.read.beside import value_at
 from tokenmill.pipelines.read.columns import URL, Columns, Piece
 from tokenmill.pipelines.read.images.documents import (

@@ -307,13 +307,7 @@ def _parts(fitted: Fitted) -> Iterator[str]:
     yield "\n\\end\\\n"
 
 
-def _lines(
-    names: npt.NDArray[np.object_],
-    ids: U32,
-    logs: F32,
-    *,
-    backoffs: bool,
-) -> Iterator[str]:
+def _lines(names: npt.NDArray[np.object_], ids: U32, logs: F32, *, backoffs: bool) -> Iterator[str]:
     words = names[ids]
     words[ids[:, -1] == BOUNDARY, -1] = LINE_END
     for mine, prob, backoff in zip(words.tolist(), logs[:, 0], logs[:, 1], strict=True):

@@ -151,11 +151,7 @@ def train(training: LmTraining) -> Fitted:
     seen, held_out = _parted(training, documents, account)
     words, n_others = _vocabulary(training, seen.words, names)
     fitted = fit(
-        seen.words,
-        names.of(words),
-        unseen=n_others,
-        order=training.order,
-        prune=training.prune,
+        seen.words, names.of(words), unseen=n_others, order=training.order, prune=training.prune
     )
     about: dict[str, Any] = {
         "training": training.model_dump(mode="json", exclude={"text", "cutoffs", "limits"}),

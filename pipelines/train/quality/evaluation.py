@@ -121,10 +121,7 @@ def blocks(about: About) -> Iterator[Block]:
 def _kept(kept: About) -> Table:
     rules = {"pareto": f"pareto, alpha {kept['alpha']:g}"}
     rows = [
-        (
-            rules.get(name, name.replace("_", " ")),
-            *(f"{100 * shares[side]:.2f}" for side in SIDES),
-        )
+        (rules.get(name, name.replace("_", " ")), *(f"{100 * shares[side]:.2f}" for side in SIDES))
         for name, shares in kept.items()
         if name != "alpha"
     ]
