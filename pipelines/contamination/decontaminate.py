@@ -21,7 +21,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from tokenmill.dedup.arrays import F64, I64, Bools, text_buffers
 from tokenmill.dedup.overlap.containment_index import ContainmentIndex
@@ -137,15 +137,6 @@ class Decontaminate(Matching, CuttingStep):
                 " or document, or leave edited out"
             )
         return self
-
-    @field_validator("action", mode="before")
-    @classmethod
-    def _name_the_new_word(cls, action: Any) -> Any:
-        if action == "remove":
-            raise ValueError(
-                "'remove' is called 'document' now (drop it whole); the default, 'cut', drops less"
-            )
-        return action
 
     @property
     def only_own_run(self) -> bool:

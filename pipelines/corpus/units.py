@@ -220,13 +220,13 @@ def run_of(rows: files.Rows, here: I64, first: I64, counts: npt.NDArray[Any]) ->
 
     here: (n,) rows to be taken out, ascending.  first: (n,) that they repeat.  counts: (n,).
     """
-    wanted, where = np.unique(first, return_inverse=True)
+    names = rows.take_in_any_order(("doc_id", "number"), first)
     return Leaving(
         here.astype(np.int64),
         np.zeros(len(here), np.uint8),
         counts.astype(np.uint32),
-        rows.take("doc_id", wanted)[where].astype(np.uint64),
-        rows.take("number", wanted)[where].astype(np.int32),
+        names["doc_id"].astype(np.uint64),
+        names["number"].astype(np.int32),
     ).batch()
 
 

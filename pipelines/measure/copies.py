@@ -129,7 +129,7 @@ def count_copies(
     columns: dict[str, Any] = {
         "doc_id": rows.take("doc_id", drawn) if len(drawn) else np.zeros(0, np.uint64),
         "chance": chances,
-        "ends": taken(ends, drawn),
+        "ends": ends.take_in_any_order(ENDS.names, drawn),
     }
     of_part = np.array(units or range(len(keys)), np.int64)
     files = [job.out / PROBES_FILE]
@@ -141,7 +141,8 @@ def count_copies(
     found_by = probing.all_copies(steps)
     share = None
     last = list(found_by.values())[-1]["first"] if found_by else drawn
-    columns["kept_id"], fate = _taken(rows, "doc_id", last).astype(np.uint64), None
+    kept_id, fate = rows.take_in_any_order(["doc_id"], last)["doc_id"], None
+    columns["kept_id"] = kept_id.astype(np.uint64)
     if job.recipe.images is not None:
         ids, kept = columns["doc_id"], columns["kept_id"]
         fate = count_images(job, keys, ids, kept, units=of_part, read_frac=read_frac)
@@ -149,9 +150,10 @@ def count_copies(
     image_step, behind = job.image_step and job.image_step.name, False
     for step, copies in found_by.items():
         behind = step == image_step or (behind and is_whole)
-        first = taken(ends, copies["first"])
+        first = ends.take_in_any_order(ENDS.names, copies["first"])
         # of one that was not chosen it is not known what becomes of it: as of the one that was
-        first = _either(first["chance"] > 0, first, columns["ends"])
+        is_known = first["chance"] > 0
+        first = {n: np.where(is_known, c, columns["ends"][n]) for n, c in first.items()}
         copies |= {"most": np.where(copies["whole"], copies["copies"], np.inf)}
         if fate is not None and behind:
             first, copies = narrowed(first, copies, fate, rows.n)
@@ -160,17 +162,12 @@ def count_copies(
     if probing.whole_column is not None:
         sampled = sample_keys(rows, of_part, column=probing.whole_column)
         of_keys = sampled.columns()
-        _write(job.out / CLUSTERS_FILE, {**of_keys, "first": taken(ends, of_keys["first"])})
+        first = ends.take_in_any_order(ENDS.names, of_keys["first"])
+        _write(job.out / CLUSTERS_FILE, {**of_keys, "first": first})
         share = sampled.share
         files.append(job.out / CLUSTERS_FILE)
     facts = ProbeFacts(corpus_docs=rows.n, probes=len(drawn), steps=list(found_by), share=share)
     return Done(files=files, facts=facts)
-
-
-def _either(
-    which: Bools, some: Mapping[str, npt.NDArray[Any]], others: Mapping[str, npt.NDArray[Any]]
-) -> dict[str, npt.NDArray[Any]]:
-    return {name: np.where(which, some[name], others[name]) for name in some}
 
 
 def _write(path: Path, columns: Mapping[str, Any]) -> None:
@@ -311,16 +308,8 @@ class Probing:
         self, bands: Sequence[str], *, num_perm: int, verify: float
     ) -> dict[str, npt.NDArray[Any]]:
         self._asked.append(None)
-        closure = Closure(
-            self._rows,
-            self._drawn,
-            self._units,
-            bands=bands,
-            num_perm=num_perm,
-            verify=verify,
-            asked=self._with_asked,
-        )
-        return closure.found()
+        drawn, asked = (self._rows, self._drawn, self._units), self._with_asked
+        return Closure(*drawn, bands=bands, num_perm=num_perm, verify=verify, asked=asked).found()
 
     def stars(
         self, bands: Sequence[str], *, minhash: MinHash, exact: bool, verify: float
@@ -370,16 +359,3 @@ class Probing:
         for name, values in zip(("copies", "first", "units"), equals, strict=True):
             columns[name][known] = values
         return self._last | columns | {"alike": columns["copies"]}
-
-
-def taken(ends: Rows, wanted: I64) -> dict[str, I64]:
-    """All columns of ENDS at rows in any order."""
-    each, place = np.unique(wanted, return_inverse=True)
-    columns = ends.take_all(ENDS.names, each)
-    return {name: column[place] for name, column in columns.items()}
-
-
-def _taken(rows: Rows, name: str, wanted: I64) -> npt.NDArray[Any]:
-    """(n,) of a column at rows in any order."""
-    each, place = np.unique(wanted, return_inverse=True)
-    return rows.take(name, each)[place] if len(wanted) else np.zeros(0)

@@ -16,7 +16,7 @@ from tokenmill.dedup.kernels import sets as kernels
 from tokenmill.dedup.same.lsh import NO_KEY
 from tokenmill.pipelines.corpus.edges import Comparing, Edges, joined
 from tokenmill.pipelines.measure.clusters import idents
-from tokenmill.pipelines.measure.passing import NO, YES, Passing, verdicts_of
+from tokenmill.pipelines.measure.passing import NO, PASSES, YES, Passing
 from tokenmill.pipelines.storage.files import Rows
 
 MOST_NODES = 1 << 18  # documents whose earlier ones are looked for: 60 MB of keys
@@ -93,7 +93,7 @@ class Earlier:
             return edges
         left, at = np.unique(edges.left, return_inverse=True)
         right, own = np.unique(edges.right, return_inverse=True)
-        verdicts = verdicts_of(self._rows, left)
+        verdicts = self._rows.take_in_any_order([PASSES], left)[PASSES]
         if self._passing is None:
             known = verdicts[at]
             counts = [np.bincount(own, known == v).astype(np.int64) for v in (YES, NO)]

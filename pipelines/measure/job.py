@@ -10,14 +10,12 @@ OUT.scratch/probes.arrow      the documents drawn, and how many are like each
 OUT.scratch/clusters.arrow    clusters of equal documents, a sample of all
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from tokenmill.dedup.same.minhash import MinHash
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Plan
@@ -80,12 +78,12 @@ class MeasureJob(PrepareJob):
     @property
     def predicted(self) -> tuple[CorpusStep, ...]:
         """The corpus-wide steps whose findings are told by probes, in order."""
-        return tuple(s for s in corpus_steps(self.recipe.steps) if s.probe(Asked()) is not None)
+        return tuple(s for s in corpus_steps(self.recipe.steps) if is_predicted(s))
 
     @property
     def not_predicted(self) -> tuple[CorpusStep, ...]:
         """Those of which nothing is told: documents are taken to leave them as they came."""
-        return tuple(s for s in corpus_steps(self.recipe.steps) if s.probe(Asked()) is None)
+        return tuple(s for s in corpus_steps(self.recipe.steps) if not is_predicted(s))
 
     @property
     def dedup(self) -> tuple[CorpusStep, ...]:
@@ -126,20 +124,17 @@ class MeasureJob(PrepareJob):
         return tuple(stage for part in passes(self.recipe.steps)[1:] for stage in part.stages)
 
 
-class Asked:
+class _Asked:
     """A `corpus.step.Probing` that tells nothing but that it was asked."""
 
-    def equal(self, column: str, *, keep: str = "first", zeros_are_a_key: bool = False) -> bool:
-        return True
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_, **__: True
 
-    def near(self, bands: Sequence[str], *, num_perm: int, verify: float) -> bool:
-        return True
 
-    def stars(self, bands: Sequence[str], *, minhash: MinHash, exact: bool, verify: float) -> bool:
-        return True
-
-    def unchanged(self) -> bool:
-        return True
+def is_predicted(step: CorpusStep) -> bool:
+    """Whether probes tell what a step finds."""
+    asked: Any = _Asked()
+    return step.probe(asked) is not None
 
 
 def scratch_of(out: Path) -> Path:

@@ -14,7 +14,6 @@ import numpy as np
 from scipy.special import betaincinv
 
 from tokenmill.dedup.arrays import F64, I64, U8, U64, Bools
-from tokenmill.pipelines.storage.files import Rows
 
 PASSES = "passes"  # column of the key sidecar
 NO, YES, NOT_ASKED = 0, 1, 2
@@ -92,9 +91,3 @@ class Passing:
 def _even(keys: U64) -> F64:
     """(n,) in (0, 1)."""
     return (keys >> np.uint64(12)).astype(np.float64) * 2.0**-52 + 2.0**-53
-
-
-def verdicts_of(rows: Rows, wanted: I64) -> U8:
-    """(n,) of rows in any order."""
-    each, place = np.unique(wanted, return_inverse=True)
-    return rows.take(PASSES, each)[place] if len(wanted) else np.zeros(0, np.uint8)

@@ -50,7 +50,7 @@ from tokenmill.pipelines.corpus.step import CorpusStep, Pass
 from tokenmill.pipelines.corpus.verdicts import VERDICTS
 from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.drawn import Drawn, between, exact
-from tokenmill.pipelines.measure.job import Asked, MeasureJob
+from tokenmill.pipelines.measure.job import MeasureJob, is_predicted
 from tokenmill.pipelines.measure.scan import LIST_BYTES, NOUGHT_BYTES, parquet_bytes
 from tokenmill.pipelines.read.stream import BLOCK_BYTES
 from tokenmill.pipelines.runs.folder import KEYS
@@ -80,7 +80,7 @@ def of_step(
     head, batch = _padded_head(row_schema(n_words))
     row = NUMBER_BYTES + WORD_BYTES * n_words
     spill = docs.each(lambda n: columns * (n * row + _groups(n) * batch) + _groups(n) * head)
-    if step.probe(Asked()) is None:
+    if not is_predicted(step):
         return {SPILL.name: spill}
     if step.decides_in_order:
         return {SPILL.name: spill, **_decided_in_order(docs, left, columns, docs * unknown)}

@@ -5,7 +5,6 @@ fetched. Of a bucket headers are ranges of objects, this host holds nothing, and
 """
 
 import contextlib
-import io
 import json
 import shutil
 import tempfile
@@ -13,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import xxhash
@@ -23,6 +22,7 @@ from tokenmill.pipelines.core.places import Place, check_links, is_remote
 from tokenmill.pipelines.probe.cache import Mount, Sight, evict, mount_of, read_ahead_bytes, sight
 from tokenmill.pipelines.probe.checkpoints import check_writable
 from tokenmill.pipelines.storage.aws import endpoint, optional
+from tokenmill.pipelines.storage.stores import Sized
 from tokenmill.sizing.units import format_bytes
 
 MOST_STATE_BYTES = 64 * 1024**2
@@ -31,64 +31,9 @@ ROOM = 1.02  # of the size: other columns and headers, and what a file system ke
 WAY_OUT = "give the folder that `tokenmill prepare` wrote, or one that `datasets` saved to disk"
 
 
-class Medium(Protocol):
-    """Names are of files directly in it; errors name it by its string."""
-
-    def below(self, name: str) -> "Medium":
-        """What lies under a name, which is a folder's."""
-
-    def check(self) -> None:
-        """Raises ConfigError where nothing is."""
-
-    def holds(self, name: str) -> bool:
-        """Whether a file of that name is there."""
-
-    def has_below(self, name: str) -> bool:
-        """Whether it is a folder's."""
-
-    def names(self) -> list[str]:
-        """Of all files, in order."""
-
-    def size(self, name: str) -> int:
-        """Bytes of a file."""
-
-    def part(self, name: str, start: int, stop: int) -> pa.Buffer:
-        """Bytes [start, stop) of a file."""
-
-    def opened(self, name: str) -> pa.NativeFile:
-        """A file whose headers are read."""
-
-    def text(self, name: str) -> bytes:
-        """A small file, cut at `MOST_STATE_BYTES`."""
-
-    def mount(self) -> Mount:
-        """What kind of storage it is."""
-
-    def sight(self, names: Sequence[str]) -> Sight:
-        """Whether what is fetched of these files is counted."""
-
-    def evict(self, names: Sequence[str]) -> None:
-        """Let this host forget what it holds of these files."""
-
-    def read_ahead(self) -> int | None:
-        """Bytes that are fetched around what is asked for; None where nobody tells."""
-
-    def check_free(self, n_bytes: int) -> None:
-        """Raises ConfigError unless it is empty or new, writable, and has room."""
-
-    def written(self) -> contextlib.AbstractContextManager[Path]:
-        """A folder of this machine, for files that `take` then puts where they belong."""
-
-    def take(self, path: Path) -> None:
-        """A file that was written there is whole."""
-
-    def delete(self, names: Sequence[str]) -> None:
-        """Delete files that may be there, and then the place itself if it is empty."""
-
-
 @dataclass(frozen=True)
 class Folder:
-    """On a file system."""
+    """On a file system. Names are of files directly in it; errors name it by its string."""
 
     path: Path
 
@@ -99,6 +44,7 @@ class Folder:
         return Folder(self.path / name)
 
     def check(self) -> None:
+        """Raise ConfigError where nothing is."""
         check_links(self.path)
         if not self.path.is_dir():
             why = "a file, not a folder" if self.path.exists() else "no such folder"
@@ -108,6 +54,7 @@ class Folder:
         return (self.path / name).is_file()
 
     def has_below(self, name: str) -> bool:
+        """Whether a name is a folder's."""
         return (self.path / name).is_dir()
 
     def names(self) -> list[str]:
@@ -117,6 +64,7 @@ class Folder:
         return (self.path / name).stat().st_size
 
     def part(self, name: str, start: int, stop: int) -> pa.Buffer:
+        """Bytes [start, stop) of a file."""
         with pa.memory_map(str(self.path / name)) as mapped:
             return mapped.read_buffer().slice(start, stop - start)
 
@@ -124,6 +72,7 @@ class Folder:
         return pa.OSFile(str(self.path / name))
 
     def text(self, name: str) -> bytes:
+        """A small file, cut at `MOST_STATE_BYTES`."""
         with (self.path / name).open("rb") as f:
             return f.read(MOST_STATE_BYTES)
 
@@ -131,15 +80,19 @@ class Folder:
         return mount_of(self.path.resolve())
 
     def sight(self, names: Sequence[str]) -> Sight:
+        """Whether what is fetched of these files is counted."""
         return sight([self.path / name for name in names], self.mount())
 
     def evict(self, names: Sequence[str]) -> None:
+        """Let this host forget what it holds of these files."""
         evict(self.path / name for name in names)
 
     def read_ahead(self) -> int | None:
+        """Bytes that are fetched around what is asked for; None where nobody tells."""
         return read_ahead_bytes(self.path)
 
     def check_free(self, n_bytes: int) -> None:
+        """Raise ConfigError unless it is empty or new, writable, and has room."""
         if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
             raise ConfigError(f"{self}: something is there; --fill needs a new or an empty folder")
         there = next(p for p in (self.path, *self.path.absolute().parents) if p.exists())
@@ -153,12 +106,14 @@ class Folder:
 
     @contextlib.contextmanager
     def written(self) -> Iterator[Path]:
+        """A folder of this machine, for files that `take` then puts where they belong."""
         yield self.path
 
     def take(self, path: Path) -> None:
         pass
 
     def delete(self, names: Sequence[str]) -> None:
+        """Delete files that may be there, and then the place itself if it is empty."""
         for name in names:
             (self.path / name).unlink(missing_ok=True)
         if self.path.exists() and not any(self.path.iterdir()):
@@ -167,7 +122,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class Bucket:
-    """Objects below s3://bucket/prefix.  Needs the extra `s3`."""
+    """Objects below s3://bucket/prefix, in the words of `Folder`.  Needs the extra `s3`."""
 
     address: str
 
@@ -240,38 +195,23 @@ class Bucket:
         self.store.delete(names)
 
 
-class _Ranged(io.RawIOBase):
+class _Ranged(Sized):
     """An object read at some places only, each with a little of what follows."""
 
     def __init__(self, bucket: Bucket, name: str) -> None:
+        super().__init__(bucket.size(name))
         self._bucket, self._name = bucket, name
-        self._size, self._at = bucket.size(name), 0
         self._held, self._from = b"", 0
 
-    def readable(self) -> bool:
-        return True
+    def between(self, start: int, stop: int) -> bytes:
+        if not self._from <= start <= stop <= self._from + len(self._held):
+            ahead = min(max(stop, start + AHEAD_BYTES), self._size)
+            self._from = start
+            self._held = self._bucket.store.part(self._name, start, ahead).data
+        return self._held[start - self._from : stop - self._from]
 
-    def seekable(self) -> bool:
-        return True
 
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._at = (0, self._at, self._size)[whence] + offset
-        return self._at
-
-    def read(self, size: int | None = -1) -> bytes:
-        stop = self._size if size is None or size < 0 else min(self._at + size, self._size)
-        if stop <= self._at:
-            return b""
-        if not self._from <= self._at <= stop <= self._from + len(self._held):
-            ahead = min(max(stop, self._at + AHEAD_BYTES), self._size)
-            self._from = self._at
-            self._held = self._bucket.store.part(self._name, self._at, ahead).data
-        found = self._held[self._at - self._from : stop - self._from]
-        self._at = stop
-        return found
+Medium: TypeAlias = Folder | Bucket
 
 
 def medium_of(place: Place) -> Medium:

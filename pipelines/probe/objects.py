@@ -185,18 +185,7 @@ def ids_buffer(schema: pa.Schema) -> int:
 def _buffers(kind: pa.DataType) -> int:
     """Arrow columnar format 1.5, "Buffer Listing for Each Layout"."""
     types = pa.types
-    if types.is_null(kind):
-        return 0
-    if types.is_struct(kind):
-        return 1 + sum(_buffers(field.type) for field in kind)
-    if types.is_fixed_size_list(kind):
-        return 1 + _buffers(kind.value_type)
-    if types.is_list(kind) or types.is_large_list(kind):
-        return 2 + _buffers(kind.value_type)
-    if types.is_string(kind) or types.is_binary(kind) or types.is_large_string(kind):
-        return 3
-    if types.is_large_binary(kind):
-        return 3
-    if types.is_primitive(kind) or types.is_fixed_size_binary(kind):
-        return 2
-    raise ValueError(f"a column of {kind} before {IDS}; read it in the sequential order")
+    if kind.has_variadic_buffers or types.is_run_end_encoded(kind) or types.is_union(kind):
+        raise ValueError(f"a column of {kind} before {IDS}; read it in the sequential order")
+    below = sum(_buffers(kind.field(i).type) for i in range(kind.num_fields))
+    return below + (0 if types.is_null(kind) else kind.num_buffers)

@@ -274,6 +274,13 @@ class Rows:
                 np.take(column, here, axis=0, out=out[name][at], mode="clip")
         return {name: out.get(name, np.empty(0)) for name in names}
 
+    def take_in_any_order(
+        self, names: Sequence[str], rows: npt.NDArray[np.integer[Any]]
+    ) -> dict[str, npt.NDArray[Any]]:
+        """As `take_all`, at rows in any order, some of them again and again."""
+        each, place = np.unique(rows, return_inverse=True)
+        return {name: column[place] for name, column in self.take_all(names, each).items()}
+
     def lists(
         self, name: str, rows: npt.NDArray[np.integer[Any]]
     ) -> Iterator[tuple[slice, npt.NDArray[Any], npt.NDArray[np.int32], I64]]:

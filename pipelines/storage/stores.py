@@ -245,13 +245,11 @@ class WholeOnlyError(InputError):
     """A server gives no ranges."""
 
 
-class Ranges(io.RawIOBase):
-    """A file that is fetched piece by piece."""
+class Sized(io.RawIOBase):
+    """A file of which the size is known, read at places."""
 
-    def __init__(self, handler: Handler, path: str, info: Mapping[str, Any]) -> None:
-        self._handler, self._path, self._size = handler, path, int(info["size"])
-        self._at, self._is_whole = 0, info.get("partial") is False
-        self._file: IO[bytes] | None = None
+    def __init__(self, size: int) -> None:
+        self._size, self._at = size, 0
 
     def readable(self) -> bool:
         return True
@@ -263,15 +261,36 @@ class Ranges(io.RawIOBase):
         return self._at
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._at = offset + (0, self._at, self._size)[whence]
+        self._at = (0, self._at, self._size)[whence] + offset
         return self._at
 
     def read(self, size: int | None = -1) -> bytes:
-        stop = self._size if size is None or size < 0 else min(self._at + size, self._size)
-        parts = []
-        while self._at < stop:
-            parts.append(self._part(self._at, min(self._at + PART_BYTES, stop)))
-            self._at += len(parts[-1])
+        start, stop = self._at, self._size
+        if size is not None and size >= 0:
+            stop = min(start + size, stop)
+        if stop <= start:
+            return b""
+        data = self.between(start, stop)
+        self._at = stop
+        return data
+
+    def between(self, start: int, stop: int) -> bytes:
+        """Bytes [start, stop), some at least."""
+        raise NotImplementedError
+
+
+class Ranges(Sized):
+    """A file that is fetched piece by piece."""
+
+    def __init__(self, handler: Handler, path: str, info: Mapping[str, Any]) -> None:
+        super().__init__(int(info["size"]))
+        self._handler, self._path = handler, path
+        self._is_whole = info.get("partial") is False
+        self._file: IO[bytes] | None = None
+
+    def between(self, start: int, stop: int) -> bytes:
+        places = range(start, stop, PART_BYTES)
+        parts = [self._part(at, min(at + PART_BYTES, stop)) for at in places]
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def close(self) -> None:

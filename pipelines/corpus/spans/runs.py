@@ -99,8 +99,8 @@ def runs_of(names: Rows, places: Places, of: Places) -> pa.RecordBatch:
 
 
 def _doc_ids(names: Rows, places: Places) -> Places:
-    rows, where = np.unique(places >> np.uint64(WORD_BITS), return_inverse=True)
-    return names.take("doc_id", rows.astype(np.int64)).astype(np.uint64)[where]
+    rows = (places >> np.uint64(WORD_BITS)).astype(np.int64)
+    return names.take_in_any_order(["doc_id"], rows)["doc_id"].astype(np.uint64)
 
 
 def _counts(corpus: Corpus, bounds: Places, size: Size) -> I64:

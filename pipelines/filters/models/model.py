@@ -20,10 +20,11 @@ import json
 import math
 import zipfile
 import zlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -162,7 +163,6 @@ def perplexities(sums: Sums) -> F64:
         return np.round(10.0 ** -(sums.logs / sums.words), DECIMALS)
 
 
-KIND = "tokenmill language model"
 FORMAT = 1  # raise it when the same file would give other perplexities
 MAGIC = b"PK\x03\x04"  # of any .npz
 MOST_BYTES = 1 << 26  # of the vocabulary's letters, and of what is said about the model
@@ -175,62 +175,86 @@ ARRAYS: dict[str, tuple[str, tuple[int, ...]]] = {  # their types, and the most 
     "logs": ("<f4", (MOST_NGRAMS, 2)),
     "about": ("|u1", (MOST_BYTES,)),
 }
+Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
+T = TypeVar("T")
 
 
-def save_model(model: LanguageModel, path: Path) -> None:
-    """Write a model, atomically; the same model makes the same bytes.
+def write_model(path: Path, kind: str, version: int, about: Mapping[str, Any], **of: Any) -> None:
+    """Write arrays `of` a kind of model ("language", "quality"), atomically, and what it is.
 
     Raises:
         OSError: it cannot be written.
     """
-    about = {**model.about, "kind": KIND, "format": FORMAT, "order": model.order}
-    order = np.argsort(model.keys)
-    letters = "".join(f"{word}\n" for word in model.vocabulary.words.to_pylist())
-    said = json.dumps(about, sort_keys=True, ensure_ascii=False)
+    said = {**about, "kind": f"tokenmill {kind} model", "format": version}
+    letters = json.dumps(said, sort_keys=True, ensure_ascii=False).encode()
     with atomic_path(path) as partial, partial.open("wb") as f:
-        np.savez_compressed(
-            f,
-            words=np.frombuffer(letters.encode(), np.uint8),
-            word_logs=model.word_logs.astype("<f4"),
-            keys=model.keys[order].astype("<u8"),
-            logs=model.logs[order].astype("<f4"),
-            about=np.frombuffer(said.encode(), np.uint8),
-        )
+        np.savez_compressed(f, **of, about=np.frombuffer(letters, np.uint8))
 
 
-def load_model(path: Path) -> LanguageModel:
-    """Read a model.
+def read_model(
+    path: Path,
+    kind: str,
+    version: int,
+    read: Callable[[Path], Arrays],
+    make: Callable[[Arrays, dict[str, Any]], T],
+) -> T:
+    """A model that `write_model` wrote, made of its arrays and what is said about it.
 
     Raises:
-        ConfigError: it is no such file, a damaged one, of another version, or one whose numbers
-            are no probabilities.
+        ConfigError: it is no such file, a damaged one, of another version, or one of which no
+            model can be made.
     """
     try:
-        arrays = _arrays(path)
+        arrays = read(path)
         about = json.loads(arrays["about"].tobytes())
-        if not isinstance(about, dict) or about.get("kind") != KIND:
-            raise ConfigError(f"{path}: not a language model, but arrays of something else")
-        if about.get("format") != FORMAT:
+        if not isinstance(about, dict) or about.get("kind") != f"tokenmill {kind} model":
+            raise ConfigError(f"{path}: not a {kind} model, but arrays of something else")
+        if about.get("format") != version:
             raise ConfigError(
-                f"{path}: a language model of format {about.get('format')!r}, this tokenmill reads"
-                f" {FORMAT}; train it again"
+                f"{path}: a {kind} model of format {about.get('format')!r}, this tokenmill reads"
+                f" {version}; train it again"
             )
-        model = LanguageModel(
-            order=about.get("order", 0),
-            vocabulary=Vocabulary(_words(arrays["words"])),
-            word_logs=arrays["word_logs"],
-            keys=arrays["keys"],
-            logs=arrays["logs"],
-            about=about,
-        )
-        _check_cutoffs(about.get("cutoffs", {}))
-        model.check()
+        return make(arrays, about)
     except ConfigError:
         raise
     except DAMAGE as e:
         raise ConfigError(
-            f"{path}: not a whole language model ({e}); copy it again, or train it again"
+            f"{path}: not a whole {kind} model ({e}); copy it again, or train it again"
         ) from e
+
+
+def save_model(model: LanguageModel, path: Path) -> None:
+    """Write a model; the same model makes the same bytes."""
+    order = np.argsort(model.keys)
+    letters = "".join(f"{word}\n" for word in model.vocabulary.words.to_pylist())
+    write_model(
+        path,
+        "language",
+        FORMAT,
+        {**model.about, "order": model.order},
+        words=np.frombuffer(letters.encode(), np.uint8),
+        word_logs=model.word_logs.astype("<f4"),
+        keys=model.keys[order].astype("<u8"),
+        logs=model.logs[order].astype("<f4"),
+    )
+
+
+def load_model(path: Path) -> LanguageModel:
+    """Read a model, whose numbers are probabilities; see `read_model`."""
+    return read_model(path, "language", FORMAT, _arrays, _made)
+
+
+def _made(arrays: Arrays, about: dict[str, Any]) -> LanguageModel:
+    model = LanguageModel(
+        order=about.get("order", 0),
+        vocabulary=Vocabulary(_words(arrays["words"])),
+        word_logs=arrays["word_logs"],
+        keys=arrays["keys"],
+        logs=arrays["logs"],
+        about=about,
+    )
+    _check_cutoffs(about.get("cutoffs", {}))
+    model.check()
     return model
 
 
@@ -250,7 +274,7 @@ def _check_cutoffs(cutoffs: Any) -> None:
         raise ValueError(f"cutoffs are two perplexities, not {cutoffs!r}")
 
 
-def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
+def _arrays(path: Path) -> Arrays:
     with held(path) as name, zipfile.ZipFile(name) as members:
         found = {m.filename.removesuffix(".npy"): m for m in members.infolist()}
         if set(found) != set(ARRAYS) or len(members.infolist()) != len(ARRAYS):

@@ -18,7 +18,6 @@ A draw depends on a document's id and a seed alone, so that reruns agree, whatev
 documents and the number of workers.
 """
 
-import json
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,7 +25,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import xxhash
 
@@ -35,8 +33,7 @@ from tokenmill.dedup.same.digest import digests
 from tokenmill.dedup.text.words import WordLetters, split_words
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.filters.kernels import quality as kernels
-from tokenmill.pipelines.filters.models.model import DAMAGE
-from tokenmill.pipelines.storage.atomic import atomic_path
+from tokenmill.pipelines.filters.models.model import Arrays, read_model, write_model
 from tokenmill.sizing.roots import held
 
 BLOCK_BYTES = 1 << 18  # of text at a time: its letters and words stay in the second-level cache
@@ -110,7 +107,6 @@ def _blocks(text: TextBuffers) -> Iterator[tuple[slice, WordLetters]]:
         yield rows, split_words(TextBuffers(text.data, offsets), "whitespace")
 
 
-KIND = "tokenmill quality model"
 FORMAT = 1  # raise it when the same file would give other scores
 ARRAYS = {"weights", "intercept", "about"}
 MOST_BYTES = 8 * MOST_FEATURES  # that a file may unpack to
@@ -141,54 +137,25 @@ class LinearModel:
 
 
 def save_model(model: LinearModel, path: Path) -> None:
-    """Write a model, atomically; the same model makes the same bytes.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    about = json.dumps(
-        {"kind": KIND, "format": FORMAT, **model.about}, sort_keys=True, ensure_ascii=False
-    )
-    with atomic_path(path) as partial, partial.open("wb") as f:
-        np.savez_compressed(
-            f,
-            weights=model.weights.astype("<f4"),
-            intercept=np.array(model.intercept, "<f8"),
-            about=np.frombuffer(about.encode(), np.uint8),
-        )
+    """Write a model; the same model makes the same bytes."""
+    weights, intercept = model.weights.astype("<f4"), np.array(model.intercept, "<f8")
+    write_model(path, "quality", FORMAT, model.about, weights=weights, intercept=intercept)
 
 
 def load_model(path: Path) -> LinearModel:
-    """Read a model.
+    """Read a model, whose weights are finite numbers; see `read_model`."""
 
-    Raises:
-        ConfigError: it is no such file, a damaged one, of another version, or one whose weights
-            are no numbers.
-    """
-    try:
-        arrays = _arrays(path)
-        about = json.loads(arrays["about"].tobytes())
-        if not isinstance(about, dict) or about.get("kind") != KIND:
-            raise ConfigError(f"{path}: not a quality model, but arrays of something else")
-        if about.get("format") != FORMAT:
-            raise ConfigError(
-                f"{path}: a quality model of format {about.get('format')!r}, this tokenmill reads"
-                f" {FORMAT}; train it again"
-            )
+    def made(arrays: Arrays, about: dict[str, Any]) -> LinearModel:
         weights, intercept = arrays["weights"], arrays["intercept"]
         if weights.dtype != np.float32 or weights.ndim != 1 or intercept.shape != ():
             got = f"{weights.dtype} of shape {weights.shape}"
             raise ConfigError(f"{path}: weights are a row of float32, got {got}")
         return LinearModel(weights, float(intercept), about)
-    except ConfigError:
-        raise
-    except DAMAGE as e:
-        raise ConfigError(
-            f"{path}: not a whole quality model ({e}); copy it again, or train it again"
-        ) from e
+
+    return read_model(path, "quality", FORMAT, _arrays, made)
 
 
-def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
+def _arrays(path: Path) -> Arrays:
     with held(path) as name, zipfile.ZipFile(name) as members:
         unpacked = sum(member.file_size for member in members.infolist())
         if unpacked > MOST_BYTES:

@@ -17,7 +17,7 @@ from tokenmill.pipelines.filters.models.quality_model import LinearModel, load_m
 
 def written(path, **arrays):
     """An .npz of other arrays than a model's."""
-    about = {"kind": module.KIND, "format": module.FORMAT}
+    about = {"kind": "tokenmill quality model", "format": module.FORMAT}
     good = {
         "weights": np.zeros(8, np.float32),
         "intercept": np.array(0.0),
@@ -33,7 +33,7 @@ def test_a_model_comes_back_as_it_was(tmp_path):
     assert np.array_equal(found.weights, was.weights)
     assert found.weights.dtype == np.float32
     assert found.intercept == -0.1
-    assert found.about == was.about | {"kind": module.KIND, "format": 1}
+    assert found.about == was.about | {"kind": "tokenmill quality model", "format": 1}
 
 
 def test_the_same_model_makes_the_same_bytes(tmp_path):
@@ -100,7 +100,7 @@ OTHER = "not a quality model"
         ({"about": np.frombuffer(b"{", np.uint8)}, "not a whole quality model"),
         ({"about": np.frombuffer(b"[" * 100_000, np.uint8)}, "not a whole quality model"),
         (
-            {"about": np.frombuffer(json.dumps({"kind": module.KIND, "format": 2}).encode(), "u1")},
+            {"about": np.frombuffer(json.dumps({"kind": "tokenmill quality model", "format": 2}).encode(), "u1")},
             "a quality model of format 2, this tokenmill reads 1; train it again",
         ),
         ({"weights": np.zeros(8)}, r"weights are a row of float32, got float64 of shape \(8,\)"),

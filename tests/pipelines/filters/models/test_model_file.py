@@ -18,7 +18,7 @@ TEXTS = pa.array(["the cat sat on a mat.", "zebra", "", "a dog ran.\nthe cat"])
 
 
 def about(**more):
-    said = {"kind": module.KIND, "format": module.FORMAT, "order": 3, **more}
+    said = {"kind": "tokenmill language model", "format": module.FORMAT, "order": 3, **more}
     return np.frombuffer(json.dumps(said).encode(), np.uint8)
 
 
