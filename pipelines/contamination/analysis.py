@@ -31,23 +31,19 @@ from tokenmill.pipelines.contamination.found import IDS, excerpts, hits_of, part
 from tokenmill.pipelines.contamination.index import ItemTexts
 from tokenmill.pipelines.contamination.model import BenchmarkCounts
 from tokenmill.pipelines.contamination.shares import MOST, OfPairs, Shares
+from tokenmill.pipelines.core.schema import needed
 
 EXAMPLE = pa.schema(
     [
-        pa.field("item", pa.int64(), nullable=False),
+        *needed(item=pa.int64()),
         *IDS,
         # n-grams of the item that the document has, and their share of all that count
-        pa.field("ngrams", pa.int64(), nullable=False),
-        pa.field("found_frac", pa.float64(), nullable=False),
+        *needed(ngrams=pa.int64(), found_frac=pa.float64()),
         # bits of the foldings (`dedup.text.fold.FOLDINGS`) that it took to see them all
-        pa.field("foldings", pa.uint8(), nullable=False),
+        *needed(foldings=pa.uint8()),
         # spans of the document that have them; UTF-8 bytes of the longest
-        pa.field("spans", pa.int64(), nullable=False),
-        pa.field("start_byte", pa.int64(), nullable=False),
-        pa.field("end_byte", pa.int64(), nullable=False),
-        pa.field("before", pa.string(), nullable=False),
-        pa.field("match", pa.string(), nullable=False),
-        pa.field("after", pa.string(), nullable=False),
+        *needed(spans=pa.int64(), start_byte=pa.int64(), end_byte=pa.int64()),
+        *needed(before=pa.string(), match=pa.string(), after=pa.string()),
     ]
 )
 
@@ -202,9 +198,7 @@ WORST = pa.schema(
     [
         *IDS,
         # items that it makes dirty, and UTF-8 bytes of its text in n-grams that count
-        pa.field("items", pa.int64(), nullable=False),
-        pa.field("overlap_bytes", pa.int64(), nullable=False),
-        pa.field("text_bytes", pa.int64(), nullable=False),
+        *needed(items=pa.int64(), overlap_bytes=pa.int64(), text_bytes=pa.int64()),
     ]
 )
 

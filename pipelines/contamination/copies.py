@@ -22,26 +22,20 @@ from tokenmill.pipelines.contamination.analysis import MOST_DOCUMENTS, BestRows
 from tokenmill.pipelines.contamination.found import IDS, excerpts
 from tokenmill.pipelines.contamination.index import ItemTexts
 from tokenmill.pipelines.core.config import Config
-from tokenmill.pipelines.core.schema import SCHEMA_VERSION
+from tokenmill.pipelines.core.schema import needed, versioned
 
-COPY = pa.schema(
-    [
-        *IDS,
-        # which item, and which of the item texts of the index
-        pa.field("item", pa.int64(), nullable=False),
-        pa.field("text", pa.int64(), nullable=False),
-        # share of the text's word pairs that the stretch of the document has
-        pa.field("containment", pa.float64(), nullable=False),
-        # bits of the foldings (`dedup.text.fold.FOLDINGS`) that it took to see all of the stretch
-        pa.field("foldings", pa.uint8(), nullable=False),
-        # UTF-8 bytes of the document's text
-        pa.field("start_byte", pa.int64(), nullable=False),
-        pa.field("end_byte", pa.int64(), nullable=False),
-        pa.field("before", pa.string(), nullable=False),
-        pa.field("match", pa.string(), nullable=False),
-        pa.field("after", pa.string(), nullable=False),
-    ],
-    metadata={"tokenmill.schema": f"copy/{SCHEMA_VERSION}"},
+COPY = versioned(
+    "copy",
+    *IDS,
+    # which item, and which of the item texts of the index
+    *needed(item=pa.int64(), text=pa.int64()),
+    # share of the text's word pairs that the stretch of the document has
+    *needed(containment=pa.float64()),
+    # bits of the foldings (`dedup.text.fold.FOLDINGS`) that it took to see all of the stretch
+    *needed(foldings=pa.uint8()),
+    # UTF-8 bytes of the document's text
+    *needed(start_byte=pa.int64(), end_byte=pa.int64()),
+    *needed(before=pa.string(), match=pa.string(), after=pa.string()),
 )
 
 Share = Annotated[float, Field(gt=0, le=1)]
@@ -163,8 +157,7 @@ WORST_EDITED = pa.schema(
     [
         *IDS,
         # edited items that it has a copy of, and the containment of the best copy
-        pa.field("items", pa.int64(), nullable=False),
-        pa.field("containment", pa.float64(), nullable=False),
+        *needed(items=pa.int64(), containment=pa.float64()),
     ]
 )
 

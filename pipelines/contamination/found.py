@@ -23,7 +23,7 @@ from tokenmill.dedup.overlap.find import MOST_PAIRS, Hits, find
 from tokenmill.dedup.overlap.index import NgramIndex
 from tokenmill.dedup.text.fold import Folded, fold
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
-from tokenmill.pipelines.core.schema import DOCUMENT, SCHEMA_VERSION
+from tokenmill.pipelines.core.schema import DOCUMENT, needed, versioned
 from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 
 CONTEXT_BYTES = 240  # of text kept on each side of a hit
@@ -32,24 +32,19 @@ PLACE_BITS = 40  # of a key to find a place by: bytes of a document are fewer th
 IDS = (  # of a document, in every table of what was found
     DOCUMENT.field("doc_id"),
     DOCUMENT.field("id"),
-    pa.field("source", pa.string(), nullable=False),
+    *needed(source=pa.string()),
 )
 
-FOUND = pa.schema(
-    [
-        *IDS,
-        pa.field("text_bytes", pa.int64(), nullable=False),
-        # of each hit: index into the n-grams of the index, UTF-8 bytes of the document's text
-        pa.field("grams", pa.list_(pa.int64()), nullable=False),
-        pa.field("starts", pa.list_(pa.int64()), nullable=False),
-        pa.field("ends", pa.list_(pa.int64()), nullable=False),
-        # bits of the foldings (`dedup.text.fold.FOLDINGS`) that it took to see it
-        pa.field("foldings", pa.list_(pa.uint8()), nullable=False),
-        # of each stretch of text with hits: its first byte in the document, the text
-        pa.field("passage_starts", pa.list_(pa.int64()), nullable=False),
-        pa.field("passages", pa.list_(pa.large_string()), nullable=False),
-    ],
-    metadata={"tokenmill.schema": f"found/{SCHEMA_VERSION}"},
+FOUND = versioned(
+    "found",
+    *IDS,
+    *needed(text_bytes=pa.int64()),
+    # of each hit: index into the n-grams of the index, UTF-8 bytes of the document's text
+    *needed(grams=pa.list_(pa.int64()), starts=pa.list_(pa.int64()), ends=pa.list_(pa.int64())),
+    # bits of the foldings (`dedup.text.fold.FOLDINGS`) that it took to see it
+    *needed(foldings=pa.list_(pa.uint8())),
+    # of each stretch of text with hits: its first byte in the document, the text
+    *needed(passage_starts=pa.list_(pa.int64()), passages=pa.list_(pa.large_string())),
 )
 
 
@@ -179,8 +174,8 @@ def _passages(text: pa.Array, hits: Hits) -> Pieces:
 
 COUNTS = pa.schema(
     [
-        pa.field("gram", pa.int64(), nullable=False),  # index into the n-grams of the index
-        pa.field("docs", pa.int64(), nullable=False),
+        *needed(gram=pa.int64()),  # index into the n-grams of the index
+        *needed(docs=pa.int64()),
     ]
 )
 

@@ -24,21 +24,18 @@ from tokenmill.pipelines.contamination.copies import COPY, stretches
 from tokenmill.pipelines.contamination.index import ItemTexts
 from tokenmill.pipelines.contamination.items.spec import QUESTION, WHOLE
 from tokenmill.pipelines.core.config import Config
-from tokenmill.pipelines.core.schema import SCHEMA_VERSION
+from tokenmill.pipelines.core.schema import needed, versioned
 
 LEAST_QUESTION = 8  # words; of a shorter one all of the item is looked for
 
-PARAPHRASE = pa.schema(
-    [
-        # of COPY, but that `containment` is the share by weight of the text's terms
-        *(COPY.field(name) for name in COPY.names[:6]),
-        pa.field("score", pa.float64(), nullable=False),
-        # different numbers of the text, and those that the window has too
-        pa.field("numbers", pa.int64(), nullable=False),
-        pa.field("agreeing", pa.int64(), nullable=False),
-        *(COPY.field(name) for name in COPY.names[6:]),
-    ],
-    metadata={"tokenmill.schema": f"paraphrase/{SCHEMA_VERSION}"},
+PARAPHRASE = versioned(
+    "paraphrase",
+    # of COPY, but that `containment` is the share by weight of the text's terms
+    *(COPY.field(name) for name in COPY.names[:6]),
+    *needed(score=pa.float64()),
+    # different numbers of the text, and those that the window has too
+    *needed(numbers=pa.int64(), agreeing=pa.int64()),
+    *(COPY.field(name) for name in COPY.names[6:]),
 )
 
 

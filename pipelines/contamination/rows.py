@@ -25,40 +25,35 @@ from tokenmill.pipelines.contamination.found import IDS, hits_of, parts_of, plac
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
 from tokenmill.pipelines.contamination.paraphrases import siblings
 from tokenmill.pipelines.contamination.shares import Shares
-from tokenmill.pipelines.core.schema import SCHEMA_VERSION
+from tokenmill.pipelines.core.schema import needed, versioned
 from tokenmill.pipelines.storage.files import parquet_file
 
 # of CLEAN, DIRTY, UNTESTABLE, SOME, ONLY_CONTEXT
 STATUS = ("clean", "dirty", "untestable", "some", "only_context", "widespread")
 WIDESPREAD = STATUS.index("widespread")  # clean, but only for standing in too many documents
 
-ITEM = pa.schema(
-    [
-        # "gsm8k:17", the benchmark's row counted from 0
-        pa.field("item", pa.string(), nullable=False),
-        pa.field("benchmark", pa.string(), nullable=False),
-        # of `STATUS`; untestable items with documents were found as a whole
-        pa.field("status", pa.string(), nullable=False),
-        # of its longest text
-        pa.field("words", pa.int64(), nullable=False),
-        # share of its own n-grams that one document has; by the published verdict, of those that
-        # count and stand anywhere in the corpus
-        pa.field("found_frac", pa.float64(), nullable=False),
-        # documents that make it dirty, or have it as a whole
-        pa.field("docs", pa.int64(), nullable=False),
-        # of widespread items, documents that have their n-grams in too many documents; else 0
-        pa.field("widespread_docs", pa.int64(), nullable=False),
-        # the fewest foldings that it took to see any of them
-        pa.field("foldings", pa.list_(pa.string()), nullable=False),
-        # of its best copy in any document, edited or not, and how many have one; 0 if none has
-        pa.field("containment", pa.float64(), nullable=False),
-        pa.field("copy_docs", pa.int64(), nullable=False),
-        # of the window that may have it in other words, the share by weight of its words; how many
-        # documents have one; 0 if none has, and unless they were looked for
-        pa.field("paraphrase", pa.float64(), nullable=False),
-        pa.field("paraphrase_docs", pa.int64(), nullable=False),
-    ],
-    metadata={"tokenmill.schema": f"contamination-item/{SCHEMA_VERSION}"},
+ITEM = versioned(
+    "contamination-item",
+    # "gsm8k:17", the benchmark's row counted from 0
+    *needed(item=pa.string(), benchmark=pa.string()),
+    # of `STATUS`; untestable items with documents were found as a whole
+    *needed(status=pa.string()),
+    # of its longest text
+    *needed(words=pa.int64()),
+    # share of its own n-grams that one document has; by the published verdict, of those that
+    # count and stand anywhere in the corpus
+    *needed(found_frac=pa.float64()),
+    # documents that make it dirty, or have it as a whole
+    *needed(docs=pa.int64()),
+    # of widespread items, documents that have their n-grams in too many documents; else 0
+    *needed(widespread_docs=pa.int64()),
+    # the fewest foldings that it took to see any of them
+    *needed(foldings=pa.list_(pa.string())),
+    # of its best copy in any document, edited or not, and how many have one; 0 if none has
+    *needed(containment=pa.float64(), copy_docs=pa.int64()),
+    # of the window that may have it in other words, the share by weight of its words; how many
+    # documents have one; 0 if none has, and unless they were looked for
+    *needed(paraphrase=pa.float64(), paraphrase_docs=pa.int64()),
 )
 
 
@@ -98,29 +93,25 @@ EXCERPT_BYTES = 4 * EXCERPT_CHARS  # of UTF-8, at most
 ROW_GROUP = 1 << 16  # rows kept in memory, some 300 bytes each
 HELD_BATCHES = 1 << 10  # kept in memory, some 4 KB each however few rows they have
 
-OVERLAP = pa.schema(
-    [
-        *IDS,
-        pa.field("benchmark", pa.string(), nullable=False),
-        # "gsm8k:17", the benchmark's row counted from 0
-        pa.field("item", pa.string(), nullable=False),
-        # "ngrams": n-grams of the item that count.  "copy": a stretch with many of its pairs of
-        # words, edited or of an item whose n-grams stand in too many documents to count.
-        # "paraphrase": a stretch with most of its words, in any order.  "sibling": but with other
-        # numbers
-        pa.field("kind", pa.string(), nullable=False),
-        # UTF-8 bytes of the document's text that repeat the item
-        pa.field("start_byte", pa.int64(), nullable=False),
-        pa.field("end_byte", pa.int64(), nullable=False),
-        # n-grams of the span; null of others
-        pa.field("ngrams", pa.int64()),
-        # share of the item's pairs of words, of paraphrases of its words; null of n-grams
-        pa.field("containment", pa.float64()),
-        # foldings that it took to see all of the span
-        pa.field("foldings", pa.list_(pa.string()), nullable=False),
-        pa.field("excerpt", pa.string(), nullable=False),
-    ],
-    metadata={"tokenmill.schema": f"contamination-overlap/{SCHEMA_VERSION}"},
+OVERLAP = versioned(
+    "contamination-overlap",
+    *IDS,
+    *needed(benchmark=pa.string()),
+    # "gsm8k:17", the benchmark's row counted from 0
+    *needed(item=pa.string()),
+    # "ngrams": n-grams of the item that count.  "copy": a stretch with many of its pairs of
+    # words, edited or of an item whose n-grams stand in too many documents to count.
+    # "paraphrase": a stretch with most of its words, in any order.  "sibling": but with other
+    # numbers
+    *needed(kind=pa.string()),
+    # UTF-8 bytes of the document's text that repeat the item
+    *needed(start_byte=pa.int64(), end_byte=pa.int64()),
+    # n-grams of the span; null of others
+    pa.field("ngrams", pa.int64()),
+    # share of the item's pairs of words, of paraphrases of its words; null of n-grams
+    pa.field("containment", pa.float64()),
+    # foldings that it took to see all of the span
+    *needed(foldings=pa.list_(pa.string()), excerpt=pa.string()),
 )
 
 Pair: TypeAlias = tuple[int, str]  # a document's doc_id, and the name of an item

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.errors import ShardError
-from tokenmill.pipelines.core.schema import ROW_BITS, SCHEMA_VERSION
+from tokenmill.pipelines.core.schema import ROW_BITS, needed, versioned
 
 NUMBER_BITS = 4
 MOST_PIECES = (1 << NUMBER_BITS) - 1
@@ -18,20 +18,14 @@ SHIFT = ROW_BITS - NUMBER_BITS
 NUMBERS = np.uint64(MOST_PIECES << SHIFT)  # the bits of a doc_id that number a piece
 SUFFIX = "#piece-"
 
-PIECE = pa.schema(
-    [
-        pa.field("doc_id", pa.uint64(), nullable=False),
-        pa.field("id", pa.string(), nullable=False),
-        pa.field("parent_doc_id", pa.uint64(), nullable=False),
-        pa.field("parent_id", pa.string(), nullable=False),
-        # the first is 1, of so many; those dropped for their length count
-        pa.field("piece", pa.int64(), nullable=False),
-        pa.field("pieces", pa.int64(), nullable=False),
-        # UTF-8 bytes of the parent's text as it came to the step
-        pa.field("start_byte", pa.int64(), nullable=False),
-        pa.field("end_byte", pa.int64(), nullable=False),
-    ],
-    metadata={"tokenmill.schema": f"piece/{SCHEMA_VERSION}"},
+PIECE = versioned(
+    "piece",
+    *needed(doc_id=pa.uint64(), id=pa.string()),
+    *needed(parent_doc_id=pa.uint64(), parent_id=pa.string()),
+    # the first is 1, of so many; those dropped for their length count
+    *needed(piece=pa.int64(), pieces=pa.int64()),
+    # UTF-8 bytes of the parent's text as it came to the step
+    *needed(start_byte=pa.int64(), end_byte=pa.int64()),
 )
 
 

@@ -16,57 +16,59 @@ from tokenmill.dedup.arrays import U64
 
 SCHEMA_VERSION = "1"  # raise it when a file of a run directory changes its columns
 
-DOCUMENT = pa.schema(
-    [
-        # (shard ordinal << 32) | row: ordered by input whatever runs the shards
-        pa.field("doc_id", pa.uint64(), nullable=False),
-        # the input's own id, else "file#row"
-        pa.field("id", pa.string(), nullable=False),
-        pa.field("url", pa.string()),
-        pa.field("text", pa.large_string(), nullable=False),
-    ],
-    metadata={"tokenmill.schema": f"document/{SCHEMA_VERSION}"},
+
+def needed(**kinds: pa.DataType) -> list[pa.Field]:
+    """Columns that hold no null."""
+    return [pa.field(name, kind, nullable=False) for name, kind in kinds.items()]
+
+
+def versioned(name: str, *columns: pa.Field) -> pa.Schema:
+    """The schema of a table that is kept, which says its name and its version."""
+    return pa.schema(columns, metadata={"tokenmill.schema": f"{name}/{SCHEMA_VERSION}"})
+
+
+DOCUMENT = versioned(
+    "document",
+    # (shard ordinal << 32) | row: ordered by input whatever runs the shards
+    *needed(doc_id=pa.uint64()),
+    # the input's own id, else "file#row"
+    *needed(id=pa.string()),
+    pa.field("url", pa.string()),
+    *needed(text=pa.large_string()),
 )
 
 # A document of the web, in runs that read web archives; others have no date and no type.
-CRAWLED = pa.schema(
-    [
-        *DOCUMENT,
-        pa.field("date", pa.timestamp("ms", tz="UTC")),  # of the crawl: WARC-Date
-        pa.field("content_type", pa.string()),  # "text/html": of HTTP, without parameters
-    ],
-    metadata={"tokenmill.schema": f"crawled/{SCHEMA_VERSION}"},
+CRAWLED = versioned(
+    "crawled",
+    *DOCUMENT,
+    pa.field("date", pa.timestamp("ms", tz="UTC")),  # of the crawl: WARC-Date
+    pa.field("content_type", pa.string()),  # "text/html": of HTTP, without parameters
 )
 OF_PAGES = tuple(CRAWLED.field(name) for name in ("url", "date", "content_type"))  # told by crawls
 
-REMOVED = pa.schema(
-    [
-        pa.field("doc_id", pa.uint64(), nullable=False),
-        pa.field("id", pa.string(), nullable=False),
-        # "removed" by a rule, or "failed" for a cause
-        pa.field("outcome", pa.string(), nullable=False),
-        pa.field("stage", pa.string(), nullable=False),
-        pa.field("reason", pa.string(), nullable=False),
-        # the measured quantity that decided, in the unit of the rule's threshold
-        pa.field("value", pa.float64()),
-        # what a reader needs beside it: the benchmark item, the parser's message
-        pa.field("detail", pa.string()),
-        pa.field("text_bytes", pa.int64(), nullable=False),
-        # for duplicates: the document kept in its place, and the estimated Jaccard similarity to it
-        pa.field("duplicate_of", pa.uint64()),
-        pa.field("similarity", pa.float32()),
-    ],
-    metadata={"tokenmill.schema": f"removed/{SCHEMA_VERSION}"},
+REMOVED = versioned(
+    "removed",
+    *needed(doc_id=pa.uint64(), id=pa.string()),
+    # "removed" by a rule, or "failed" for a cause
+    *needed(outcome=pa.string(), stage=pa.string(), reason=pa.string()),
+    # the measured quantity that decided, in the unit of the rule's threshold
+    pa.field("value", pa.float64()),
+    # what a reader needs beside it: the benchmark item, the parser's message
+    pa.field("detail", pa.string()),
+    *needed(text_bytes=pa.int64()),
+    # for duplicates: the document kept in its place, and the estimated Jaccard similarity to it
+    pa.field("duplicate_of", pa.uint64()),
+    pa.field("similarity", pa.float32()),
 )
 
 IMAGE = pa.struct(
     [
         # place among the document's images as the input has them, from 0; (doc_id, number) is
         # the image's name for good
-        pa.field("number", pa.int32(), nullable=False),
+        *needed(number=pa.int32()),
         pa.field("url", pa.string()),
         # where it was read: "shard.tar/000017.jpg", "shard.parquet#17"
-        pa.field("path", pa.string(), nullable=False),
+        *needed(path=pa.string()),
         # byte of the input file where its bytes begin, where they can be read in place
         pa.field("source_offset", pa.int64()),
         # what its header tells; all null where there are no bytes, only a URL, and nothing beside
@@ -85,30 +87,25 @@ IMAGE = pa.struct(
 # A document with its images. In text with images between, U+FFFC stands for each, in order; a
 # sample, an image with its caption, has none of them in its text.
 PLACEHOLDER = "\ufffc"
-ILLUSTRATED = pa.schema(
-    [*DOCUMENT, pa.field("images", pa.large_list(IMAGE), nullable=False)],
-    metadata={"tokenmill.schema": f"illustrated/{SCHEMA_VERSION}"},
+ILLUSTRATED = versioned(
+    "illustrated", *DOCUMENT, pa.field("images", pa.large_list(IMAGE), nullable=False)
 )
 
-REMOVED_IMAGE = pa.schema(
-    [
-        pa.field("doc_id", pa.uint64(), nullable=False),
-        pa.field("number", pa.int32(), nullable=False),
-        pa.field("id", pa.string(), nullable=False),  # of the document
-        pa.field("url", pa.string()),
-        pa.field("path", pa.string(), nullable=False),
-        pa.field("md5", pa.binary(16)),
-        pa.field("outcome", pa.string(), nullable=False),  # as in REMOVED
-        pa.field("stage", pa.string(), nullable=False),
-        pa.field("reason", pa.string(), nullable=False),
-        pa.field("value", pa.float64()),
-        pa.field("detail", pa.string()),
-        pa.field("bytes", pa.int64()),
-        # for repeats: the image kept in its place, or the first of them where none is kept
-        pa.field("duplicate_of", pa.uint64()),
-        pa.field("duplicate_number", pa.int32()),
-    ],
-    metadata={"tokenmill.schema": f"removed_image/{SCHEMA_VERSION}"},
+REMOVED_IMAGE = versioned(
+    "removed_image",
+    *needed(doc_id=pa.uint64(), number=pa.int32()),
+    *needed(id=pa.string()),  # of the document
+    pa.field("url", pa.string()),
+    *needed(path=pa.string()),
+    pa.field("md5", pa.binary(16)),
+    *needed(outcome=pa.string()),  # as in REMOVED
+    *needed(stage=pa.string(), reason=pa.string()),
+    pa.field("value", pa.float64()),
+    pa.field("detail", pa.string()),
+    pa.field("bytes", pa.int64()),
+    # for repeats: the image kept in its place, or the first of them where none is kept
+    pa.field("duplicate_of", pa.uint64()),
+    pa.field("duplicate_number", pa.int32()),
 )
 
 # Columns that a run gives documents itself; no step or input can give them others.

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tokenmill.dedup.arrays import I32, I64, U8, U32, U64, Bools
-from tokenmill.pipelines.core.schema import ROW_BITS
+from tokenmill.pipelines.core.schema import ROW_BITS, needed
 from tokenmill.pipelines.core.step import Rule
 from tokenmill.pipelines.corpus.keys import KEY, fixed_size_list
 from tokenmill.pipelines.corpus.rows import Corpus
@@ -39,15 +39,13 @@ REPEATED = Folder("9-repeated", "part-{key}.arrow")
 # A row for each unit to be taken out; a batch for each of documents.
 FOUND = pa.schema(
     [
-        pa.field("doc_id", pa.uint64(), nullable=False),
-        pa.field("number", pa.int32(), nullable=False),
+        *needed(doc_id=pa.uint64(), number=pa.int32()),
         # by which of the step's columns it leaves: the first of them; or as a LATER_COPY
-        pa.field("by", pa.uint8(), nullable=False),
+        *needed(by=pa.uint8()),
         # times that the corpus, bucket or document has it, or bits in which it differs
-        pa.field("value", pa.uint32(), nullable=False),
+        *needed(value=pa.uint32()),
         # the corpus' first of them, or the first that is near
-        pa.field("of_doc_id", pa.uint64(), nullable=False),
-        pa.field("of_number", pa.int32(), nullable=False),
+        *needed(of_doc_id=pa.uint64(), of_number=pa.int32()),
     ]
 )
 RUN = pa.schema([pa.field("row", pa.int64(), nullable=False), *list(FOUND)[2:]])

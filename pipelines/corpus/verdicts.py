@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import F32, I64, U64, Bools
+from tokenmill.pipelines.core.schema import needed
 from tokenmill.pipelines.core.step import KEEP, keep_where
 from tokenmill.pipelines.corpus.rows import ROWS, Corpus, read_shards
 from tokenmill.pipelines.corpus.step import Applied, Applier, CorpusStep, Pass, Rows
@@ -29,7 +30,7 @@ VERDICTS = pa.schema(
     [
         pa.field("duplicate_of", pa.uint64()),
         pa.field("similarity", pa.float32()),
-        pa.field("alive", pa.bool_(), nullable=False),
+        *needed(alive=pa.bool_()),
     ]
 )
 

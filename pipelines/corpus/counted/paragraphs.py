@@ -22,7 +22,7 @@ from tokenmill.dedup.arrays import I64, text_buffers
 from tokenmill.dedup.same.digest import digests, first_occurrence, sha1_prefixes
 from tokenmill.dedup.text.ccnet import ccnet_form
 from tokenmill.pipelines.core.config import Config
-from tokenmill.pipelines.core.schema import PLACEHOLDER, SCHEMA_VERSION
+from tokenmill.pipelines.core.schema import PLACEHOLDER, needed, versioned
 from tokenmill.pipelines.core.step import Rule, with_texts
 from tokenmill.pipelines.corpus.counted.count import CountedStep
 from tokenmill.pipelines.corpus.keys import fixed_size_list
@@ -37,21 +37,17 @@ from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.runs.folder import Folder
 
 Many = Annotated[int, Field(ge=1)]
-PARAGRAPH = pa.schema(
-    [
-        pa.field("doc_id", pa.uint64(), nullable=False),
-        pa.field("id", pa.string(), nullable=False),  # of the document
-        # place among the paragraphs, or lines, of the text as it came to the step, from 0
-        pa.field("number", pa.int32(), nullable=False),
-        pa.field("text_bytes", pa.int64(), nullable=False),
-        # times that its domain, the corpus, … has it, or documents that do; of a later copy that
-        # leaves its document by `count: documents`: times that this has it
-        pa.field("count", pa.uint32(), nullable=False),
-        # the first of them, which stays by `keep: first`, and in its document
-        pa.field("of_doc_id", pa.uint64(), nullable=False),
-        pa.field("of_number", pa.int32(), nullable=False),
-    ],
-    metadata={"tokenmill.schema": f"removed_paragraph/{SCHEMA_VERSION}"},
+PARAGRAPH = versioned(
+    "removed_paragraph",
+    *needed(doc_id=pa.uint64()),
+    *needed(id=pa.string()),  # of the document
+    # place among the paragraphs, or lines, of the text as it came to the step, from 0
+    *needed(number=pa.int32(), text_bytes=pa.int64()),
+    # times that its domain, the corpus, … has it, or documents that do; of a later copy that
+    # leaves its document by `count: documents`: times that this has it
+    *needed(count=pa.uint32()),
+    # the first of them, which stays by `keep: first`, and in its document
+    *needed(of_doc_id=pa.uint64(), of_number=pa.int32()),
 )
 REMOVED_PARAGRAPHS = Folder("removed-paragraphs", "part-{key}.{pass_index}.parquet", of_pass=False)
 NO_TEXT = "no_text_left"  # a reason

@@ -18,6 +18,7 @@ from tokenmill.dedup.arrays import I64
 from tokenmill.dedup.overlap.ngrams import Known
 from tokenmill.dedup.same.partition import prefix_bits
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.schema import needed
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.shuffle import WORD_BITS as KEY_BITS
 from tokenmill.pipelines.corpus.shuffle import (
@@ -39,8 +40,8 @@ from tokenmill.pipelines.storage.files import arrow_file, values
 HASHES = pa.schema([pa.field("key", key_type(1))])
 KNOWN = pa.schema(
     [
-        pa.field("group", pa.uint32(), nullable=False),  # ascending
-        pa.field("hash", pa.uint64(), nullable=False),
+        *needed(group=pa.uint32()),  # ascending
+        *needed(hash=pa.uint64()),
     ]
 )
 NAMES = pa.schema([pa.field("doc_id", pa.uint64(), nullable=False)])
@@ -130,8 +131,7 @@ PLACED = pa.schema([pa.field("key", key_type(1)), pa.field("place", pa.uint64(),
 # An n-gram that stood before, and where it stood first; places ascend.
 EQUAL = pa.schema(
     [
-        pa.field("place", pa.uint64(), nullable=False),
-        pa.field("of_place", pa.uint64(), nullable=False),
+        *needed(place=pa.uint64(), of_place=pa.uint64()),
     ]
 )
 ALONE = np.int64(-1)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import I64, U64
+from tokenmill.pipelines.core.schema import needed
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.shuffle import rows_between
 from tokenmill.pipelines.corpus.spans.ngrams import LEAST_BYTES, WORD_BITS
@@ -24,12 +25,11 @@ from tokenmill.pipelines.storage.files import Rows, arrow_file, open_arrow, open
 # of documents.
 FOUND = pa.schema(
     [
-        pa.field("doc_id", pa.uint64(), nullable=False),
-        pa.field("word", pa.uint32(), nullable=False),  # of the document: where the first begins
-        pa.field("ngrams", pa.uint32(), nullable=False),
+        *needed(doc_id=pa.uint64()),
+        *needed(word=pa.uint32()),  # of the document: where the first begins
+        *needed(ngrams=pa.uint32()),
         # where the first of them stands first; the document itself, if `keep: none` takes that too
-        pa.field("of_doc_id", pa.uint64(), nullable=False),
-        pa.field("of_word", pa.uint32(), nullable=False),
+        *needed(of_doc_id=pa.uint64(), of_word=pa.uint32()),
     ]
 )
 GATHERED_BYTES = 80  # of an n-gram: places 16, joined 16, sorted 8 and in order 16, runs 24

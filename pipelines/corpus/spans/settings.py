@@ -6,7 +6,7 @@ import pyarrow as pa
 from pydantic import Field, model_validator
 
 from tokenmill.dedup.overlap.ngrams import Ngrams
-from tokenmill.pipelines.core.schema import SCHEMA_VERSION
+from tokenmill.pipelines.core.schema import needed, versioned
 from tokenmill.pipelines.corpus.step import CuttingStep, SideTable
 from tokenmill.pipelines.runs.folder import Folder
 
@@ -14,19 +14,16 @@ SPANS = Folder("8-spans", "{what}-{number:05d}.arrow")
 FOUND_SPANS = Folder("9-spans", "part-{key}.arrow")
 REMOVED_SPANS = Folder("removed-spans", "part-{key}.{pass_index}.parquet", of_pass=False)
 
-SPAN = pa.schema(
-    [
-        pa.field("doc_id", pa.uint64(), nullable=False),
-        pa.field("id", pa.string(), nullable=False),  # of the document
-        # bytes of the text as it came to the step, the end not included
-        pa.field("start", pa.int64(), nullable=False),
-        pa.field("end", pa.int64(), nullable=False),
-        # n-grams in it that stand elsewhere
-        pa.field("ngrams", pa.uint32(), nullable=False),
-        # the document where the first of them stands first
-        pa.field("of_doc_id", pa.uint64(), nullable=False),
-    ],
-    metadata={"tokenmill.schema": f"removed_span/{SCHEMA_VERSION}"},
+SPAN = versioned(
+    "removed_span",
+    *needed(doc_id=pa.uint64()),
+    *needed(id=pa.string()),  # of the document
+    # bytes of the text as it came to the step, the end not included
+    *needed(start=pa.int64(), end=pa.int64()),
+    # n-grams in it that stand elsewhere
+    *needed(ngrams=pa.uint32()),
+    # the document where the first of them stands first
+    *needed(of_doc_id=pa.uint64()),
 )
 
 
