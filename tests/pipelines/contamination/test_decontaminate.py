@@ -52,17 +52,6 @@ def test_an_unknown_key_is_told_with_those_there_are(settings, told):
         make_recipe(recipe, where="recipe.yaml")
 
 
-def test_the_old_word_names_the_new_one():
-    step = {"decontaminate": {"benchmarks": [BENCHMARK], "action": "remove"}}
-    recipe = {"inputs": [{"path": "x"}], "tokenizer": {"path": "o/t"}, "steps": [step]}
-    with pytest.raises(ConfigError) as e:
-        make_recipe(recipe, where="recipe.yaml")
-    assert str(e.value).startswith(
-        "recipe.yaml: steps.0: decontaminate: action: 'remove' is called 'document' now (drop it"
-        " whole); the default, 'cut', drops less"
-    )
-
-
 def test_a_run_takes_edited_copies_out_and_its_receipts_say_so(tmp_path):
     item = words("item", 40)
     copy = " ".join("other" if i % 5 == 4 else w for i, w in enumerate(item.split()))

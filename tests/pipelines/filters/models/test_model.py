@@ -100,7 +100,7 @@ OTHER = "not a quality model"
         ({"about": np.frombuffer(b"{", np.uint8)}, "not a whole quality model"),
         ({"about": np.frombuffer(b"[" * 100_000, np.uint8)}, "not a whole quality model"),
         (
-            {"about": np.frombuffer(json.dumps({"kind": "tokenmill quality model", "format": 2}).encode(), "u1")},
+            {"about": np.frombuffer(b'{"kind": "tokenmill quality model", "format": 2}', "u1")},
             "a quality model of format 2, this tokenmill reads 1; train it again",
         ),
         ({"weights": np.zeros(8)}, r"weights are a row of float32, got float64 of shape \(8,\)"),
