@@ -114,16 +114,12 @@ def _reasons(out: Path, manifest: dict[str, Any]) -> Answer:
     columns = [f">{name}" if name in ("docs", "images") else name for name in names]
     what = "documents and images" if has_images else "documents"
     lines = [
-        f"{report.total.docs:,} documents {_end(report)}",
+        f"{report.total.docs:,} documents {report.reached}",
         *([images_left(report)] if has_images else []),
         "--reason NAME lists them, --doc DOC_ID shows one beside what it duplicates",
     ]
     data = [dict(zip(names, row, strict=True)) for row in rows]
     return data, (table(f"{what} that left, or were cut", columns, rows), lines)
-
-
-def _end(report: Report) -> str:
-    return "are kept as text" if report.tokenizer is None else "reached the tokenizer"
 
 
 def _has_images(manifest: dict[str, Any]) -> bool:

@@ -12,7 +12,11 @@ from tokenmill.flows.show import filled, printable, show, table
 from tokenmill.flows.troubles import MOST_FAILURES, bounded, failures
 from tokenmill.pipelines.contamination.report_found import warnings
 from tokenmill.pipelines.core.places import Place, below
-from tokenmill.pipelines.prepare.report.images import WAY_TO_IMAGES, sources_without
+from tokenmill.pipelines.prepare.report.images import (
+    WAY_TO_IMAGES,
+    absent_columns,
+    sources_without,
+)
 from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.prepare.report.sections import (
     against_lines,
@@ -20,6 +24,7 @@ from tokenmill.pipelines.prepare.report.sections import (
     storage_way,
 )
 from tokenmill.pipelines.tokens.mix.report import columns_of, mixed_in_short, mixture_rows
+from tokenmill.sizing.document.section import count
 from tokenmill.sizing.report.outline import about
 from tokenmill.sizing.requirements import headline as first_of
 from tokenmill.sizing.sheet import Sheet
@@ -118,8 +123,11 @@ def troubles(report: Report) -> list[str | Text]:
             "documents removed as duplicates of one in a failed shard are missing too:"
             " the same command tries the failed shards again"
         )
+    for cause, n in report.failed_documents().items():
+        first = f", the first: {told}" if (told := report.first_failed.get(cause)) else ""
+        lines.append(f"{count(n, 'document')} failed as {cause}{first}")
     red = [Text(printable(line), style="bold red") for line in bounded(lines, "report.md")]
-    lines = []
+    lines = [printable(line) for line in absent_columns(report)[:MOST_FAILURES]]
     for source in sources_without(report)[:MOST_FAILURES]:
         lines.append(f"no image was read from {source}; {WAY_TO_IMAGES}")
     if report.inputs.skipped:

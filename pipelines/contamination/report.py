@@ -41,7 +41,10 @@ def write_report(out: Path, report: Report) -> list[Path]:
     html = page(
         TITLE,
         parts,
-        key_figures=[*_key_figures(report), *failure_figures(report, "inputs")],
+        key_figures=[
+            *_key_figures(report),
+            *failure_figures(report, sum(report.documents.failed.values()), "inputs"),
+        ],
         plots=_plots(report),
         footer="The same figures as data: contamination.json; as text: contamination.md.",
     )

@@ -47,20 +47,22 @@ class Prepared(Finished):
 # CPU seconds a GB of text, to one digit, as `make bench` has them: what is told of the share of a
 # run that is done, and of the time it still takes, rests on these alone
 READ, AGAIN, STAGE, KEYED, TOKENIZE = 3.0, 1.0, 5.0, 8.0, 15.0
-CORPUS_WIDE, MIX, DATASET = 2.0, 4.0, 1.0
+CORPUS_WIDE, MIX, DATASET, TEXT = 2.0, 4.0, 1.0, 5.0
 
 
 def course_of(recipe: Recipe) -> Course:
     """The stages of a run of the recipe."""
     coming = []
     for part in passes(recipe.steps):
-        keyed = KEYED * len(part.finders) if part.after else TOKENIZE
+        encoded = TOKENIZE if recipe.tokenizer else 0.0
+        keyed = KEYED * len(part.finders) if part.after else encoded
         read = AGAIN if part.index else READ
-        coming.append(Coming(_pass_name(part), read + STAGE * len(part.stages) + keyed))
+        coming.append(Coming(_pass_name(recipe, part), read + STAGE * len(part.stages) + keyed))
         coming += [Coming(step.name, CORPUS_WIDE) for step in part.after]
     if recipe.output.shuffle:
         coming.append(Coming("mix", MIX))
-    return Course([*coming, Coming("dataset", DATASET)])
+    files = (DATASET if recipe.tokenizer else 0.0) + (TEXT if recipe.output.text else 0.0)
+    return Course([*coming, Coming(recipe.tokenizing().made, files)])
 
 
 def _spent_by(job: PrepareJob, part: Pass) -> Spends | None:
@@ -74,8 +76,8 @@ def _spent_by(job: PrepareJob, part: Pass) -> Spends | None:
     return Spends(f"pass-{part.index - 1}", (SPOOL.name, *keys))
 
 
-def _pass_name(part: Pass) -> str:
-    return "filter" if part.after else "tokenize"
+def _pass_name(recipe: Recipe, part: Pass) -> str:
+    return "filter" if part.after or recipe.tokenizer is None else "tokenize"
 
 
 def phases(job: PrepareJob, plan: Plan) -> Phases[Prepared]:
@@ -99,7 +101,7 @@ def phases(job: PrepareJob, plan: Plan) -> Phases[Prepared]:
             )
             for shard in shards
         ]
-        name = _pass_name(part)
+        name = _pass_name(job.recipe, part)
         phase = Phase(name=name, works=tuple(works), spends=_spent_by(job, part))
         receipts = yield from course.take(name, do_phase(phase, finished))
         shards = [shard for shard in shards if shard.key in receipts]
@@ -131,7 +133,7 @@ def _lay_out(
     job: PrepareJob, receipts: Sequence[Receipt], finished: Prepared, course: Course
 ) -> Phases[None]:
     """Write the dataset's files, and at last what makes them a dataset."""
-    inputs = digest_of([job.identity, *(receipt.digest for receipt in receipts)])
+    inputs, made = digest_of([job.identity, *(r.digest for r in receipts)]), job.tokenizing.made
     if job.recipe.output.shuffle:
         mixed = yield from course.take("mix", mix(job, receipts, finished), 2)
         plans = tuple(dataset.layout(job, of.split, shards, of) for shards, of in mixed)
@@ -139,7 +141,7 @@ def _lay_out(
         plans = tuple(dataset.layout(job, s, _token_shards(receipts, s)) for s in splits(job))
     works = tuple(
         Work(
-            step="dataset",
+            step=made,
             key=f"{plan.split}-{number:05d}",
             inputs=inputs,
             facts=dataset.FileFacts,
@@ -152,8 +154,8 @@ def _lay_out(
     if len(find_receipts(job.out, works).receipts) < len(works):
         # a dataset that an earlier run completed must not open half replaced
         dataset.close_dataset(job)
-    phase = Phase(name="dataset", works=works, whole=True)
-    files = yield from course.take("dataset", do_phase(phase, finished))
+    phase = Phase(name=made, works=works, whole=True)
+    files = yield from course.take(made, do_phase(phase, finished))
     digests = tuple(
         tuple(files[f"{plan.split}-{n:05d}"].digest for n in range(plan.files)) for plan in plans
     )

@@ -42,6 +42,8 @@ from tokenmill.pipelines.tokens.webdataset import TarShards
 
 Write: TypeAlias = Callable[[pa.RecordBatch], None]
 UNENCODABLE = "unencodable"
+FAILED = "failed"  # the outcome
+MOST_TOLD = 400  # characters of what is wrong with a document, in the report
 
 
 class Tally:
@@ -137,10 +139,20 @@ class Tally:
         """
         if removed.num_rows:
             self._removed(removed)
+            self._first_failed(removed)
         if removed_images is not None and removed_images.num_rows:
             self._removed_images(removed_images)
         if notes:
             self.facts["notes"] = dict(Counter(self.facts.get("notes", {})) + Counter(notes))
+
+    def _first_failed(self, removed: pa.RecordBatch) -> None:
+        """Keep where the first document of each cause stands, and what is wrong with it."""
+        failed = removed.filter(pc.equal(removed["outcome"], FAILED))
+        first = self.facts.setdefault("first_failed", {}) if failed.num_rows else {}
+        for cause in pc.unique(failed["reason"]).to_pylist():
+            if cause not in first:
+                row = failed.filter(pc.equal(failed["reason"], cause)).slice(0, 1).to_pylist()[0]
+                first[cause] = (row["detail"] or row["id"])[:MOST_TOLD]
 
     def ended(self, batch: pa.RecordBatch) -> None:
         """Documents that came to the end."""

@@ -18,7 +18,8 @@ from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.batch import ReadBatch
 from tokenmill.pipelines.read.columns import is_listed, type_at
 
-NOTHING = object()
+NOTHING, ABSENT = object(), object()  # of which Python has none; what an object does not have
+NOT_THERE = "not_there_"  # of notes, before the name of an annotation
 FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_999  # years 1 to 9999, as Python's dates
 
 
@@ -28,7 +29,8 @@ def with_beside(
     """The documents with the columns that their input names.
 
     column: what a column, by its path, has for each document of the batch: an Arrow column, or
-        values of JSON. What cannot be made its kind becomes null, and is counted.
+        values of JSON. What cannot be made its kind becomes null, and is counted, as is what is
+        `ABSENT`.
     """
     notes: dict[str, int] = {}
     documents = batch.documents
@@ -36,8 +38,10 @@ def with_beside(
         found, name = column(path), annotation_name(path)
         cast = _cast(found, kind) if isinstance(found, pa.Array) else None
         if cast is None:
-            values = _values(found) if isinstance(found, pa.Array) else found
-            cast = _made(values, kind)
+            values = list(_values(found) if isinstance(found, pa.Array) else found)
+            absent = sum(value is ABSENT for value in values)
+            notes |= {f"{NOT_THERE}{name}": absent} if absent else {}
+            cast = _made((None if value is ABSENT else value for value in values), kind)
         made, odd = cast
         notes |= {f"unreadable_{name}": odd} if odd else {}
         field = pa.field(name, COLUMN_TYPES[kind])
@@ -130,8 +134,13 @@ _KINDS: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-def value_at(value: Any, path: str, join: str | None = None) -> Any:
-    """What a JSON object has at a path; None where there is nothing.
+def beside_of(value: Any, paths: Iterable[str]) -> dict[str, Any]:
+    """What a JSON object has at some paths, `ABSENT` included."""
+    return {path: value_at(value, path, absent=ABSENT) for path in paths}
+
+
+def value_at(value: Any, path: str, join: str | None = None, absent: Any = None) -> Any:
+    """What a JSON object has at a path; `absent` where there is nothing.
 
     join: what is put between the strings of a list.
 
@@ -140,7 +149,7 @@ def value_at(value: Any, path: str, join: str | None = None) -> Any:
     """
     if isinstance(value, dict) and path not in value:
         for part in path.split("."):
-            value = value.get(part) if isinstance(value, dict) else None
+            value = value.get(part, absent) if isinstance(value, dict) else absent
     elif isinstance(value, dict):
         value = value[path]
     if join is not None and isinstance(value, list) and all(_is_text(v) for v in value):

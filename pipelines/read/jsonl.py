@@ -38,7 +38,7 @@ from tokenmill.pipelines.read.batch import (
     make_batch,
     text_array,
 )
-from tokenmill.pipelines.read.beside import value_at, with_beside
+from tokenmill.pipelines.read.beside import ABSENT, beside_of, value_at, with_beside
 from tokenmill.pipelines.read.columns import BYTES, MOST_DEPTH, PATH, Columns, Piece, find_columns
 from tokenmill.pipelines.read.images.documents import (
     GENERAL,
@@ -318,7 +318,7 @@ def _batch(shard: SourceShard, group: LineGroup, first_row: int) -> ReadBatch:
         texts=texts,
         failures=failures,
     )
-    return with_beside(batch, shard, partial(_all_at, objects))
+    return with_beside(batch, shard, partial(_all_at, objects, absent=ABSENT))
 
 
 def _text_of(shard: SourceShard) -> Callable[[Any], Any]:
@@ -328,10 +328,10 @@ def _text_of(shard: SourceShard) -> Callable[[Any], Any]:
     return partial(value_at, path=shard.text, join=shard.join)
 
 
-def _all_at(objects: Sequence[dict[str, Any]], path: str) -> list[Any]:
+def _all_at(objects: Sequence[dict[str, Any]], path: str, absent: Any = None) -> list[Any]:
     if "." not in path:
-        return [o.get(path) for o in objects]
-    return [value_at(o, path) for o in objects]
+        return [o.get(path, absent) for o in objects]
+    return [value_at(o, path, absent=absent) for o in objects]
 
 
 def _without_bom(group: LineGroup) -> LineGroup:
@@ -543,7 +543,7 @@ def _document(
         url if isinstance(url, str) else None,
         value.get(METADATA) if listed else {k: value.get(k) for k in SIDES},
         value.get(GENERAL) if listed else None,
-        {path: value_at(value, path) for path, _ in shard.columns},
+        beside_of(value, (path for path, _ in shard.columns)),
     )
     lost = None
     if text is not None and not _is_text(text):

@@ -14,13 +14,14 @@ def failed_in_short(failures: Failures, docs: int) -> str:
     return f"Failed: {', '.join(failed)}." if failed else "Nothing failed."
 
 
-def failure_figures(failures: Failures, section: str) -> list[KeyFigure]:
-    """A figure, where inputs or shards failed or were damaged; section: where they are listed."""
-    counts = _counts(failures)
-    if not any(counts.values()):
-        return []
-    note = ", ".join(count(n, noun) for noun, n in counts.items() if n)
-    return [KeyFigure("failed or damaged", f"{sum(counts.values()):,}", note, section)]
+def failure_figures(failures: Failures, docs: int, section: str) -> list[KeyFigure]:
+    """A figure, where documents, inputs or shards failed or were damaged.
+
+    docs: documents that failed.  section: where all are listed.
+    """
+    counts = {"document": docs, **_counts(failures)}
+    told = [count(n, noun) for noun, n in counts.items() if n]
+    return [KeyFigure("failed or damaged", told[0], ", ".join(told[1:]), section)] if told else []
 
 
 def failure_blocks(failures: Failures) -> list[str | Table]:

@@ -51,6 +51,11 @@ class Tokenizing:
         return tuple(f for f in self.annotations if all_of_them or f.name in asked)
 
     @property
+    def made(self) -> str:
+        """What a run ends with: its dataset, or text alone."""
+        return "text" if self.tokenizer is None else "dataset"
+
+    @property
     def dtype(self) -> np.dtype[np.generic] | None:
         """Of token ids; None of a run that makes none."""
         return None if self.tokenizer is None else self.engine().dtype

@@ -12,6 +12,7 @@ from tokenmill.pipelines.core.measured import TOTAL, Illustrations, Ratio, added
 from tokenmill.pipelines.core.schema import shard_and_row
 from tokenmill.pipelines.filters.images.image_measure import PER_DOUBLING, RATIOS, doublings
 from tokenmill.pipelines.prepare.report import model
+from tokenmill.pipelines.read.beside import NOT_THERE
 from tokenmill.pipelines.read.images.facts import Decoding, decode_cost
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.report import with_error
@@ -192,6 +193,18 @@ def whole(rows: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """What went into the first stage, what came out of the last, and the sums between."""
     first, *between, last = zip(*rows, strict=True)
     return (first[0], *map(sum, between), last[-1])
+
+
+def absent_columns(report: model.Report) -> list[str]:
+    """A sentence for each column that an input was to bring along, and no document had."""
+    notes = (report.images.notes if report.images else report.notes) or {}
+    read = report.ledger[0].docs_out
+    return [
+        f"No document has a column {name.removeprefix(NOT_THERE)!r} of those that inputs.columns"
+        " names: it is null everywhere."
+        for name, n in notes.items()
+        if name.startswith(NOT_THERE) and n == read
+    ]
 
 
 def sources_without(report: model.Report) -> list[str]:

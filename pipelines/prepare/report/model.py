@@ -5,6 +5,7 @@
 Counts are whole numbers; sizes are in bytes, times in seconds, and shares between 0 and 1.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeAlias
@@ -281,6 +282,9 @@ class Report(Failures):
     stored_bytes: dict[str, int] = Field(description="Bytes by folder, scratch included")
     steps: list[StepTime] = Field(description="What took how long, in the order of the works")
     machine: Machine
+    first_failed: dict[str, str] = Field(
+        {}, description="By cause, where the first document stands that failed, and why it did"
+    )
     notes: dict[str, int] | None = Field(None, description="Of a run of text: what else was met")
     images: Images | None = Field(None, description="Only of a run with images")
     against: Against | None = Field(None, description="Only with earlier runs")
@@ -319,6 +323,15 @@ class Report(Failures):
     def documents_that_left(self) -> list[tuple[str, str, str, int]]:
         """(stage, outcome, reason, documents), in order of the stages."""
         return [(row.stage, *left) for row in self.ledger for left in _left(row)]
+
+    @property
+    def reached(self) -> str:
+        """What is said of documents that came to the end."""
+        return "reached the tokenizer" if self.tokenizer else "are kept as text"
+
+    def failed_documents(self) -> Counter[str]:
+        """Documents that failed, by cause."""
+        return sum((Counter(row.failed) for row in self.ledger), Counter[str]())
 
     def images_that_left(self) -> list[tuple[str, str, str, int]]:
         """(stage, outcome, reason, images), those of a stage and outcome by how many they are."""

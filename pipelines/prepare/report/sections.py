@@ -23,6 +23,7 @@ from tokenmill.pipelines.prepare.report.duplicates import (
     similarity_plot,
 )
 from tokenmill.pipelines.prepare.report.images import (
+    absent_columns,
     image_blocks,
     image_plots,
     notes_table,
@@ -70,7 +71,10 @@ def report_page(
     return page(
         title,
         sections,
-        key_figures=[*_key_figures(report), *failure_figures(report, "failures")],
+        key_figures=[
+            *_key_figures(report),
+            *failure_figures(report, sum(report.failed_documents().values()), "failures"),
+        ],
         plots={
             "plots": _plots(report),
             "images": [*image_plots(report), *sheets],
@@ -89,13 +93,19 @@ def _key_figures(report: Report) -> list[KeyFigure]:
     if report.dataset is None or report.total.tokens is None:
         return [
             *figures,
-            *([KeyFigure("text", format_bytes(report.text.bytes))] if report.text else []),
+            KeyFigure("text out", format_bytes(rows[-1].bytes_out), "UTF-8"),
+            *([_kept_figure(report.text)] if report.text else []),
         ]
     figures.append(KeyFigure("tokens", format_count(report.total.tokens)))
     for what in ("text", "stored"):
         value, sign, error = _ratio(report, what).partition(" ±")
         figures.append(KeyFigure(f"{what} bytes per token", value, sign + error))
     return [*figures, KeyFigure("dataset", format_bytes(report.dataset.bytes))]
+
+
+def _kept_figure(text: KeptText) -> KeyFigure:
+    note = f"{text.format}, zstd level {text.zstd_level}"
+    return KeyFigure("kept text on disk", format_bytes(text.bytes), note)
 
 
 def _ratio(report: Report, of: str) -> str:
@@ -111,7 +121,7 @@ def _plots(report: Report) -> list[str]:
         edges = "UTF-8 bytes, log scale"
         bins = report.length_bins
         drawn = charts.histogram("lengths", "Document lengths", DOCUMENTS, bins, edges)
-        plots.append(figure("Document lengths", "of those that reached the tokenizer", drawn))
+        plots.append(figure("Document lengths", f"of those that {report.reached}", drawn))
     sources = [Bar(k, m.tokens or 0) for k, m in report.measurement.items() if k != TOTAL]
     if any(bar.value for bar in sources):
         drawn = charts.bars("sources", "Tokens by source", TOKENS, sources)
@@ -238,7 +248,7 @@ def sections(report: Report) -> list[Section]:
         section("decontaminate", "Benchmark items", _decontaminate(report)),
         *(found_sections(contamination) if contamination else []),
         section("storage", "Storage to train on it", _storage(report)),
-        section("failures", "Failed and damaged", failure_blocks(report)),
+        section("failures", "Failed and damaged", [*_failed(report), *failure_blocks(report)]),
         section("time", "Time", _time(report)),
         section("origin", "How it was made", _origin(report)),
     ]
@@ -306,8 +316,16 @@ def headline(report: Report) -> str:
         sentences.append(f"The dataset takes {format_bytes(dataset.bytes)} in {dataset.path}.")
     if report.text is not None:
         sentences.append(text_in_short(report.text))
-    failed = sum(sum(row.failed.values()) for row in rows)
-    return " ".join([*sentences, failed_in_short(report, failed)])
+    sentences += absent_columns(report)
+    failed = failed_in_short(report, sum(report.failed_documents().values()))
+    return " ".join([*sentences, failed])
+
+
+def _failed(report: Report) -> list[Table]:
+    first = report.first_failed
+    rows = [(c, f"{n:,}", first.get(c, NONE)) for c, n in report.failed_documents().items()]
+    columns = ("cause", ">documents", "`the first of them")
+    return [table("Documents that failed", columns, rows)] if rows else []
 
 
 def text_in_short(text: KeptText) -> str:
@@ -343,7 +361,7 @@ def _measurement(report: Report) -> list[str | Table]:
     columns = (
         *("source", ">shards", ">documents", ">characters", ">text bytes", ">tokens"),
         *(">text bytes per token", ">se (text)", ">stored bytes per token", ">se (stored)"),
-    )
+    )[: None if report.tokenizer else 5]
     sources = [(k, m) for k, m in report.measurement.items() if k != TOTAL]
     rows = [
         (
@@ -351,20 +369,25 @@ def _measurement(report: Report) -> list[str | Table]:
             *(or_none(n) for n in (m.shards, m.docs, m.chars, m.text_bytes, m.tokens)),
             *(fixed(r) for r in (m.text_bytes_per_token, m.text_bytes_per_token_se)),
             *(fixed(r) for r in (m.stored_bytes_per_token, m.stored_bytes_per_token_se)),
-        )
+        )[: len(columns)]
         for source, m in [*sources, ("all sources", report.total)]
     ]
     splits = [
         (name, *(or_none(n) for n in (s.docs, s.tokens, s.sequences, s.files)))
         for name, s in (report.dataset.splits if report.dataset else {}).items()
     ]
+    layout = ("split", ">documents", ">tokens", ">sequences", ">files")
     stored = [(name, f"{n:,}", format_bytes(n)) for name, n in report.stored_bytes.items()]
     return [
-        "Counted over the documents that reached the tokenizer. Text bytes are UTF-8; stored bytes"
-        " are those of the dataset's files, format included. A standard error (se) is over shards,"
-        " so a source in one shard has none.",
+        f"Counted over the documents that {report.reached}. Text bytes are UTF-8"
+        + (
+            "; stored bytes are those of the dataset's files, format included. A standard error"
+            " (se) is over shards, so a source in one shard has none."
+            if report.tokenizer
+            else "."
+        ),
         table("Measured by source", columns, rows, sums=True),
-        table("Splits", ("split", ">documents", ">tokens", ">sequences", ">files"), splits),
+        *([table("Splits", layout, splits)] if report.dataset else []),
         table("Written by folder", ("folder", ">bytes", ">about"), stored, folded=True),
     ]
 

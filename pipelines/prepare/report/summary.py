@@ -80,11 +80,20 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
             python=platform.python_version(),
             libraries={name: version(name) for name in LIBRARIES},
         ),
+        first_failed=_first_failed(job, finished),
         notes=None if images else notes_of(_of_passes(job, finished)),
         images=images and _images(job, finished, images.store, repeated),
         against=_against(job, finished) if job.against else None,
         sections=by_section or None,  # of steps that are not our own
     )
+
+
+def _first_failed(job: PrepareJob, finished: Prepared) -> dict[str, str]:
+    """By cause the first document that failed, of the first shard with one."""
+    first: dict[str, str] = {}
+    for receipt in _of_passes(job, finished):
+        first = {**receipt.facts.get("first_failed", {}), **first}
+    return first
 
 
 def failed_sources(
@@ -191,7 +200,7 @@ def _text(job: PrepareJob, finished: Prepared, files: dict[str, int]) -> model.K
         path=mirror.address(job.out / TEXT),
         format=form,
         zstd_level=LEVEL,
-        docs=sum(receipt.facts.texts for receipt in finished.of("dataset")),
+        docs=sum(receipt.facts.texts for receipt in finished.of(job.tokenizing.made)),
         columns=beside(kept_schema(job)),
         files=kept,
         bytes=sum(kept.values()),

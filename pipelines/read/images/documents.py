@@ -51,7 +51,7 @@ from tokenmill.pipelines.read.batch import (
     batch_of,
     gathered,
 )
-from tokenmill.pipelines.read.beside import with_beside
+from tokenmill.pipelines.read.beside import ABSENT, with_beside
 from tokenmill.pipelines.read.images.blobs import Window
 from tokenmill.pipelines.read.images.facts import Facts, image_facts, lies, too_large
 from tokenmill.pipelines.read.images.nodes import BREAK, without_places
@@ -125,7 +125,7 @@ def _with_images(
     )
     read_here = [document for document in left if document.lost is None]
     return with_beside(
-        batch, shard, lambda path: [d.beside.get(path) for d in read_here]
+        batch, shard, lambda path: [d.beside.get(path, ABSENT) for d in read_here]
     ), blobs.end
 
 

@@ -32,7 +32,7 @@ import xxhash
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
 from tokenmill.pipelines.read.batch import Claims, Lost, ReadBatch, SourceDocument, SourceImage
-from tokenmill.pipelines.read.beside import value_at
+from tokenmill.pipelines.read.beside import ABSENT, beside_of
 from tokenmill.pipelines.read.columns import URL, Columns, Piece
 from tokenmill.pipelines.read.images.documents import (
     ERROR,
@@ -224,8 +224,9 @@ def texts_of(parts: Sequence[_Part], shard: SourceShard) -> Texts:
         captions += [_whole(name, c) for value in there for c in _strings(value)]
         url = url or _first(name, fields, fields_of_url)
         own = own or (_first(name, fields, (shard.id,)) if shard.id else None)
-        found = {path: value_at(fields, path) for path, _ in shard.columns}
-        beside = {**found, **{path: value for path, value in beside.items() if value is not None}}
+        found = beside_of(fields, (path for path, _ in shard.columns))
+        known = {path: value for path, value in beside.items() if value not in (None, ABSENT)}
+        beside = {**found, **known}
     once: dict[str, str] = {}
     for caption in captions:
         once.setdefault(caption.strip(), caption)

@@ -63,7 +63,11 @@ def test_figures_that_matter_are_large(tmp_path):
         ("benchmarks with such items", "1", "of 2"),
         ("documents with items", "10", "of 4,733"),
         ("items that cannot be tested", "0", ""),
-        ('<a href="#inputs">failed or damaged</a>', "3", "1 input file, 1 shard, 1 damaged shard"),
+        (
+            '<a href="#inputs">failed or damaged</a>',
+            "4 documents",
+            "1 input file, 1 shard, 1 damaged shard",
+        ),
     ]
 
 

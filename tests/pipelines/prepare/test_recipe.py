@@ -85,8 +85,8 @@ def test_a_run_is_known_by_all_settings_and_they_make_the_same_recipe_again(tmp_
             one = getattr(recipe, part)
             told = identity[part][0] if part == "inputs" else identity[part]
             fields = type(one[0] if part == "inputs" else one).model_fields.keys()
-            # join, columns: of inputs that have them; failed_frac decides nothing that is written
-            assert told.keys() == fields - {"join", "columns", "failed_frac"}
+            # of inputs that have them; failed_frac decides nothing that is written
+            assert told.keys() == fields - {"join", "columns", "quote", "failed_frac"}
         assert make_recipe(json.loads(json.dumps(identity)), where="test") == recipe
 
 

@@ -7,9 +7,12 @@ import tarfile
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
+from tests.running import one_by_one, prepare
+from tokenmill.flows.cli import main
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.prepare.recipe import make_recipe
+from tokenmill.pipelines.prepare.recipe import load_recipe, make_recipe
 
 ROWS = [
     {"key": "a", "meta": {"text": ["x", "y"], "score": 0.5, "deep": {"topic": "law"}}, "n": "3"},
@@ -166,6 +169,7 @@ def pictured(folder, form):
 )
 def test_columns_stay_with_documents_that_have_images_or_stand_beside_such(tmp_path, form, named):
     columns = {"columns": {"meta.score": "float64", "n": "int64"}}
+    columns["columns"] |= {"topic": "string"} if form != "parquet" else {}
     fields = {"text": "caption", "id": "key", **columns, **({"images": "img"} if named else {})}
     source = {"path": str(pictured(tmp_path, form)), **fields}
     data = {"inputs": [source], "images": {}, "tokenizer": {"path": "owner/name"}}
@@ -177,6 +181,30 @@ def test_columns_stay_with_documents_that_have_images_or_stand_beside_such(tmp_p
     told = [(r["id"], r["meta_score"], r["n"]) for r in rows]
     assert told == [("a", 0.5, 3), ("c", None, None), ("d", 2.0, None)]
     assert sum((b.notes or {}).get("unreadable_n", 0) for b in batches) == 1
+    absent = sum((b.notes or {}).get("not_there_topic", 0) for b in batches)
+    assert absent == (0 if form == "parquet" else 3)
+
+
+def test_a_column_that_no_document_has_is_told(tmp_path, capsys):
+    columns = {"topc": "string", "n": "int64", "meta.score": "float64"}
+    inputs = [{"path": str(pictured(tmp_path, "jsonl")), "text": "caption", "columns": columns}]
+    data = {"inputs": inputs, "tokenizer": None, "output": {"text": "parquet"}}
+    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(data))
+    out = tmp_path / "run"
+    report = prepare(load_recipe(tmp_path / "recipe.yaml"), out, one_by_one)
+    assert report["notes"] == {"not_there_topc": 3, "unreadable_n": 1}
+    assert main(["prepare", str(tmp_path / "recipe.yaml"), "--out", str(out)]) == 0
+    first = f"{tmp_path / 'rows.jsonl'} byte "
+    assert report["first_failed"]["missing_text"].startswith(first)
+    shown, page = capsys.readouterr().out, (out / "report.html").read_text()
+    for told in (
+        f"1 document failed as missing_text, the first: {first}",
+        "No document has a column 'topc' of those that inputs.columns names",
+    ):
+        assert told.replace(" ", "") in "".join(shown.split())  # in lines
+    assert told in (out / "report.md").read_text()
+    assert first in page
+    assert ">1 document<" in page.replace(" ", " ").replace(" <", "<")
 
 
 def test_files_that_have_no_columns_are_refused_where_some_are_named(tmp_path):

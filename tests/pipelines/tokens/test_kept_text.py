@@ -21,6 +21,7 @@ from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.runs.manifest import refuse_runs
 from tokenmill.pipelines.tokens.text import kept_rows
+from tokenmill.sizing.units import format_bytes
 
 STEPS = ["normalize", "exact", {"gopher_quality": {"min_words": 60}}]
 
@@ -169,7 +170,13 @@ def test_without_a_tokenizer_a_run_ends_with_text_and_says_what_it_cannot_know(
     (alone := tmp_path / "alone").mkdir()
     output = {"shard_bytes": "64kB", "validation_frac": 0.1, "text": "jsonl.zst"}
     run(recipe_path, with_ids, output=output)
-    report = run(recipe_path, alone, output=output, tokenizer=None)
+    phases = []
+
+    def told(job, phase):
+        phases.append(phase.name)
+        return one_by_one(job, phase)
+
+    report = run(recipe_path, alone, told, output=output, tokenizer=None)
     texts = kept(alone)
     assert texts == kept(with_ids)
     assert not (alone / "run" / "dataset").exists()
@@ -184,6 +191,15 @@ def test_without_a_tokenizer_a_run_ends_with_text_and_says_what_it_cannot_know(
     written = (alone / "run" / "report.md").read_text()
     assert "The run has no tokenizer: tokens, and bytes of one, are not known." in written
     assert "0 tokens" not in written
+    page = (alone / "run" / "report.html").read_text()
+    for told in (written, page):
+        assert "that are kept as text" in told
+        assert "reached the tokenizer" not in told
+    assert f">{format_bytes(report['ledger'][-1]['bytes_out'])}" in page
+    steps = {step["step"]: step["works"] for step in report["steps"]}
+    assert steps["text"] == len(report["text"]["files"])
+    assert "dataset" not in steps
+    assert phases[-3:] == ["filter", "text", "state"]
     assert run(recipe_path, alone, output=output, tokenizer=None) == report  # found done
 
 

@@ -121,6 +121,7 @@ def run_report(rows=None, shards=None):
         ],
         "failed_shards": [{"step": "pass-1", "key": "00003", "error": "ValueError: a | b"}],
         "damaged_shards": [{"key": "00002", "message": "truncated_zstd: ends early"}],
+        "first_failed": {"invalid_json": "/data/b.jsonl byte 77: not JSON"},
         "measurement": {name: m.to_json() for name, m in measured.items()},
         "length_bins": [0] * 8 + [1, 70, 4_000, 60_000, 30_000, 4_818] + [0] * 34,
         "duplicates": {
