@@ -156,11 +156,7 @@ def large_strings(data: U8, offsets: I64) -> pa.Array:
 
 
 def save_arrays(
-    path: Path,
-    arrays: Mapping[str, npt.NDArray[Any]],
-    *,
-    kind: str,
-    parameters: Mapping[str, str],
+    path: Path, arrays: Mapping[str, npt.NDArray[Any]], *, kind: str, parameters: Mapping[str, str]
 ) -> None:
     """Write arrays of one dimension, each as the only row of a column.
 

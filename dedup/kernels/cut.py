@@ -25,13 +25,7 @@ def behind(data: U8, i: int, end: int, chars: int) -> int:
 
 @kernel
 def cut_documents(
-    data: U8,
-    offsets: I64,
-    spans: I64,
-    window: int,
-    most: int,
-    pieces: I64,
-    n_pieces: I64,
+    data: U8, offsets: I64, spans: I64, window: int, most: int, pieces: I64, n_pieces: I64
 ) -> int:
     """Cut spans and `window` code points around each out of documents.
 

@@ -246,13 +246,7 @@ def look_up(table: Table, room: Scratch, n: int, length: int) -> np.uint64:
 
 @kernel
 def find_grams(
-    doc_words: I64,
-    held: int,
-    table: Table,
-    probe: Probe,
-    room: Scratch,
-    hits: I64,
-    found: int,
+    doc_words: I64, held: int, table: Table, probe: Probe, room: Scratch, hits: I64, found: int
 ) -> int:
     """Find the windows of a block's documents that stand in the table.
 

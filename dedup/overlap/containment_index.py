@@ -34,14 +34,7 @@ from tokenmill.dedup.kernels.gram_words import mark_letters
 from tokenmill.dedup.kernels.table import mark
 from tokenmill.dedup.overlap.counts import MOST_ITEMS, MOST_ITEMS_FRAC, of_many_items
 from tokenmill.dedup.overlap.index import postings
-from tokenmill.dedup.text.gram_words import (
-    Block,
-    GramWords,
-    blocks,
-    chars,
-    count_words,
-    dense,
-)
+from tokenmill.dedup.text.gram_words import Block, GramWords, blocks, chars, count_words, dense
 from tokenmill.dedup.text.unicode import UNICODE_VERSION
 
 MIN_WORDS = 8  # of a text; of a shorter one an edited copy cannot be told from chance
@@ -177,11 +170,7 @@ def _shared(found: Postings, items: I64, starts: I64) -> Bools:
 
 
 def gram_tables(
-    texts: pa.Array,
-    words: I64,
-    lengths: I64,
-    seeds: Seeds,
-    gram_words: GramWords = "scripts",
+    texts: pa.Array, words: I64, lengths: I64, seeds: Seeds, gram_words: GramWords = "scripts"
 ) -> Texts:
     """The grams of each text that count.
 

@@ -29,14 +29,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import (
-    I64,
-    Bools,
-    TextBuffers,
-    large_strings,
-    read_only,
-    text_buffers,
-)
+from tokenmill.dedup.arrays import I64, Bools, TextBuffers, large_strings, read_only, text_buffers
 from tokenmill.dedup.kernels.cut import copy_ranges, cut_documents
 from tokenmill.dedup.kernels.gram_words import LINE_FEED, blank_lines
 from tokenmill.dedup.kernels.words import cut_places
@@ -130,10 +123,7 @@ class Remaining(NamedTuple):
 
 
 def drop_paragraphs(
-    text: pa.Array,
-    index: NgramIndex,
-    ignored: Bools | None = None,
-    folding: Folding | None = None,
+    text: pa.Array, index: NgramIndex, ignored: Bools | None = None, folding: Folding | None = None
 ) -> Remaining:
     """Drop paragraphs of documents.
 

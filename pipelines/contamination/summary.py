@@ -439,7 +439,7 @@ def differences(item: str, document: str, folding: Folding) -> tuple[str, ...]:
     changes: dict[str, Change] = {
         "case": _lowered,
         "punctuation": _without_punctuation,
-        "white space": _single_spaced,
+        "white space": lambda text: " ".join(text.split()),
     }
     if not _alike(folded, [*changes.values()]):
         return ()
@@ -474,10 +474,6 @@ def _without_punctuation(text: str) -> str:
         left = "".join(c for c in word if not _is_punctuation(c))
         kept += [left, space] if left or not word else []
     return "".join(kept)
-
-
-def _single_spaced(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _is_punctuation(char: str) -> bool:

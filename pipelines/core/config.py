@@ -9,7 +9,7 @@ import hashlib
 import inspect
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -44,8 +44,9 @@ _KIND = re.compile(
 )
 
 
-def _bytes(value: Any) -> Any:
-    return parse_bytes(value) if isinstance(value, str) else value
+def if_text(read: Callable[[str], Any]) -> BeforeValidator:
+    """What a setting may be written as too: text, of which its value is read."""
+    return BeforeValidator(lambda value: read(value) if isinstance(value, str) else value)
 
 
 # a number of bytes, or text such as "256MB" or "4GiB"; its schema is what a form lets through
@@ -56,9 +57,7 @@ _BYTES_SCHEMA: dict[str, Any] = {
     ],
     "examples": ["3GB", "4GiB"],
 }
-Bytes: TypeAlias = Annotated[
-    int, BeforeValidator(_bytes), Field(gt=0), WithJsonSchema(_BYTES_SCHEMA)
-]
+Bytes: TypeAlias = Annotated[int, if_text(parse_bytes), Field(gt=0), WithJsonSchema(_BYTES_SCHEMA)]
 Count: TypeAlias = Annotated[int, Field(ge=0)]
 Fraction: TypeAlias = Annotated[float, Field(ge=0.0, le=1.0)]
 
@@ -240,9 +239,8 @@ class PinnedFile(Config):
         return Path(self.file)
 
 
-def by_name(value: Any) -> Any:
-    """Settings of a file of which the name alone is given."""
-    return {"file": value} if isinstance(value, str) else value
+ALONE = if_text(lambda one: (one,))  # of a list, its only one
+BY_NAME = if_text(lambda name: {"file": name})  # of a file, its name alone
 
 
 def file_of(kind: type[PinnedFile], what: str, value: Any) -> Any:

@@ -9,6 +9,8 @@
 `OSError` stays what it is: a flaky disk or network, and the only thing worth retrying.
 """
 
+from functools import partial
+
 
 class TokenmillError(Exception):
     """Anything this package reports on purpose; its message is one line."""
@@ -29,7 +31,7 @@ class InputError(TokenmillError):
         self.cause = cause
 
     def __reduce__(self) -> tuple[object, ...]:  # keyword-only `cause` does not survive pickling
-        return _input_error, (str(self), self.cause)
+        return partial(InputError, cause=self.cause), (str(self),)
 
 
 class ShardError(TokenmillError):
@@ -38,7 +40,3 @@ class ShardError(TokenmillError):
 
 class LedgerError(TokenmillError):
     """Documents or bytes went missing or were counted twice."""
-
-
-def _input_error(message: str, cause: str) -> InputError:
-    return InputError(message, cause=cause)

@@ -14,10 +14,11 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from tokenmill.dedup.arrays import I64, U8, U32, Bools, large_strings, read_only, text_buffers
 from tokenmill.dedup.text.unicode import tables
+from tokenmill.pipelines.core.config import ALONE
 from tokenmill.pipelines.core.filter import Filter
 from tokenmill.pipelines.core.step import KEEP, StageResult, keep_where, with_text
 from tokenmill.pipelines.filters.kernels import pii as kernels
@@ -180,11 +181,7 @@ def _is_ipv6(written: bytes, *, public_only: bool) -> bool:
     return address in GLOBAL_IPV6 and not any(address in n for n in NOT_GLOBAL_IPV6)
 
 
-def _one_alone(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
-
-
-Replacements = Annotated[tuple[str, ...], BeforeValidator(_one_alone), Field(min_length=1)]
+Replacements = Annotated[tuple[str, ...], ALONE, Field(min_length=1)]
 
 
 class Finder(NamedTuple):

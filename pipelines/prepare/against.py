@@ -44,12 +44,7 @@ from tokenmill.pipelines.prepare.recipe import Recipe, steps_of
 from tokenmill.pipelines.read.parquet import bounded
 from tokenmill.pipelines.runs.finished import missing_file
 from tokenmill.pipelines.runs.folder import INDEX, KEYS
-from tokenmill.pipelines.runs.manifest import (
-    COMPLETE,
-    PARTIAL_RUN,
-    check_layout,
-    read_manifest,
-)
+from tokenmill.pipelines.runs.manifest import COMPLETE, PARTIAL_RUN, check_layout, read_manifest
 from tokenmill.pipelines.runs.receipt import Receipt, WorkFacts
 from tokenmill.pipelines.runs.work import Done, Finished, Phase, Work
 from tokenmill.pipelines.storage import mirror

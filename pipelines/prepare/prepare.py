@@ -26,13 +26,7 @@ from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.drive import drive
 from tokenmill.pipelines.runs.finished import manifest, read_report
 from tokenmill.pipelines.runs.folder import INDEX
-from tokenmill.pipelines.runs.manifest import (
-    TEXT,
-    check_apart,
-    held,
-    read_manifest,
-    write_manifest,
-)
+from tokenmill.pipelines.runs.manifest import TEXT, check_apart, held, read_manifest, write_manifest
 from tokenmill.pipelines.runs.packs import unspend
 from tokenmill.pipelines.runs.work import Execute, Finished, do
 from tokenmill.pipelines.storage import mirror
@@ -42,15 +36,7 @@ from tokenmill.pipelines.storage.inputs import OutageError
 SCRATCH = "[0-9][0-9]-*"  # folders that go
 REPORTS = ("report.json", "report.md", "report.html")
 # folders that stay when a run has finished, besides those of steps
-KEPT = (
-    "dataset",
-    TEXT,
-    "webdataset",
-    "removed",
-    "removed-images",
-    "thumbnails",
-    INDEX.name,
-)
+KEPT = ("dataset", TEXT, "webdataset", "removed", "removed-images", "thumbnails", INDEX.name)
 
 
 def run_recipe(recipe: Recipe, out: Place, execute: Execute, plan: Plan | None = None) -> Report:

@@ -118,18 +118,14 @@ def open_part(path: Path, number: int) -> list[pa.RecordBatch]:
     return _mapped(path, of_part)[0]
 
 
-def _all(reader: pa.ipc.RecordBatchFileReader) -> range:
-    return range(reader.num_record_batches)
-
-
 def _mapped(
-    path: Path, wanted: Callable[[pa.ipc.RecordBatchFileReader], Iterable[int]] = _all
+    path: Path, wanted: Callable[[pa.ipc.RecordBatchFileReader], Iterable[int]] | None = None
 ) -> tuple[list[pa.RecordBatch], pa.Schema, mmap.mmap]:
-    """wanted: which of its batches."""
+    """wanted: which of its batches; None takes all."""
     with whole_file(path), present(path).open("rb") as f:
         mapped = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
         reader = pa.ipc.open_file(pa.py_buffer(mapped))
-        numbers = [*wanted(reader)]
+        numbers = [*(wanted(reader) if wanted else range(reader.num_record_batches))]
         _check_once(os.fstat(f.fileno()), mapped, numbers)
         batches = [reader.get_batch(i) for i in numbers]
     return batches, reader.schema, mapped

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import pyarrow as pa
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from tokenmill.pipelines.core.config import Bytes, Config
+from tokenmill.pipelines.core.config import Bytes, Config, if_text
 from tokenmill.pipelines.core.places import file_or_model
 from tokenmill.sizing.units import parse_count
 
@@ -75,12 +75,8 @@ class Output(Config):
     text: TextFormat | None = None
 
 
-def _count(value: Any) -> Any:
-    return parse_count(value) if isinstance(value, str) else value
-
-
 # a number of tokens, or text such as "300B"
-TokenCount: TypeAlias = Annotated[float, BeforeValidator(_count), Field(ge=1)]
+TokenCount: TypeAlias = Annotated[float, if_text(parse_count), Field(ge=1)]
 
 
 SOURCE = ("source",)

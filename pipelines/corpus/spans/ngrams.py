@@ -129,11 +129,7 @@ def read_known(corpus: Corpus, group: Group, size: Size) -> Known:
 WORD_BITS = 28  # a place is `row of the corpus << WORD_BITS | first word of the n-gram`
 PLACED = pa.schema([pa.field("key", key_type(1)), pa.field("place", pa.uint64(), nullable=False)])
 # An n-gram that stood before, and where it stood first; places ascend.
-EQUAL = pa.schema(
-    [
-        *needed(place=pa.uint64(), of_place=pa.uint64()),
-    ]
-)
+EQUAL = pa.schema([*needed(place=pa.uint64(), of_place=pa.uint64())])
 ALONE = np.int64(-1)
 FIRST_BYTES = 8  # of an n-gram of a range: row of the first that equals it
 AT_ONCE = 1 << 17  # found ones that are written at a time: many batches take time to open

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from pydantic import Field, field_validator
 
 from tokenmill.dedup.arrays import I64
+from tokenmill.pipelines.core.config import ALONE
 from tokenmill.pipelines.core.filter import Filter
 from tokenmill.pipelines.core.step import StageResult
 from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
@@ -34,12 +35,7 @@ class ImageOnce(Filter):
     name: ClassVar[str] = "image_once"
     needs_images: ClassVar[bool] = True
 
-    by: Annotated[tuple[ImageKey, ...], Field(min_length=1)] = ("url", "md5")
-
-    @field_validator("by", mode="before")
-    @classmethod
-    def _one_alone(cls, by: object) -> object:
-        return (by,) if isinstance(by, str) else by
+    by: Annotated[tuple[ImageKey, ...], ALONE, Field(min_length=1)] = ("url", "md5")
 
     @field_validator("by")
     @classmethod

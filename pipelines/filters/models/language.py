@@ -9,10 +9,10 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from tokenmill.dedup.arrays import U8, Bools
-from tokenmill.pipelines.core.config import by_name
+from tokenmill.pipelines.core.config import BY_NAME
 from tokenmill.pipelines.core.filter import Filter
 from tokenmill.pipelines.core.step import KEEP, StageResult, with_text
 from tokenmill.pipelines.filters.models.language_models import (
@@ -66,7 +66,7 @@ class Language(Filter):
     name: ClassVar[str] = "language"
 
     library: Library = "py3langid"
-    model: Annotated[LanguageFile, BeforeValidator(by_name)] | None = None
+    model: Annotated[LanguageFile, BY_NAME] | None = None
     keep: tuple[str, ...] = Field(("en",), min_length=1)
     least: Annotated[float, Field(ge=0.0, le=1.0)] = LEAST["py3langid"]
     unit: Literal["document", "paragraph", "line"] = "document"

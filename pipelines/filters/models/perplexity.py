@@ -6,10 +6,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from tokenmill.dedup.arrays import I64
-from tokenmill.pipelines.core.config import PinnedFile, by_name, readable
+from tokenmill.pipelines.core.config import BY_NAME, PinnedFile, readable
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.filter import Filter
 from tokenmill.pipelines.core.step import KEEP, StageResult
@@ -104,12 +104,12 @@ class Perplexity(Filter):
 
     name: ClassVar[str] = "perplexity"
 
-    model: Annotated[LmFile, BeforeValidator(by_name)]
+    model: Annotated[LmFile, BY_NAME]
     keep: tuple[Bucket, ...] = Field(("head", "middle"), min_length=1)
     head: Annotated[float, Field(gt=0)] | None = None
     tail: Annotated[float, Field(gt=0)] | None = None
     normalize: Normalization | None = None
-    sentencepiece: Annotated[PiecesFile, BeforeValidator(by_name)] | None = None
+    sentencepiece: Annotated[PiecesFile, BY_NAME] | None = None
 
     @model_validator(mode="after")
     def _settings_that_go_together(self) -> "Perplexity":

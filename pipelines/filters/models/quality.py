@@ -6,10 +6,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from tokenmill.dedup.arrays import F64, Bools
-from tokenmill.pipelines.core.config import PinnedFile, by_name
+from tokenmill.pipelines.core.config import BY_NAME, PinnedFile
 from tokenmill.pipelines.core.filter import Filter
 from tokenmill.pipelines.core.step import StageResult
 from tokenmill.pipelines.filters.models.fasttext import (
@@ -66,7 +66,7 @@ class Quality(Filter):
 
     name: ClassVar[str] = "quality"
 
-    model: Annotated[ModelFile, BeforeValidator(by_name)]
+    model: Annotated[ModelFile, BY_NAME]
     rule: Literal["pareto", "threshold"] = "pareto"
     alpha: Annotated[float, Field(gt=0)] = 9.0
     threshold: Annotated[float, Field(ge=0.0, le=1.0)] | None = None
