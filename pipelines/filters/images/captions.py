@@ -3,7 +3,8 @@
 Some alt texts say nothing of their image: URLs, names of files, and words such as "image".
 """
 
-from itertools import chain
+import json
+from pathlib import Path
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -37,33 +38,10 @@ FILE_NAMES = "|".join(
     ]
 )
 
-# What stands there once all but letters is taken out, in lower case. A list of ours.
-PHRASES = """
-image images img imgs picture pictures pic pics photo photos photograph photographs photography
-foto fotos bild bilder imagen imagenes imagem imagens immagine immagini afbeelding obraz zdjęcie
-изображение фото картинка 图片 图像 画像 写真 이미지 사진 صورة
-
-icon logo banner thumbnail thumb avatar cover header background wallpaper screenshot slide
-slideshow gallery untitled unnamed placeholder spacer blank pixel null none undefined nan unknown
-default caption title description alt loading zoom enlarge play download share advertisement ad ads
-"""
-LONGER_PHRASES = (
-    "alt text", "alt img", "alt image", "image alt", "image alt text", "image description",
-    "image title", "image caption", "image not found", "image not available", "image unavailable",
-    "image may contain", "no image", "no image available", "no photo", "no photo available",
-    "no picture", "no description", "no description available", "no caption", "no title",
-    "no alt text", "default image", "featured image", "main image", "hero image", "header image",
-    "background image", "banner image", "cover image", "cover photo", "thumbnail image",
-    "preview image", "post image", "blog image", "article image", "product image",
-    "product photo", "gallery image", "image gallery", "photo gallery", "slider image",
-    "stock photo", "stock image", "stock photography", "profile photo", "profile picture",
-    "profile image", "user avatar", "author avatar", "embedded image", "embedded image permalink",
-    "loading image", "placeholder image", "screen shot", "click to enlarge",
-    "click to enlarge image", "click to enlarge picture", "click to view", "view larger image",
-    "view full size image", "image result", "picture of", "photo of", "image of", "n a",
-)  # fmt: skip
 MEASURED = ("words", "chars", "char_repetition_ratio", "word_repetition_ratio")
-BARE = frozenset(chain(PHRASES.split(), LONGER_PHRASES))
+# What stands there once all but letters is taken out, in lower case. A list of ours.
+_LISTED = json.loads(Path(__file__).with_suffix(".json").read_bytes())
+BARE = frozenset(" ".join(_LISTED["words"]).split() + " ".join(_LISTED["phrases"]).split(", "))
 
 
 def text_kinds(text: pa.Array) -> U8:
