@@ -5,19 +5,15 @@ that need neither Prefect nor Arrow start at once.
 """
 
 import argparse
-import contextlib
 import importlib
 import os
-import signal
 import sys
-import threading
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
+from tokenmill.flows import stopping
 from tokenmill.flows.arguments import FileOrName, Named, parser
 from tokenmill.flows.exits import BUG, OK, exit_code_of
-
-STOPPING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -25,12 +21,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     # works are spread over processes: threads of NumPy's in each would only start, 0.03 s, and wait
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     args = parser().parse_args(argv)
-    with _stopped_as_by_the_keyboard() as signals:
-        return _run(args, signals)
+    with stopping.as_by_the_keyboard():
+        return _run(args)
 
 
-def _run(args: argparse.Namespace, signals: list[int]) -> int:
-    """signals: those that have come."""
+def _run(args: argparse.Namespace) -> int:
     try:
         command = importlib.import_module(
             f"tokenmill.flows.commands.{args.command.replace('-', '_')}"
@@ -40,15 +35,13 @@ def _run(args: argparse.Namespace, signals: list[int]) -> int:
         sys.stdout.flush()  # here, where a reader that has gone is known
         return code
     except KeyboardInterrupt as e:
-        told = str(e) or "the same command continues where this stopped"
-        signum = signals[0] if signals else signal.SIGINT
-        by = f"stopped by {signal.Signals(signum).name}" if signals else "interrupted"
-        sys.stderr.write(f"{by}; {told}\n")
-        return 128 + signum
+        return stopping.told(str(e))
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still held
         return OK
     except Exception as e:  # noqa: BLE001 - told, and by an exit code of its own
+        if stopping.has_come():  # what it was at, or its terminal, ended under it
+            return stopping.told()
         known = exit_code_of(e)
         if known is None:
             traceback.print_exc()
@@ -74,29 +67,6 @@ def _hold(args: argparse.Namespace) -> None:
 
 def _listed(values: object) -> list[object]:
     return values if isinstance(values, list) else [values]
-
-
-@contextlib.contextmanager
-def _stopped_as_by_the_keyboard() -> Iterator[list[int]]:
-    """Have SIGTERM, of a scheduler, and SIGHUP, of a terminal that closes, do as Ctrl-C does.
-
-    Where one is ignored, as under nohup, or handled, it stays so. Yields those that have come.
-    """
-    came: list[int] = []
-
-    def stop(signum: int, _frame: object) -> None:
-        came.append(signum)
-        raise KeyboardInterrupt
-
-    is_main = threading.current_thread() is threading.main_thread()
-    ours = [s for s in STOPPING if is_main and signal.getsignal(s) is signal.SIG_DFL]
-    for signum in ours:
-        signal.signal(signum, stop)
-    try:
-        yield came
-    finally:
-        for signum in ours:
-            signal.signal(signum, signal.SIG_DFL)
 
 
 if __name__ == "__main__":

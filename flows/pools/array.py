@@ -37,6 +37,7 @@ import pyarrow as pa
 from tokenmill.flows.exits import OK, exit_code_of
 from tokenmill.flows.pools.sbatch import jobs_named, submit
 from tokenmill.flows.progress import NOTHING, JsonLog
+from tokenmill.flows.stopping import GRACE_S
 from tokenmill.flows.troubles import exit_code
 from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.errors import ConfigError, ShardError
@@ -57,7 +58,6 @@ PLANNER, TASK = "planner", "task"
 GROUPS = 8  # of works for each worker: what a killed task strands is a group at most
 WRITERS = 16
 POLL_S = 0.5
-STOP_S = 20.0  # for works at hand, once told to end; SLURM's KillWait is 30
 NOTICE = "--signal=B:TERM@60"  # before a job's time is over
 HERE = "array"  # as if a step: of what failed, by the jobs themselves
 
@@ -345,7 +345,7 @@ def _done(one: _Task, workers: int, came: Sequence[int]) -> None:
                 raise
             if came and not one.stopping.is_set():
                 one.stopping.set()
-                deadline = time.monotonic() + STOP_S
+                deadline = time.monotonic() + GRACE_S
                 sys.stderr.write(f"stopped by {signal.Signals(came[0]).name}\n")
                 sys.stderr.flush()
             if time.monotonic() > deadline:

@@ -6,9 +6,10 @@ finished.
 """
 
 import logging
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -19,7 +20,7 @@ from tokenmill.flows.pools.pool import WorkerDiedError
 from tokenmill.flows.progress import watcher
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.read.stream import parking
-from tokenmill.pipelines.runs.bundle import do_bundle, versions
+from tokenmill.pipelines.runs.bundle import do_bundle, stop_bundles, versions
 from tokenmill.pipelines.runs.work import Job, Outcome, Work
 
 LOST = "the Dask scheduler is gone; the same command continues, also with another --runner"
@@ -54,7 +55,8 @@ class DaskPool:
         restart: Callable[[], None] = lambda: None,
     ) -> None:
         self._client, self._most, self._refusals = client, most_workers, refusals
-        self._restart = restart
+        self._restart, self._name = restart, uuid.uuid4().hex
+        self._do = partial(do_bundle, within=parking, of=self._name)
 
     @property
     def n_workers(self) -> int:
@@ -69,9 +71,7 @@ class DaskPool:
             raise ConfigError(LOST)
         key = f"{works[0].step}-{works[0].key}-{len(works)}-{id(works):x}"
         with _asking():
-            task = self._client.submit(
-                do_bundle, job, tuple(works), versions(), within=parking, key=key, pure=False
-            )
+            task = self._client.submit(self._do, job, tuple(works), versions(), key=key, pure=False)
         done: Future[list[Outcome]] = Future()
         task.add_done_callback(lambda ended: _hand_over(self._client, ended, done))
         return done
@@ -79,6 +79,10 @@ class DaskPool:
     def check(self) -> None:
         stop_if_refused(self._client, self._refusals)
         self._restart()
+
+    def stop(self) -> None:
+        with suppress(OSError, ValueError):  # without a scheduler nothing begins
+            self._client.run(stop_bundles, self._name, on_error="ignore")
 
 
 @contextmanager

@@ -47,6 +47,9 @@ class Pool(Protocol):
         """
         ...
 
+    def stop(self) -> None:
+        """Begin no work any more; those at hand may end."""
+
 
 class ThreadPool:
     """Does a bundle in the thread that submits it; there are as many of these as workers."""
@@ -66,3 +69,6 @@ class ThreadPool:
 
     def check(self) -> None:
         """Threads do not go away."""
+
+    def stop(self) -> None:
+        """A bundle is one work, and a lane that ends begins none."""

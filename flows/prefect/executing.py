@@ -10,8 +10,9 @@ that is slow or gone may hold up whoever talks to it.
 
 import contextlib
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +28,9 @@ from tokenmill.flows.pools.choose import open_pool
 from tokenmill.flows.pools.lane import Chain, Lane, Pace
 from tokenmill.flows.pools.pool import Pool
 from tokenmill.flows.prefect.flow_run import Ended, Shown, describe
+from tokenmill.flows.prefect.run_here import errand
 from tokenmill.flows.progress import Watcher, holding, watcher
+from tokenmill.flows.stopping import GRACE_S, LATE, with_grace
 from tokenmill.flows.troubles import ended_as
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.places import Place
@@ -46,6 +49,7 @@ def executing(options: RunOptions, out: Place, *, name: str, label: str) -> Iter
     """
     describe(name, label, options.runner)
     with (
+        with_grace() if errand.get() is not None else contextlib.nullcontext(),
         contextlib.closing(PhaseProgress(watcher.get())) as shown,
         holding(watcher, shown),
         open_pool(options, out) as pool,
@@ -112,10 +116,23 @@ class _Running:
                 future = next(iter(as_completed(list(futures))))
                 futures.remove(future)
                 made |= {outcome.work.key: outcome for outcome in future.result()}
+        except KeyboardInterrupt as e:
+            raise self._stopped(futures) from e
         finally:
             self._stopping.set()  # what is not begun is not worth it, should the run end here
         show.end()
         return [made[work.key] for work in phase.works]
+
+    def _stopped(self, futures: Collection[Any]) -> KeyboardInterrupt:
+        """Begin nothing more, and wait for what is at work, as long as it is given."""
+        self._stopping.set()
+        self._pool.stop()
+        with contextlib.suppress(OSError):  # the terminal has gone
+            self._show.tell(f"stopping: what is at work has {GRACE_S:g} s; Ctrl-C ends it at once")
+        deadline = time.monotonic() + GRACE_S
+        for future in futures:
+            future.wait(max(deadline - time.monotonic(), 0))
+        return KeyboardInterrupt(LATE if time.monotonic() > deadline else "")
 
     def _submitted(self, waiting: "deque[deque[Work]]") -> Any:
         """A task run for the next group."""

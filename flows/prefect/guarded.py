@@ -13,6 +13,7 @@ import threading
 import time
 
 POLL_S = 1.0
+STOP_S = 15.0
 
 
 def main() -> None:
@@ -27,6 +28,8 @@ def _end_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(POLL_S)
     os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(STOP_S)  # a server waits for whoever is still connected
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 if __name__ == "__main__":

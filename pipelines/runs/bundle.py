@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from itertools import takewhile
 
 import pyarrow as pa
 
@@ -42,6 +43,8 @@ LIBRARIES = (
     "sentencepiece",
 )
 
+_stopped: set[str] = set()
+
 
 def versions() -> Mapping[str, str]:
     """Of Python, the libraries that decide what a run writes, and the plug-ins."""
@@ -61,11 +64,13 @@ def do_bundle(
     wanted: Mapping[str, str] | None = None,
     *,
     within: Callable[[str], AbstractContextManager[object]] = nullcontext,
+    of: str = "",
 ) -> list[Outcome]:
     """Do works in turn; how each ended can be sent to another process.
 
     wanted: versions that this process must have, as `versions` tells them.
     within: opened with the run's identity around the works: what they may leave for each other.
+    of: whom `stop_bundles` names, to have no work begin any more.
 
     Raises:
         ConfigError: this process cannot work on the run, or no other could go on either.
@@ -74,7 +79,13 @@ def do_bundle(
         check_process(job, wanted)
         pa.set_cpu_count(1)  # there is a process for each core
     with within(job.identity):
-        return [_portable(attempt(job, work)) for work in works]
+        left = takewhile(lambda _work: of not in _stopped, works)
+        return [_portable(attempt(job, work)) for work in left]
+
+
+def stop_bundles(of: str) -> None:
+    """Have bundles of this process, of one that submitted them, begin no work any more."""
+    _stopped.add(of)
 
 
 def check_process(job: Job, wanted: Mapping[str, str]) -> None:

@@ -1,6 +1,7 @@
 """Kill runs at random moments, over and over; each must end as one that nothing happened to.
 
     python -m tests.cluster.campaign --kills 100 --seed 1
+    python -m tests.cluster.campaign --kills 100 --seed 1 --state kills.jsonl  # can be continued
 
 Victims are the flow process, a worker, a node (a worker with its nanny, nobody starts it again),
 the scheduler, a job of SLURM, of an array too; all by SIGKILL. The flow process is told to end as
@@ -11,6 +12,7 @@ exit code is 1 if one run did not end well.
 
 import argparse
 import contextlib
+import json
 import random
 import shutil
 import signal
@@ -18,10 +20,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from botocore.exceptions import ClientError
 
@@ -371,12 +374,14 @@ def site_in(folder: Path) -> Iterator[Site]:
 
 
 def campaign(
-    site: Site, asked: argparse.Namespace, folder: Path, told: Callable[[Ordeal], None]
-) -> list[Ordeal]:
-    """Kill at least so many times as `asked`; the folders of runs that ended ill stay."""
+    site: Site, asked: argparse.Namespace, folder: Path, made: list["Met"]
+) -> Iterator[Ordeal]:
+    """Kill at least so many times as `asked`; the folders of runs that ended ill stay.
+
+    made: what was met before, which counts.
+    """
     turns = site.turns
-    made: list[Ordeal] = []
-    while sum(len(o.kills) for o in made) < asked.kills:
+    while sum(one.kills for one in made) < asked.kills:
         number = len(made)
         draw, here = random.Random(f"{asked.seed} {number}"), folder / f"run-{number}"
         if site.slurm is not None:
@@ -385,11 +390,20 @@ def campaign(
             site.s3.proxy.forget()
         here.mkdir()
         blows = draw.randint(1, asked.blows)
-        made.append(ordeal(site, turns[number % len(turns)], blows, draw, here))
-        told(made[-1])
-        if not made[-1].wrong:
+        one = ordeal(site, turns[number % len(turns)], blows, draw, here)
+        made.append(Met(turns[number % len(turns)], len(one.kills), one.again, one.wrong))
+        yield one
+        if not one.wrong:
             shutil.rmtree(here)
-    return made
+
+
+class Met(NamedTuple):
+    """What is remembered of an ordeal."""
+
+    runner: str
+    kills: int
+    again: int
+    wrong: str
 
 
 def rows(number: int, one: Ordeal, works: int) -> Iterator[str]:
@@ -407,28 +421,41 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--blows", type=int, default=8, help="that a run meets at most")
+    parser.add_argument("--state", type=Path, help="file that remembers runs, to be continued")
     asked = parser.parse_args()
-    folder, told = Path(tempfile.mkdtemp(prefix="kills-")), []
+    folder, made = Path(tempfile.mkdtemp(prefix="kills-")), remembered(asked.state)
     say("| run | runner | victim | phase | works done | it | in the end | done again | s |")
     say("|---|---|---|---|---|---|---|---|---|")
-
-    def tell(one: Ordeal) -> None:
-        told.append(one)
-        for line in rows(len(told), one, len(site.receipts)):
-            say(line)
-
     with site_in(folder) as site:
-        made = campaign(site, asked, folder, tell)
-    ill, again = sum(o.wrong != "" for o in made), sum(o.again for o in made)
-    say(
-        f"\n{sum(len(o.kills) for o in made)} kills in {len(made)} runs: {ill} did not end well,"
-        f" {again} finished works were done again"
-    )
-    if ill:
+        for one in campaign(site, asked, folder, made):
+            for line in rows(len(made), one, len(site.receipts)):
+                say(line)
+            if asked.state is not None:
+                with asked.state.open("a") as file:
+                    file.write(json.dumps(made[-1]) + "\n")
+    for line in in_short(made):
+        say(line)
+    if any(one.wrong for one in made):
         say(f"see {folder}")
         return 1
     shutil.rmtree(folder)
     return 0
+
+
+def remembered(state: Path | None) -> list[Met]:
+    there = state is not None and state.exists()
+    return [Met(*json.loads(line)) for line in state.read_text().splitlines()] if there else []
+
+
+def in_short(made: Sequence[Met]) -> Iterator[str]:
+    """A row for each runner, as Markdown, and one of all."""
+    yield "\n| runner | kills | runs | did not end well | finished works done again |"
+    yield "|---|---|---|---|---|"
+    for runner in (*dict.fromkeys(one.runner for one in made), "all"):
+        of = [one for one in made if runner in (one.runner, "all")]
+        ill = sum(one.wrong != "" for one in of)
+        cells = [runner, sum(one.kills for one in of), len(of), ill, sum(one.again for one in of)]
+        yield f"| {' | '.join(map(str, cells))} |"
 
 
 def say(line: str) -> None:
