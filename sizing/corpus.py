@@ -4,7 +4,6 @@ It is read from a run's report.json, where all was counted, or from an estimate.
 was estimated from a sample before the run and has intervals.
 """
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,7 +16,7 @@ from tokenmill.sizing.errors import PlanError, explain
 from tokenmill.sizing.figure import AnyFigure, Figure, from_error
 from tokenmill.sizing.requirement import Input
 from tokenmill.sizing.roots import held
-from tokenmill.sizing.strict import Strict
+from tokenmill.sizing.strict import Strict, parse_json
 from tokenmill.sizing.units import format_bytes, times
 
 DATASET = "dataset"  # the stage that training reads
@@ -342,7 +341,7 @@ def load_corpus(path: Path) -> CorpusMeasurement:
             size = os.fstat(f.fileno()).st_size
             if size > MOST_BYTES:
                 raise PlanError(f"{file}: {format_bytes(size)} is no measurement; {ACCEPTED}")
-            data = json.loads(f.read())
+            data = parse_json(f.read())
     except OSError as e:
         raise PlanError(f"{file}: cannot read the corpus ({e.strerror}); {ACCEPTED}") from e
     except ValueError as e:  # not UTF-8, or not JSON

@@ -1,9 +1,10 @@
-"""Data that are taken as they are written, or refused.
+"""Data that are taken as they are written, or refused; JSON too, where it has an end.
 
 YAML says each thing once, of plans, and of recipes, which need nothing else of a plan.
 """
 
 import datetime
+import json
 import math
 from collections.abc import Hashable
 from typing import Any, ClassVar
@@ -90,6 +91,18 @@ def parse_yaml(text: str) -> Any:
         return None if node is None else loader.construct_document(node)
     finally:
         loader.dispose()
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Data from JSON, where a file may hold anything.
+
+    Raises:
+        ValueError: it is not JSON, or is nested deeper than can be read.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
 
 
 def _values(node: yaml.Node, known: dict[int, float]) -> float:

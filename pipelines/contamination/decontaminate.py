@@ -10,7 +10,6 @@ Which n-grams count is only known once the whole corpus has been searched:
 The detail of what is removed says why: what of benchmark items stands in the document, as a line.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -191,7 +190,7 @@ class Decontaminate(Matching, CuttingStep):
         return "tokenmill contamination says how many hold benchmark items"
 
     def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> Told:
-        return {"contamination": json.loads(mirror.read_text(run.path(CONTAMINATION, pass_index)))}
+        return {"contamination": mirror.read_json(run.path(CONTAMINATION, pass_index))}
 
     def _index(self, run: RunFolder) -> BenchmarkIndex:
         return BenchmarkIndex.load(run.out / BENCHMARKS.name, self)

@@ -4,7 +4,6 @@ The list is given in the recipe, or in a file that the user has.
 """
 
 import io
-import json
 import re
 from collections.abc import Collection, Iterator
 from functools import cache, lru_cache, partial
@@ -22,6 +21,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.filter import Filter
 from tokenmill.pipelines.core.step import StageResult
 from tokenmill.pipelines.filters.text.node_facts import word_table
+from tokenmill.sizing.strict import parse_json
 
 
 class WordFile(PinnedFile):
@@ -61,7 +61,7 @@ def words_in(path: Path) -> list[str]:
     try:
         with readable(path) as f:
             text = io.StringIO(f.read().decode("utf-8-sig"), newline=None).read()
-        found = json.loads(text) if text.lstrip()[:1] in ("[", "{") else text.split("\n")
+        found = parse_json(text) if text.lstrip()[:1] in ("[", "{") else text.split("\n")
     except ValueError as e:
         raise ConfigError(f"{path}: neither lines of words in UTF-8 nor JSON: {e}") from e
     return [str(word).strip() for word in found]

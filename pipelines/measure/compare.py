@@ -1,7 +1,6 @@
 """A prediction beside what the run then made: each figure, and whether its interval holds it."""
 
 import contextlib
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
@@ -15,6 +14,7 @@ from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.prepare.report.model import Images, LedgerRow, Report
 from tokenmill.sizing.corpus import DATASET, INPUTS, Estimate, ImageEstimate
 from tokenmill.sizing.figure import Figure
+from tokenmill.sizing.strict import parse_json
 
 NAME = "estimate.json"
 HOUR_S = 3600
@@ -61,7 +61,7 @@ def load_estimate(path: Path, recipe: Recipe) -> Estimate:
     """
     try:
         with readable(path) as f:
-            estimate = Estimate.model_validate(json.load(f))
+            estimate = Estimate.model_validate(parse_json(f.read()))
     except ConfigError:
         raise
     except ValueError as e:  # pydantic's too

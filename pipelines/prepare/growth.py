@@ -5,7 +5,6 @@ manifests of the runs ─┬─ report.json: what `size --corpus` reads, and a r
                        └─ dataset/: `datasets` opens the Arrow files of all runs where they lie
 """
 
-import json
 import os
 import posixpath
 from collections import Counter
@@ -154,7 +153,7 @@ def _write_dataset(collection: Collection) -> None:
     splits: dict[str, list[tuple[Path, dict[str, Any]]]] = {}
     for name in collection.finished:
         for split, folder in split_folders(collection.folder / name).items():
-            state = json.loads(mirror.read_text(folder / "state.json"))
+            state = mirror.read_json(folder / "state.json")
             splits.setdefault(split, []).append((folder, state))
     dataset = collection.folder / "dataset"
     for split, runs in splits.items():

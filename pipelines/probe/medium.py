@@ -5,7 +5,6 @@ fetched. Of a bucket headers are ranges of objects, this host holds nothing, and
 """
 
 import contextlib
-import json
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -23,6 +22,7 @@ from tokenmill.pipelines.probe.cache import Mount, Sight, evict, mount_of, read_
 from tokenmill.pipelines.probe.checkpoints import check_writable
 from tokenmill.pipelines.storage.aws import endpoint, optional
 from tokenmill.pipelines.storage.stores import Sized
+from tokenmill.sizing.strict import parse_json
 from tokenmill.sizing.units import format_bytes
 
 MOST_STATE_BYTES = 64 * 1024**2
@@ -226,7 +226,7 @@ def read_json(medium: Medium, name: str) -> dict[str, Any]:
         ConfigError: it is not JSON.
     """
     try:
-        data = json.loads(medium.text(name))
+        data = parse_json(medium.text(name))
     except (OSError, ValueError) as e:
         raise ConfigError(f"{medium}/{name}: cannot be read as JSON ({e}); {WAY_OUT}") from None
     return data if isinstance(data, dict) else {}

@@ -6,7 +6,6 @@ cut short.
 A Hugging Face dataset saved to disk is a folder with `state.json` and its Arrow streams.
 """
 
-import json
 import posixpath
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -32,6 +31,7 @@ from tokenmill.pipelines.storage.ipc import (
     messages,
     stream_start,
 )
+from tokenmill.sizing.strict import parse_json
 
 
 def cut_arrow(file: InputFile, wanted: Input, shard_bytes: int, _: Limits) -> list[Piece]:
@@ -193,7 +193,7 @@ def _state(file: InputFile) -> dict[str, Any] | None:
     """What `state.json` says, or None if it is about something else."""
     with open_input(file.path) as f:
         try:
-            state = json.loads(f.read(MAX_STATE_BYTES))
+            state = parse_json(f.read(MAX_STATE_BYTES))
         except ValueError:
             return None
     if not isinstance(state, dict) or not isinstance(state.get("_data_files"), list):

@@ -3,7 +3,6 @@
 A run is named by its directory, or several by that of their collection.
 """
 
-import json
 import posixpath
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from tokenmill.pipelines.core.shard import RUN, Input, InputFile
 from tokenmill.pipelines.runs import collected
 from tokenmill.pipelines.runs.manifest import COMPLETE, PARTIAL_RUN, TEXT
 from tokenmill.pipelines.storage.inputs import expand, open_input
+from tokenmill.sizing.strict import parse_json
 
 
 def kept_columns(place: str) -> dict[str, str]:
@@ -91,7 +91,7 @@ def _json(path: str) -> dict[str, Any] | None:
     """A file's object; None where there is no such file."""
     try:
         with open_input(path) as file:
-            found = json.loads(file.read())
+            found = parse_json(file.read())
     except InputError as e:
         if e.cause == "not_found":
             return None

@@ -3,7 +3,6 @@
 COLLECTION/collection.json names them, oldest first; `pipelines.prepare.collection` adds to it.
 """
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -22,11 +21,9 @@ def run_names(folder: Path) -> list[str] | None:
         ConfigError: what it says cannot be read.
     """
     try:
-        found = json.loads(mirror.read_text(folder / NAME))
+        found = mirror.read_json(folder / NAME)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except ValueError as e:
-        raise ConfigError(f"{folder / NAME}: not JSON ({e})") from e
     return names_of(found, str(folder / NAME))
 
 

@@ -30,6 +30,7 @@ from tokenmill.pipelines.storage.atomic import PARTIAL, json_text, sweep_partial
 from tokenmill.pipelines.storage.inputs import OutageError
 from tokenmill.pipelines.storage.mirror import CACHE_BYTES, alone, mirrored, top_names
 from tokenmill.sizing.roots import held as held_by_name
+from tokenmill.sizing.strict import parse_json
 
 DifferentPlace: TypeAlias = tuple[str, ...]  # keys from the top of an identity to a value
 Values: TypeAlias = tuple[Any, Any]  # there and here
@@ -204,7 +205,7 @@ def read_manifest(out: Path) -> dict[str, Any] | None:
     """
     path = out / "manifest.json"
     try:
-        found = json.loads(mirror.read_text(path))
+        found = parse_json(mirror.read_text(path))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (ConfigError, OutageError):

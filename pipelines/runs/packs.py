@@ -48,6 +48,7 @@ from tokenmill.pipelines.runs.receipt import (
 )
 from tokenmill.pipelines.runs.work import Spends
 from tokenmill.pipelines.storage import mirror
+from tokenmill.sizing.strict import parse_json
 
 GROUP = 1000  # works of a pack: what is in memory once more while it is written, 1 to 4 MB of JSON
 PACK = ".jsonl.gz"
@@ -261,7 +262,7 @@ def dated(path: Path, facts: type[WorkFacts] | None = None) -> tuple[list[Receip
             return [], math.inf
         data, age_s = mirror.read_dated(path)
         lines = gzip.decompress(data).splitlines() if path.name.endswith(PACK) else [data]
-        return [Receipt.from_json(json.loads(line), facts) for line in lines], age_s
+        return [Receipt.from_json(parse_json(line), facts) for line in lines], age_s
     except (FileNotFoundError, *DAMAGED):
         return [], math.inf
 

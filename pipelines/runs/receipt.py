@@ -24,6 +24,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import json_text
+from tokenmill.sizing.strict import parse_json
 
 COPY_BYTES = 1 << 20
 UPLOADS_AT_ONCE = 8
@@ -179,7 +180,7 @@ def valid_receipt(out: Path, work: WorkId) -> Receipt[Any] | None:
     try:
         if not mirror.may_exist(path):
             return None
-        receipt = Receipt.from_json(json.loads(mirror.read_text(path)), work.facts)
+        receipt = Receipt.from_json(parse_json(mirror.read_text(path)), work.facts)
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError):

@@ -6,7 +6,6 @@
 Who looks needs no more than the files, and may do so from another machine.
 """
 
-import json
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -14,11 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.runs.packs import LOOKERS, dated
 from tokenmill.pipelines.runs.receipt import Receipt, failures, step_folder
 from tokenmill.pipelines.runs.work import Coming, Outcome, Phase
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import json_text
+from tokenmill.sizing.strict import parse_json
 
 LEAST_SHARE, LEAST_S = 0.02, 5.0  # of a run, before the time it still takes is guessed at
 MOST_COMING = 4  # stages named
@@ -170,7 +171,10 @@ def look(out: Path) -> Seen | None:
         data, age_s = mirror.read_dated(out / "receipts" / STANDING)
     except FileNotFoundError:
         return None
-    told: dict[str, Any] = json.loads(data)
+    try:
+        told: dict[str, Any] = parse_json(data)
+    except ValueError as e:
+        raise ConfigError(f"{mirror.address(out / 'receipts' / STANDING)}: not JSON ({e})") from e
     step, found, longest_s = told.pop("step"), told["done"], 0.0
     told |= {"behind": tuple(Coming(*c) for c in told["behind"]), "failed": Counter(told["failed"])}
     standing, seen = Standing(**told), set()

@@ -19,6 +19,7 @@ from typing import Any
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.storage.inputs import OutageError, was_gone
 from tokenmill.pipelines.storage.s3 import ObjectStore, StoredObject
+from tokenmill.sizing.strict import parse_json
 
 NAME = ".lock"
 EXPIRES_S = 60
@@ -174,7 +175,7 @@ def held_lock(store: ObjectStore) -> Iterator[Lock]:
 
 def _read(found: StoredObject) -> dict[str, Any]:
     try:
-        data = json.loads(found.data)
+        data = parse_json(found.data)
     except ValueError:
         return {}
     return data if isinstance(data, dict) else {}

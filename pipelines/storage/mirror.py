@@ -37,6 +37,7 @@ from tokenmill.pipelines.storage import atomic
 from tokenmill.pipelines.storage.atomic import PARTIAL
 from tokenmill.pipelines.storage.aws import optional
 from tokenmill.sizing.roots import OURS, held
+from tokenmill.sizing.strict import parse_json
 
 CACHE_BYTES = 16 * 1024**3
 SWEEP_FRAC = 1 / 8  # of the bound, that is added before files go: so much less is left then
@@ -237,6 +238,18 @@ def read_dated(path: Path) -> tuple[bytes, float]:
 def read_text(path: Path) -> str:
     """As `read_bytes`, of a text in UTF-8."""
     return read_bytes(path).decode()
+
+
+def read_json(path: Path) -> Any:
+    """As `read_bytes`, of JSON.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    try:
+        return parse_json(read_bytes(path))
+    except ValueError as e:
+        raise ConfigError(f"{address(path)}: not JSON ({e})") from e
 
 
 def write_text(path: Path, text: str) -> None:

@@ -8,7 +8,6 @@ from the sizes of the shards alone, so files can be written in any order.
 """
 
 import contextlib
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -333,7 +332,7 @@ def split_folders(out: Path) -> dict[str, Path]:
     """Where the files of each split lie: `dataset/` itself where there is one split."""
     dataset = out / "dataset"
     try:
-        names = json.loads(mirror.read_text(dataset / "dataset_dict.json"))["splits"]
+        names = mirror.read_json(dataset / "dataset_dict.json")["splits"]
     except FileNotFoundError:
         return {"train": dataset}
     return {name: dataset / name for name in names}
@@ -349,7 +348,7 @@ def first_rows(out: Path, limit: int) -> Iterator[tuple[str, pa.Table]]:
         InputError: a file of it is gone.
     """
     for split, folder in split_folders(out).items():
-        state = json.loads(mirror.read_text(folder / "state.json"))
+        state = mirror.read_json(folder / "state.json")
         files = [folder / found["filename"] for found in state["_data_files"]]
         yield split, _first(files, limit)
 

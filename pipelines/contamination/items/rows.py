@@ -19,7 +19,6 @@ cache does not know whether it has them all.
 
 import csv
 import io
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePosixPath
@@ -38,6 +37,7 @@ from tokenmill.pipelines.read.parquet import whole_tables
 from tokenmill.pipelines.read.weights import in_bounds, made_bytes
 from tokenmill.pipelines.storage.bounds import MOST_TIMES, ExpandsError, check_expansion
 from tokenmill.pipelines.storage.inputs import expand, is_outage, open_input, resolve
+from tokenmill.sizing.strict import parse_json
 
 Row = dict[str, Any]
 
@@ -233,7 +233,7 @@ def _is_file(store: fs.FileSystem, where: str) -> bool:
 
 def _json(path: str) -> Any:
     with open_input(path) as file:
-        return json.loads(file.read())
+        return parse_json(file.read())
 
 
 def one_a_question(rows: Iterable[Row]) -> list[Row]:
@@ -266,7 +266,7 @@ def read_jsonl(data: bytes) -> list[Row]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = parse_json(line)
         except ValueError as e:
             raise ValueError(f"line {number} is not JSON: {e}") from None
         if not isinstance(row, dict):
@@ -278,7 +278,7 @@ def read_jsonl(data: bytes) -> list[Row]:
 def read_json(data: bytes) -> list[Row]:
     """A list of objects, an object that holds one, or an item; some such files are JSON Lines."""
     try:
-        value = json.loads(data)
+        value = parse_json(data)
     except ValueError as e:
         if str(e).startswith("Extra data"):
             return read_jsonl(data)

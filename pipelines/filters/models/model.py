@@ -36,6 +36,7 @@ from tokenmill.pipelines.filters.kernels import ngrams as kernels
 from tokenmill.pipelines.filters.models.text import FIRST_WORD, LineWords, Vocabulary, blocks
 from tokenmill.pipelines.storage.atomic import atomic_path
 from tokenmill.sizing.roots import held
+from tokenmill.sizing.strict import parse_json
 
 ORDERS = range(2, 7)
 MOST_WORDS = 1 << 22  # of a vocabulary
@@ -206,7 +207,7 @@ def read_model(
     """
     try:
         arrays = read(path)
-        about = json.loads(arrays["about"].tobytes())
+        about = parse_json(arrays["about"].tobytes())
         if not isinstance(about, dict) or about.get("kind") != f"tokenmill {kind} model":
             raise ConfigError(f"{path}: not a {kind} model, but arrays of something else")
         if about.get("format") != version:

@@ -11,6 +11,7 @@ import xxhash
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place, is_remote
 from tokenmill.pipelines.storage.atomic import atomic_path
+from tokenmill.sizing.strict import parse_json
 
 Format = Literal["megatron", "parquet", "mds"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -138,7 +139,7 @@ class Journal:
             return
         for line in self._path.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
-                yield Part.from_json(json.loads(line))
+                yield Part.from_json(parse_json(line))
             except (ValueError, KeyError, TypeError):
                 return
 

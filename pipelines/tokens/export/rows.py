@@ -1,6 +1,5 @@
 """The dataset of a finished run as an export reads it: splits, columns, rows by batch."""
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -69,7 +68,7 @@ def open_tokens(out: Path) -> Tokens:
         ConfigError: it is no run of prepare, or has not finished.
     """
     failed = _failed_shards(out)
-    states = {s: (f, _json(f / "state.json")) for s, f in split_folders(out).items()}
+    states = {s: (f, mirror.read_json(f / "state.json")) for s, f in split_folders(out).items()}
     splits = {
         split: tuple(
             Path(os.path.normpath(folder / entry["filename"])) for entry in state["_data_files"]
@@ -84,7 +83,7 @@ def open_tokens(out: Path) -> Tokens:
         splits,
         {split: state["_fingerprint"] for split, (_, state) in states.items()},
         schema,
-        _json(first / "dataset_info.json")["features"],
+        mirror.read_json(first / "dataset_info.json")["features"],
         ids.list_size if pa.types.is_fixed_size_list(ids) else None,
         failed,
     )
@@ -140,7 +139,3 @@ def _opened(path: Path) -> Iterator[pa.ipc.RecordBatchStreamReader]:
     """Map a file of the dataset; batches stay valid when it is closed."""
     with pa.memory_map(str(mirror.present(path))) as mapped, pa.ipc.open_stream(mapped) as reader:
         yield reader
-
-
-def _json(path: Path) -> Any:
-    return json.loads(mirror.read_text(path))
