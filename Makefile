@@ -4,13 +4,16 @@ PYTHON ?= python3
 VENV ?= .venv
 TORCH ?= torch
 BIN := $(VENV)/bin
+RUNS := $(VENV)/.runs
 INSTALLED := $(VENV)/.installed
+# Bytecode is made of what is imported, not of all that is installed.
+PIP_INSTALL := -m pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
 # Some machines set it: each process that a test starts would compile 400 modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-all test-cluster lint bench profile peers mutants pages wheel clean
 
-demo: $(INSTALLED) ## the main job on real text found on this machine
+demo: $(RUNS) ## the main job on real text found on this machine
 	$(BIN)/tokenmill demo --out demo-run
 
 # A process more than cores, for some wait for servers; four at most: each takes up to 2.5 GB, and a
@@ -58,15 +61,22 @@ pages: $(INSTALLED) ## the tables of steps, keys and commands in README.md and t
 wheel: $(INSTALLED)
 	$(BIN)/python -m build --outdir dist .
 
-$(INSTALLED): pyproject.toml constraints.txt
+$(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("tokenmill needs Python 3.11 or newer, not %d.%d: make PYTHON=python3.11" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+
+# What runs need; what only tests need is installed for the first of them.
+$(RUNS): pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python $(PIP_INSTALL) --editable .
 	touch $@
+
+$(INSTALLED): pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python $(PIP_INSTALL) --editable '.[dev]'
+	touch $(RUNS) $@
 
 $(VENV)-peers/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-peers
-	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,lm]' datatrove nltk tldextract pyahocorasick fasteners func_argparse
+	$(VENV)-peers/bin/python $(PIP_INSTALL) --editable '.[dev,lm]' datatrove nltk tldextract pyahocorasick fasteners func_argparse
 	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps cc-net==1.0.0
 	touch $@
 
@@ -75,7 +85,7 @@ $(VENV)-peers/.installed: pyproject.toml
 # streaming without what it asks for: old releases of ours, and clients of every cloud.
 $(VENV)-peers-readers/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-peers-readers
-	$(VENV)-peers-readers/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]' '$(TORCH)' megatron-core==0.16.1 catalogue duckdb python-snappy tqdm transformers zstd
+	$(VENV)-peers-readers/bin/python $(PIP_INSTALL) --editable '.[dev]' '$(TORCH)' megatron-core==0.16.1 catalogue duckdb python-snappy tqdm transformers zstd
 	$(VENV)-peers-readers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps mosaicml-streaming==0.13.0
 	touch $@
 

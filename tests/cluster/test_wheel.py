@@ -8,9 +8,11 @@ import sys
 import sysconfig
 import venv
 import zipfile
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from tests import prefect_home
 
@@ -35,16 +37,32 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """Bin folder of an environment that has the wheel, and our dependencies from this one."""
+    """Bin folder of an environment that has the wheel, what it asks for, and nothing else."""
     home = tmp_path_factory.mktemp("home") / "venv"
     venv.create(home, with_pip=True)
     python = home / "bin" / "python"
     pip = [str(python), "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
     subprocess.run(pip, check=True, timeout=600)
     (packages,) = home.glob("lib/python*/site-packages")
-    # behind the wheel's own packages: dependencies, but not the editable install of this checkout
-    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    here = Path(sysconfig.get_path("purelib"))
+    for name in asked_for("tokenmill", {"tokenmill"}) - {"tokenmill"}:
+        for top in {path.parts[0] for path in distribution(name).files or ()} - {"..", "__pycache__"}:
+            if not (packages / top).exists():
+                (packages / top).symlink_to(here / top)
     return home / "bin"
+
+
+def asked_for(name, found, extras=()):
+    """Names of the installed distributions that one asks for, and those of theirs."""
+    for line in distribution(name).requires or ():
+        asked = Requirement(line)
+        wanted = asked.marker is None or any(
+            asked.marker.evaluate({"extra": extra}) for extra in ("", *extras)
+        )
+        if wanted and asked.name not in found:
+            found.add(asked.name)
+            asked_for(asked.name, found, asked.extras)
+    return found
 
 
 def test_data_is_packaged_and_tests_are_not(wheel):
