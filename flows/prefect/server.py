@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from tokenmill.dedup.kernels._jit import warm
 from tokenmill.flows.progress import watcher
 from tokenmill.pipelines.core.errors import ConfigError
 
@@ -37,10 +38,8 @@ START = (
     " PREFECT_SERVER_API_CSRF_PROTECTION_ENABLED=true"
     f" PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS={URL} prefect server start --host 127.0.0.1"
 )
-CLIENT = (
-    "prefect",
-    "tokenmill.flows.prefect.executing",
-)  # 4 s of imports, at the same time as the server's
+# imports while the server starts, which takes longer; what follows would import them then
+CLIENT = ("prefect", "tokenmill.flows.prefect.executing", "fastapi.encoders")
 
 # of Prefect's server, for deployments, schedules, work pools and automations: a run has none
 IDLE_SERVICES = (
@@ -118,6 +117,7 @@ def embedded_server() -> Iterator[str | None]:
         stack.callback(_drain)
         for module in CLIENT:
             importlib.import_module(module)
+        warm()
         _wait(server, url, log)
         yield url
 
