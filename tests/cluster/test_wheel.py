@@ -46,8 +46,8 @@ def installed(wheel, tmp_path_factory):
     (packages,) = home.glob("lib/python*/site-packages")
     here = Path(sysconfig.get_path("purelib"))
     for name in asked_for("tokenmill", {"tokenmill"}) - {"tokenmill"}:
-        for top in {path.parts[0] for path in distribution(name).files or ()} - {"..", "__pycache__"}:
-            if not (packages / top).exists():
+        for top in {path.parts[0] for path in distribution(name).files or ()}:
+            if top not in ("..", "__pycache__") and not (packages / top).exists():
                 (packages / top).symlink_to(here / top)
     return home / "bin"
 
