@@ -1,8 +1,8 @@
 """What becomes of each character when a text is folded: frozen, from Unicode 14.
 
 Interpreters carry different versions of Unicode; what counts as contaminated must not differ
-with them. `python -m tokenmill.dedup.text.fold_tables` makes the tables again from the running
-interpreter, which must be Python 3.11. Named HTML characters are the standard's list, which is
+with them. `python -m tests.dedup.text.frozen` makes the tables again from the running interpreter,
+which must be Python 3.11. Named HTML characters are the standard's list, which is
 closed.
 
 The lookalikes are of confusables.txt 13.0.0, Unicode Technical Standard 39 (Copyright (c)
@@ -13,24 +13,11 @@ in both cases, as in the "apple.com" that made it known. Cyrillic ghe is left ou
 it is no "r", and alone it abbreviates "year" and "city".
 """
 
-import re
-import unicodedata
-from collections.abc import Callable
 from functools import cache
-from itertools import chain
 from pathlib import Path
-from string import punctuation
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from tokenmill.dedup.text.unicode import (
-    N_CODE_POINTS,
-    PUNCT,
-    SPACE,
-    flags_of,
-    lower_of,
-    package,
     packaged,
 )
 
@@ -84,19 +71,6 @@ _LOOKALIKES = """
     118C1s 118C2F 118C3i 118C4z 118C8o 118D7o 118D8u 118DCy
 """
 
-# blocks of diacritics; marks of other blocks are vowels of their scripts and stay
-_DIACRITICS = (
-    (0x300, 0x36F),
-    (0x1AB0, 0x1AFF),
-    (0x1DC0, 0x1DFF),
-    (0x20D0, 0x20FF),
-    (0xFE20, 0xFE2F),
-)
-_LATIN_TWIN = re.compile(
-    "(?:LATIN LETTER SMALL CAPITAL|NEGATIVE (?:CIRCLED|SQUARED) LATIN CAPITAL LETTER) ([A-Z])"
-)
-_SCRIPT_TWINS = {"\u0251": "a", "\u0261": "g"}  # IPA's alpha and script g
-
 
 class FoldTables(NamedTuple):
     """What becomes of a character, alone, by kind of folding; `latin` and `inner` are sets.
@@ -117,7 +91,7 @@ class FoldTables(NamedTuple):
     inner: frozenset[str]
 
 
-_MAPS, _SETS = ("compat", "marks", "twins"), ("latin", "inner")
+MAPS, SETS = ("compat", "marks", "twins"), ("latin", "inner")
 
 
 def invisible() -> dict[str, str]:
@@ -142,81 +116,7 @@ def tables() -> FoldTables:
         RuntimeError: the packaged file is of another version of Unicode than this module.
     """
     columns = {name: column.tolist() for name, column in packaged(FILE).items()}
-    found: dict[str, Any] = {name: frozenset(columns[name]) for name in _SETS}
-    for name in _MAPS:
+    found: dict[str, Any] = {name: frozenset(columns[name]) for name in SETS}
+    for name in MAPS:
         found[name] = dict(zip(columns[name], columns[f"{name}_to"], strict=True))
     return FoldTables(**found)
-
-
-def gram_form(text: str) -> str:
-    """What gram words keep of a text: lower case, one kind of space, no punctuation."""
-    kept = []
-    for char in text:
-        flags = flags_of(ord(char))
-        if flags & SPACE:
-            kept.append(" ")
-        elif not flags & PUNCT and char not in punctuation:
-            kept.append(chr(lower_of(ord(char))))
-    return "".join(kept)
-
-
-def interpreter_compat(char: str) -> str:
-    """The NFKC of a character if gram words tell the two apart, else itself."""
-    form = unicodedata.normalize("NFKC", char)
-    accent_on_space = len(form) > 1 and form[0] == " "
-    stays = accent_on_space or char in lookalikes() or gram_form(form) == gram_form(char)
-    return char if stays else form
-
-
-def interpreter_base(char: str) -> str:
-    """A character without the diacritics that it is composed of."""
-    form = unicodedata.normalize("NFD", char)
-    bare = "".join(c for c in form if not any(a <= ord(c) <= b for a, b in _DIACRITICS))
-    return char if bare == form else bare
-
-
-def interpreter_twin(char: str) -> str:
-    """The letter that a Latin letter or its small form looks like, else itself."""
-    for form in (char, chr(lower_of(ord(char)))):
-        if form in _SCRIPT_TWINS:
-            return _SCRIPT_TWINS[form]
-        if named := _LATIN_TWIN.fullmatch(unicodedata.name(form, "")):
-            return named[1].lower()
-    return char
-
-
-def is_latin(char: str) -> bool:
-    form = unicodedata.normalize("NFKC", char)
-    return char.isalpha() and ("LATIN" in unicodedata.name(char, "") or form.isascii())
-
-
-def changes(chars: list[str], becomes: Callable[[str], str]) -> dict[str, str]:
-    return {char: to for char in chars if (to := becomes(char)) != char}
-
-
-def interpreter_tables() -> FoldTables:
-    """Make the tables from the running interpreter; takes about 1 s."""
-    categories = {char: unicodedata.category(char) for char in map(chr, range(N_CODE_POINTS))}
-    chars = [char for char, category in categories.items() if category not in ("Cn", "Cs", "Co")]
-    marks = (char for char in chars if categories[char] in ("Mn", "Me", "Mc"))
-    return FoldTables(
-        compat=changes(chars, interpreter_compat),
-        marks=changes(chars, interpreter_base),
-        twins=changes(chars, interpreter_twin),
-        latin=frozenset(filter(is_latin, chars)),
-        inner=frozenset(chain(marks, invisible())),
-    )
-
-
-def columns_of(made: FoldTables) -> dict[str, Any]:
-    """The tables as the columns that the file holds."""
-    columns = {}
-    for name in _MAPS:
-        becomes = getattr(made, name)
-        columns[name] = np.array(list(becomes))
-        columns[f"{name}_to"] = np.array(list(becomes.values()))
-    return columns | {name: np.array(sorted(getattr(made, name))) for name in _SETS}
-
-
-if __name__ == "__main__":
-    package(FILE, columns_of(interpreter_tables()))

@@ -5,12 +5,10 @@ differ with them. So the tables are data of this package, made once from Python 
 
     code point --> pages[cp >> 8] --> page * 256 + (cp & 255) --> flags, lower_delta
 
-`python -m tokenmill.dedup.text.unicode` makes them again from the running interpreter. New tables
+`python -m tests.dedup.text.frozen` makes them again from the running interpreter. New tables
 change signatures: that is a new version of the shingles, not an update.
 """
 
-import unicodedata
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -111,58 +109,3 @@ def lower_of(code_point: int) -> int:
     t = tables()
     delta = t.lower_delta[int(t.pages[code_point >> 8]) * PAGE + (code_point & 255)]
     return (code_point + int(delta)) & 0xFFFF_FFFF
-
-
-def interpreter_flags(char: str) -> int:
-    """What the running interpreter says of one character.
-
-    Python does not publish the two properties that the final sigma depends on, but
-    `str.lower()` shows them: a capital sigma is final if, looking back past case-ignorable
-    characters, there is a cased one.
-    """
-    sees_past_or_cased = f"A{char}Σ".lower().endswith("ς")
-    cased = f" {char}Σ".lower().endswith("ς")
-    held = {
-        WORD: char.isalnum() or char == "_",
-        SPACE: char.isspace(),
-        ALPHA: char.isalpha(),
-        CASED: cased,
-        IGNORABLE: sees_past_or_cased and not cased,
-        PUNCT: unicodedata.category(char).startswith("P"),
-        DIGIT: char.isdigit(),
-        UNASSIGNED: unicodedata.category(char) == "Cn",
-    }
-    return sum(bit for bit, holds in held.items() if holds)
-
-
-def interpreter_tables() -> UnicodeTables:
-    """Make the tables from the running interpreter; takes about 3 s."""
-    code_points = np.arange(N_CODE_POINTS, dtype=np.uint32)
-    flags = np.array([interpreter_flags(chr(cp)) for cp in range(N_CODE_POINTS)], np.uint8)
-    lower = np.array([ord(chr(cp).lower()[0]) for cp in range(N_CODE_POINTS)], np.uint32)
-    both = np.stack([flags.astype(np.uint32), lower - code_points], axis=1)
-    distinct, pages = np.unique(both.reshape(-1, PAGE * 2), axis=0, return_inverse=True)
-    columns = distinct.reshape(-1, 2)
-    return UnicodeTables(
-        pages.astype(np.uint16),
-        np.ascontiguousarray(columns[:, 0], np.uint8),
-        np.ascontiguousarray(columns[:, 1], np.uint32),
-    )
-
-
-def package(path: Path, tables: Mapping[str, Any]) -> None:
-    """Write tables made from the running interpreter.
-
-    Raises:
-        SystemExit: it has another version of Unicode than this module.
-    """
-    if unicodedata.unidata_version != UNICODE_VERSION:
-        raise SystemExit(
-            f"this interpreter has Unicode {unicodedata.unidata_version}, the tables are"
-            f" {UNICODE_VERSION}; run this with Python 3.11, or change UNICODE_VERSION"
-        )
-    np.savez_compressed(path, version=UNICODE_VERSION, **tables)
-
-
-if __name__ == "__main__":
-    package(FILE, interpreter_tables()._asdict())

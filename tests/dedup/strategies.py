@@ -2,8 +2,9 @@
 
 from hypothesis import strategies as st
 
+from tests.dedup.text.frozen import interpreter_flags
 from tests.strategies import documents, words
-from tokenmill.dedup.text.unicode import flags_of, interpreter_flags, lower_of
+from tokenmill.dedup.text.unicode import flags_of, lower_of
 
 
 def known_alike(char):

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.dedup.text.frozen import gram_form
 from tests.reference import fold as reference
 from tests.reference.overlap import gram_words
 from tests.strategies import documents, text_columns
@@ -26,7 +27,7 @@ from tokenmill.dedup.text.fold import (
     names_of,
     needs_folding,
 )
-from tokenmill.dedup.text.fold_tables import gram_form, invisible, lookalikes, signs
+from tokenmill.dedup.text.fold_tables import invisible, lookalikes, signs
 from tokenmill.dedup.text.unicode import N_CODE_POINTS
 
 ALL = Folding(marks=True)

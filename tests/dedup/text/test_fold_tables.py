@@ -4,14 +4,9 @@ import unicodedata
 import numpy as np
 import pytest
 
+from tests.dedup.text.frozen import columns_of, gram_form, made_fold_tables
 from tokenmill.dedup.text import fold_tables
-from tokenmill.dedup.text.fold_tables import (
-    FOLD_VERSION,
-    gram_form,
-    interpreter_tables,
-    lookalikes,
-    tables,
-)
+from tokenmill.dedup.text.fold_tables import FOLD_VERSION, lookalikes, tables
 from tokenmill.dedup.text.unicode import N_CODE_POINTS, UNICODE_VERSION, lower_of
 
 
@@ -30,12 +25,12 @@ def test_tables_have_not_changed():
     reason=f"this interpreter has Unicode {unicodedata.unidata_version}",
 )
 def test_tables_are_the_interpreters():
-    assert interpreter_tables() == tables()
+    assert made_fold_tables() == tables()
 
 
 def test_tables_of_another_version_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "fold_tables.npz"
-    np.savez(path, **fold_tables.columns_of(tables()) | {"version": np.array("15.0.0")})
+    np.savez(path, **columns_of(tables()) | {"version": np.array("15.0.0")})
     monkeypatch.setattr(fold_tables, "FILE", path)
     with pytest.raises(RuntimeError) as e:
         tables.__wrapped__()

@@ -6,12 +6,12 @@ import unicodedata
 import numpy as np
 import pytest
 
+from tests.dedup.text.frozen import interpreter_flags
 from tokenmill.dedup.text import unicode
 from tokenmill.dedup.text.unicode import (
     N_CODE_POINTS,
     PAGE,
     flags_of,
-    interpreter_flags,
     lower_of,
     tables,
 )

@@ -9,9 +9,10 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.dedup.text.frozen import interpreter_kind
 from tests.reference.shingle import kind_of, script_words
 from tokenmill.dedup.text import unicode
-from tokenmill.dedup.text.unicode_words import interpreter_kind, tables
+from tokenmill.dedup.text.unicode_words import tables
 
 same_unicode = pytest.mark.skipif(
     unicodedata.unidata_version != unicode.UNICODE_VERSION,
