@@ -1,4 +1,4 @@
-"""A sheet as JSON: each value with what it rests on; `model` tells its keys, schema.json too."""
+"""A sheet as JSON: each value with what it rests on; schema.json tells its keys."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -6,9 +6,9 @@ from typing import get_args
 import pytest
 
 from tests.sizing.corpora import illustrated, measured
+from tests.sizing.report.keys import ESTIMATE_SCHEMA, SheetData, schemas
 from tokenmill.sizing.plan.load import parse_plan
 from tokenmill.sizing.report.data import assumptions, kind, rests_on, sheet_json
-from tokenmill.sizing.report.model import ESTIMATE_SCHEMA, SheetData, schemas
 from tokenmill.sizing.requirements import headline, requirement_sheet, size
 from tokenmill.sizing.verdict import Outcome, judge
 

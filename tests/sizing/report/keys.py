@@ -1,6 +1,6 @@
-"""The keys of requirements.json, and its JSON schema: schema.json beside this.
+"""The keys of requirements.json, and its JSON schema, schema.json beside what writes it.
 
-Rendered by `python -m tokenmill.sizing.report.model`, which a test holds it to; likewise that of
+Rendered by `python -m tests.sizing.report.keys`, which a test holds it to; likewise that of
 estimate.json, whose keys `sizing.corpus` tells.
 """
 
@@ -10,11 +10,13 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tokenmill.sizing import corpus
 from tokenmill.sizing.corpus import Estimate
+from tokenmill.sizing.report import data
 from tokenmill.sizing.verdict import Outcome
 
-SCHEMA = Path(__file__).with_name("schema.json")
-ESTIMATE_SCHEMA = Path(__file__).parent.parent / "estimate.schema.json"
+SCHEMA = Path(data.__file__).with_name("schema.json")
+ESTIMATE_SCHEMA = Path(corpus.__file__).with_name("estimate.schema.json")
 
 Number: TypeAlias = float | None
 
