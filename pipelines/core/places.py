@@ -32,7 +32,7 @@ _WILD = re.compile(r"[*?\[]")
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")  # not the drive of a path on Windows
 _REPO = r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*"  # of the hub, by name
 _MODEL = re.compile(_REPO, re.ASCII)
-_SET = re.compile(_REPO + r"(/[\w=+-][\w.,=+-]*){0,2}", re.ASCII)
+_SET = re.compile(_REPO + r"(@[A-Za-z0-9][\w.-]*)?(/[\w=+-][\w.,=+-]*){0,2}", re.ASCII)
 
 
 def within_roots(path: str) -> str:
@@ -48,7 +48,7 @@ def within_roots(path: str) -> str:
         name = path.removeprefix(HUB)
         if not _SET.fullmatch(name):
             raise ConfigError(f"{path}: is no set on the hub; write {HUB}OWNER/NAME/CONFIG/SPLIT")
-        folder = "/".join(name.split("/")[:2])
+        folder = "/".join(name.split("/")[:2]).partition("@")[0]
         # the library that reads sets takes such a folder before the hub, and what its card names
         if roots is not None and os.path.lexists(folder):
             raise ConfigError(

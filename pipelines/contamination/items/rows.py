@@ -12,6 +12,7 @@ Benchmarks on the hub are read with `datasets` into its cache, from where they a
     hf://openai/gsm8k/main/test                        owner, name, config, split
     hf://allenai/ai2_arc/ARC-Challenge,ARC-Easy/test   several configs, one after the other
     hf://baber/piqa/validation                         the only config
+    hf://openai/gsm8k@e53f048/main/test                as it was at a commit, branch or tag
 
 No code of a dataset is run: sets that need it are refused. Configs are named, not found: the
 cache does not know whether it has them all.
@@ -54,11 +55,15 @@ _OFFLINE = (
 
 
 class HubSet(NamedTuple):
-    """One split of a dataset; a config or split of None is the only one that it has."""
+    """One split of a dataset; a config or split of None is the only one that it has.
+
+    revision: a commit, branch or tag; None is what the hub has now.
+    """
 
     repo: str
     configs: tuple[str | None, ...]
     split: str | None
+    revision: str | None = None
 
 
 def is_hub(path: str) -> bool:
@@ -75,7 +80,9 @@ def parse_hub(path: str) -> HubSet:
     if not owner or not 1 <= len(parts) <= 3 or not all(parts):
         raise ValueError(f"is no set on the hub; write {FORM}")
     configs = tuple(parts[1].split(",")) if len(parts) == 3 else (None,)
-    return HubSet(f"{owner}/{parts[0]}", configs, parts[-1] if len(parts) > 1 else None)
+    name, _, revision = parts[0].partition("@")
+    split = parts[-1] if len(parts) > 1 else None
+    return HubSet(f"{owner}/{name}", configs, split, revision or None)
 
 
 def hub_rows(wanted: HubSet) -> list[Row]:
@@ -88,7 +95,7 @@ def hub_rows(wanted: HubSet) -> list[Row]:
     import datasets  # takes 0.6 s, and only those who name a set on the hub need it
 
     try:
-        return [row for c in wanted.configs for row in _rows(wanted.repo, c, wanted.split)]
+        return [row for config in wanted.configs for row in _rows(wanted, config)]
     except datasets.exceptions.DatasetNotFoundError as e:
         raise ValueError(f"{e}; check the id, or log in with `hf auth login`") from e
     except ConnectionError as e:
@@ -99,10 +106,10 @@ def hub_rows(wanted: HubSet) -> list[Row]:
         raise ValueError(f"{e}; download a file of it and name that") from e
 
 
-def _rows(repo: str, config: str | None, split: str | None) -> list[Row]:
+def _rows(wanted: HubSet, config: str | None) -> list[Row]:
     import datasets
 
-    found = datasets.load_dataset(repo, config, split=split)
+    found = datasets.load_dataset(wanted.repo, config, split=wanted.split, revision=wanted.revision)
     if isinstance(found, dict):
         if len(found) != 1:
             raise ValueError(f"has splits {', '.join(found)}; write {FORM}")

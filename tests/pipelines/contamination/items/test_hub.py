@@ -50,6 +50,7 @@ def repository(tmp_path, monkeypatch):
         ("hf://a/b/c,d/test", HubSet("a/b", ("c", "d"), "test")),
         ("hf://baber/piqa/validation", HubSet("baber/piqa", (None,), "validation")),
         ("hf://a/b", HubSet("a/b", (None,), None)),
+        ("hf://a/b@v1.0/test", HubSet("a/b", (None,), "test", "v1.0")),
     ],
 )
 def test_a_path_names_a_set(path, wanted):
@@ -57,7 +58,16 @@ def test_a_path_names_a_set(path, wanted):
 
 
 @pytest.mark.parametrize(
-    "path", ["hf://", "hf://gsm8k", "hf://a//c/test", "hf://a/b/c/d/e", "hf://a/b/"]
+    "path",
+    [
+        "hf://",
+        "hf://gsm8k",
+        "hf://a//c/test",
+        "hf://a/b/c/d/e",
+        "hf://a/b/",
+        "hf://a/b@/c",
+        "hf://a/b@../c",
+    ],
 )
 def test_a_path_of_another_form_is_refused(path):
     told = f"{path}: is no set on the hub; write hf://OWNER/NAME/CONFIG/SPLIT"
