@@ -77,6 +77,12 @@ def test_a_path_of_another_form_is_refused(path):
         parse_hub(path)
 
 
+@pytest.mark.parametrize("path", ["hf://a/b@/c", "hf://a/b@../c", "hf://a/b@c@d/e"])
+def test_a_revision_of_another_form_is_refused(path):
+    with pytest.raises(ValueError, match="is no set on the hub"):
+        Benchmark(name="quiz", path=path)
+
+
 @pytest.mark.parametrize(
     ("configs", "split", "rows"),
     [
