@@ -58,16 +58,7 @@ def test_a_path_names_a_set(path, wanted):
 
 
 @pytest.mark.parametrize(
-    "path",
-    [
-        "hf://",
-        "hf://gsm8k",
-        "hf://a//c/test",
-        "hf://a/b/c/d/e",
-        "hf://a/b/",
-        "hf://a/b@/c",
-        "hf://a/b@../c",
-    ],
+    "path", ["hf://", "hf://gsm8k", "hf://a//c/test", "hf://a/b/c/d/e", "hf://a/b/"]
 )
 def test_a_path_of_another_form_is_refused(path):
     told = f"{path}: is no set on the hub; write hf://OWNER/NAME/CONFIG/SPLIT"
