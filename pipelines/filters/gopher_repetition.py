@@ -69,13 +69,8 @@ class GopherRepetition(Filter):
     max_duplicate_paragraph_chars_ratio: Fraction | None = 0.20
     top_ngrams: tuple[NGram, ...] | None = ((2, 0.20), (3, 0.18), (4, 0.16))
     duplicate_ngrams: tuple[NGram, ...] | None = (
-        (5, 0.15),
-        (6, 0.14),
-        (7, 0.13),
-        (8, 0.12),
-        (9, 0.11),
-        (10, 0.10),
-    )
+        (5, 0.15), (6, 0.14), (7, 0.13), (8, 0.12), (9, 0.11), (10, 0.10),
+    )  # fmt: skip
     words: WordKind = "whitespace"
 
     @field_validator("top_ngrams", "duplicate_ngrams")

@@ -32,20 +32,10 @@ ATOMS = "!#$%&'*+/=?^_`{|}~-"  # of an e-mail address, besides letters and digit
 # Not "globally reachable" by IANA's registries of special-purpose addresses, as of Python 3.13's
 # `ipaddress`; written down here, since interpreters differ.
 NOT_GLOBAL_IPV4 = (
-    "0.0.0.0/8",
-    "10.0.0.0/8",
-    "100.64.0.0/10",
-    "127.0.0.0/8",
-    "169.254.0.0/16",
-    "172.16.0.0/12",
-    "192.0.0.0/24",
-    "192.0.2.0/24",
-    "192.168.0.0/16",
-    "198.18.0.0/15",
-    "198.51.100.0/24",
-    "203.0.113.0/24",
-    "240.0.0.0/4",
-)
+    "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
+    "192.0.0.0/24", "192.0.2.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24",
+    "203.0.113.0/24", "240.0.0.0/4",
+)  # fmt: skip
 GLOBAL_IPV4 = ("192.0.0.9/32", "192.0.0.10/32")  # within one of those
 GLOBAL_IPV6 = ipaddress.IPv6Network("2000::/3")  # all that is handed out to networks
 NOT_GLOBAL_IPV6 = tuple(map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32", "3fff::/20")))
@@ -227,13 +217,9 @@ class Pii(Filter):
     phones: tuple[Literal["international", "north_american"], ...] = ()
     email_replacements: Replacements = ("email@example.com", "firstname.lastname@example.org")
     ipv4_replacements: Replacements = (
-        "22.214.171.124",
-        "126.96.36.199",
-        "188.8.131.52",
-        "184.108.40.206",
-        "220.127.116.11",
+        "22.214.171.124", "126.96.36.199", "188.8.131.52", "184.108.40.206", "220.127.116.11",
         "18.104.22.168",
-    )
+    )  # fmt: skip
     ipv6_replacements: Replacements = ("2001:db8::1", "2001:db8::2")  # RFC 3849: of no network
     phone_replacements: Replacements = ("202-555-0100", "202-555-0143")  # of nobody, for films
 

@@ -151,16 +151,10 @@ def split_nodes(text: pa.Array) -> Nodes:
 
 # what is told of a document, in the order of its rules; and how many of its nodes failed one
 MEASURED = (
-    "words",
-    "char_repetition_ratio",
-    "word_repetition_ratio",
-    "special_characters_ratio",
-    "stop_words_ratio",
-    "flagged_words_ratio",
-    "punctuation_ratio",
-    "common_words_ratio",
+    "words", "char_repetition_ratio", "word_repetition_ratio", "special_characters_ratio",
+    "stop_words_ratio", "flagged_words_ratio", "punctuation_ratio", "common_words_ratio",
     "spam_words_ratio",
-)
+)  # fmt: skip
 FAILED_NODES = "failed_nodes"
 # rules that are off without a list of words, and what they measure, in the order of the lists
 OF_LISTS = (
