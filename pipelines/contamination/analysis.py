@@ -64,7 +64,6 @@ class Pairs(NamedTuple):
     foldings: U8
 
     def only(self, wanted: I64) -> "Pairs":
-        """The pairs at the places `wanted`."""
         return Pairs._make(column[wanted] for column in self)
 
 

@@ -306,7 +306,6 @@ def index_work(job: ContaminationJob, built: BenchmarkIndex | None = None) -> Wo
 
 
 def write_index(job: ContaminationJob, built: BenchmarkIndex | None) -> Done[IndexFacts]:
-    """Read the benchmarks and index them."""
     index = built or BenchmarkIndex.build(job.check.matching)
     files = index.save(job.out / INDEX)
     made: dict[str, ContainmentIndex | ParaphraseIndex] = {}

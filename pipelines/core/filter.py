@@ -53,7 +53,6 @@ class Filter(Step):
         return {}
 
     def annotations(self) -> tuple[pa.Field, ...]:
-        """See `Step`."""
         if not self.annotates:
             return ()
         first = self.column or self.name

@@ -147,7 +147,6 @@ def read(path: Path) -> Iterator[Buckets]:
 
 
 def small(path: Path) -> Iterator[Buckets]:
-    """The small ones."""
     for found in read(path):
         few = found.sizes <= MAX_BUCKET
         if few.any():
@@ -155,7 +154,6 @@ def small(path: Path) -> Iterator[Buckets]:
 
 
 def crowded(path: Path) -> Iterator[Buckets]:
-    """The crowded ones."""
     for found in read(path):
         many = found.sizes > MAX_BUCKET
         if many.any():

@@ -41,7 +41,6 @@ def document_keys(
 def key_sidecar(
     run: RunFolder, pass_index: int, key: str, steps: Sequence[CorpusStep], *, source: str
 ) -> Sidecar:
-    """The key sidecar of a shard."""
     schema = key_schema(steps)
     return Sidecar(
         run.path(KEYS, pass_index, key=key),

@@ -62,7 +62,6 @@ def corpus_steps(steps: Sequence[Step]) -> tuple[CorpusStep, ...]:
 
 
 def keyed_passes(steps: Sequence[Step]) -> list[Pass]:
-    """The passes that make keys."""
     return [part for part in passes(steps) if part.keyed is not None]
 
 

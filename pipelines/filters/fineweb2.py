@@ -96,7 +96,6 @@ class FineWeb2(Filter):
         return {"fineweb-2": PUBLISHED}
 
     def check_columns(self, documents: pa.Schema) -> None:
-        """See `Step`."""
         asked = {self.language: pa.types.is_string}
         if self.least is not None:
             asked[f"{self.language}_score"] = pa.types.is_floating

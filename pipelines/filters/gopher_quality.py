@@ -88,7 +88,6 @@ class GopherQuality(Filter):
 
     @property
     def speaks(self) -> str:
-        """See `Step`."""
         return "stop words" if self.min_stop_words and self.stop_words == ENGLISH else ""
 
     def finds(self) -> dict[str, pa.DataType]:

@@ -44,11 +44,9 @@ class Select(Step):
 
     @property
     def asks_for(self) -> tuple[str, ...]:
-        """See `Step`."""
         return self.condition.names
 
     def check_columns(self, documents: pa.Schema) -> None:
-        """See `Step`."""
         self.condition.check(documents)
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:

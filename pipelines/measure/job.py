@@ -65,8 +65,6 @@ class Measuring(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class MeasureJob(PrepareJob):
-    """The job of a prediction."""
-
     durable: ClassVar[bool] = False
 
     measuring: Measuring

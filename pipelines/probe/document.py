@@ -43,7 +43,6 @@ def probe_files(data: Data) -> dict[str, str | Data]:
 
 
 def probe_markdown(data: Data) -> str:
-    """The probe as Markdown."""
     return markdown(TITLE, sections(data))
 
 

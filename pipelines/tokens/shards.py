@@ -295,7 +295,6 @@ class TokenFiles:
         return np.concatenate([np.empty(0, np.int64), *found])
 
     def rows(self, shard: int, lo: int, hi: int) -> pa.Table:
-        """See `Documents`."""
         return pa.Table.from_batches(*open_arrow(self.paths[shard])).slice(lo, hi - lo)
 
 

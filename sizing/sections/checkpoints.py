@@ -27,7 +27,6 @@ MOST_TIME = 0.5  # from here on the waste is no small share, as its formula take
 
 
 def add(sheet: Sheet) -> None:
-    """Add the rows of the section."""
     per_param = bytes_per_param(sheet)
     sheet.add("one checkpoint", checkpoint.checkpoint_bytes, bytes_per_param=per_param)
     sheet.add("checkpoint of one rank", checkpoint.rank_checkpoint_bytes)

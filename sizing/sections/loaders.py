@@ -11,7 +11,6 @@ PATCH_BYTES = 14 * 14 * 3 * 4  # of an image's token: 14 x 14 pixels of 3 colour
 
 
 def add(sheet: Sheet) -> None:
-    """Add the rows of the section."""
     _workers(sheet)
     cores = sheet.add("cores, one node", loaders.cores, accelerators=sheet.node_accelerators())
     memory = _memory(sheet)

@@ -11,7 +11,6 @@ BF16_BYTES = 2.0
 
 
 def add(sheet: Sheet) -> None:
-    """Add the rows of the section."""
     _storage(sheet)
     _ingest(sheet)
     link = sheet.accelerator_if_known("scale_out_bits_per_s")

@@ -22,7 +22,6 @@ REACHED: Mapping[str, tuple[float, str]] = {
 
 
 def add(sheet: Sheet) -> None:
-    """Add the rows of the section."""
     model = sheet.plan.model
     active = "model.params" if model.active_params is None else "model.active_params"
     flops: dict[str, Given] = {"active_params": active}

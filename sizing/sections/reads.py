@@ -16,7 +16,6 @@ USED = "bytes used of a read"
 
 
 def add(sheet: Sheet) -> None:
-    """Add the rows of the section."""
     sheet.add("sequence bytes", bandwidth.sequence_bytes)
     _requests(sheet)
     amplification = _amplification(sheet)

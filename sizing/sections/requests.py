@@ -11,7 +11,6 @@ STORE = "S3"
 
 
 def add(sheet: Sheet) -> None:
-    """Add the rows of the section."""
     dataset = all_datasets(sheet)
     # what training uses of one read makes the smallest requests there can be
     ways: dict[str, Given] = {

@@ -13,7 +13,6 @@ BF16_BYTES = 2.0
 
 
 def add(sheet: Sheet) -> None:
-    """Add the rows of the section."""
     once = sheet.assume(1, unit="replicas", source="one reads for all, and broadcasts")
     ways: dict[str, Given] = {"with broadcast": once, "without broadcast": sheet.replicas()}
     chosen, other = ways if sheet.plan.checkpoints.broadcast else reversed(ways)

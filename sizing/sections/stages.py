@@ -39,7 +39,6 @@ _NEAR = "tokenmill's step `near`, as FineWeb: 14 bands of 8"
 
 
 def add(sheet: Sheet) -> None:
-    """Add the rows of the section."""
     for source in sheet.sources:
         one = _one_dataset(sheet, source)
         if source.measurement is None:

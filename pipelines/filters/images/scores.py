@@ -300,7 +300,6 @@ class DocumentScores(Scored, Filter):
         return self.annotates
 
     def annotations(self) -> tuple[pa.Field, ...]:
-        """See `Step`."""
         first = f"{self.column}_" if self.column else ""
         of = self.columns.items() if self.annotates else ()
         return tuple(pa.field(first + name, COLUMN_TYPES[kind]) for name, kind in of)

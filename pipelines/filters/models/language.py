@@ -112,7 +112,6 @@ class Language(Filter):
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """See `Step`."""
         return () if self.annotates else self.keep
 
     def versions(self) -> dict[str, str]:
