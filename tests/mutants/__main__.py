@@ -1,115 +1,98 @@
 """Which small mistakes in the product's code no test would notice: `make mutants`.
 
-    python -m tests.mutants [--number 300] [--seed 1] [--least 0.9] [--only PATH …]
+    python -m tests.mutants [--number 300] [--seed 1] [--least 0.9] [--minutes M] [--again]
 
 Draws places over all product code, changes each in a copy of the project (one operator, constant,
-condition or statement), and runs the tests that may notice: those of the module's own test file,
-then those that import it or stand beside it, then runs of all steps. Printed are the changes that
-nothing noticed, and the share that something did; the exit code is 1 below --least. Changes that
-no test can see, since the code means the same, are listed with the reason in equivalent.txt; those
-drawn of it don't count. A test that notices a change is run on the unchanged copy too, where it
-must pass.
+condition or statement), and runs the tests that may notice: of the module's own test file, then of
+those that import it or stand beside it, then of runs of all steps, those that run the changed
+lines, the quickest first. Which lines a test runs is measured once, when it is first asked.
+A table of the places is printed, and the share that something noticed; the exit code is 1 below
+--least. Changes that no test can see, since the code means the same, are listed with the reason in
+equivalent.txt; those drawn of it don't count.
+
+What was found is kept in --folder, and is not asked again unless the changed file has been edited,
+or the test file that noticed; --again asks once more of what survived. Places are drawn by the
+digest of their text and the seed, so that an edit elsewhere leaves them, in an order by chance: the
+first of them are a sample too.
 """
 
 import argparse
+import json
 import os
-import random
-import re
-import shutil
-import subprocess
 import sys
-import tempfile
+import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
-from queue import SimpleQueue
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from tests.mutants import copies
+from tests.mutants.copies import PROJECT
+from tests.mutants.nearest import Place, chosen, python_files, stages
 from tests.mutants.places import Change, changes_of
+from tests.mutants.seen import PRODUCT, is_measured, seen
 
-PROJECT = Path(__file__).parents[2]
-PRODUCT = ("dedup", "flows", "pipelines", "sizing")
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
-RUNS = (  # what meets nearly every module, once nothing nearer noticed
-    "tests/golden/test_filters.py",
-    "tests/golden/test_images.py",
-    "tests/pipelines/prepare/test_run.py",
-    "tests/e2e/test_pages.py",
-    "tests/e2e/test_bad_input.py",
-    "tests/e2e/test_mistakes.py",
-    "tests/flows/test_cli.py",
-)
-MOST_FILES = 12  # of a stage
-A_TEST_S, A_STAGE_S = 300, 1200
-PYTEST = (
-    *("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not peers and not long"),
-    *(f"--timeout={A_TEST_S}", "--timeout-method=thread"),
-)
+KEPT = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "tokenmill-mutants"
+A_STAGE_S = 20.0  # of CPU that the tests of a stage take, when they were measured
+# What a stage may take before it counts as one that never ends: kernels are compiled in it.
+LEAST_CPU_S, LEAST_WALL_S, TIMES = 90.0, 600.0, 4
+LEFT = "left: its tests must be measured first"
 
 
-class Noticed(NamedTuple):
-    """by: the test, or "" where none did."""
+class Found(NamedTuple):
+    """by: the test that noticed, or "" where none did; digests: of the file, and of that test's.
 
-    change: Change
+    measuring_s: CPU seconds of tests asked for the first time, which cpu_s is without.
+    """
+
+    key: str
     by: str
+    cpu_s: float
+    measuring_s: float
+    wall_s: float
+    digests: tuple[str, str]
+
+    def stands(self) -> bool:
+        return self.digests == _digests(self.key, self.by)
 
 
-class Copy(NamedTuple):
-    """A copy of the project, whose tests run on its own code."""
+class First:
+    """Runs these tests alone, in this order; tells the first that fails."""
 
-    folder: Path
+    def __init__(self, tests: list[str], told: Path) -> None:
+        self.order = {test: i for i, test in enumerate(tests)}
+        self.told = told
 
-    def tests(self, names: tuple[str, ...]) -> str:
-        """The first of these that fails or never ends, else ""."""
-        env = {**os.environ, "PYTHONPATH": f"{self.folder / '.ns'}:{self.folder}"}
-        command = [sys.executable, "-P", *PYTEST, *names]
-        try:
-            ended = subprocess.run(
-                command,
-                cwd=self.folder,
-                env=env,
-                capture_output=True,
-                text=True,
-                timeout=A_STAGE_S,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return "the time limit"
-        if ended.returncode in (0, 5):  # 5: none of them is to be run
-            return ""
-        found = re.search(r"^(?:FAILED|ERROR) (\S+)", ended.stdout, re.MULTILINE)
-        return found.group(1) if found else f"exit code {ended.returncode}"
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        items[:] = [item for item in items if item.nodeid in self.order]
+        items.sort(key=lambda item: self.order[item.nodeid])
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.told.write_text(nodeid)
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed:
+            self.told.write_text(report.nodeid)
 
 
 def main() -> int:
     args = _arguments()
-    drawn = _drawn(args.number, args.seed, args.only)
-    equivalent = set(_equivalent())
-    with tempfile.TemporaryDirectory() as folder:
-        copies: SimpleQueue[Copy] = SimpleQueue()
-        for number in range(args.workers):
-            copies.put(_copied(Path(folder) / str(number)))
-        sound = _copied(Path(folder) / "sound")
-
-        def tried(change: Change) -> Noticed:
-            copy = copies.get()
-            try:
-                return Noticed(change, _noticed_by(change, copy, sound))
-            finally:
-                copies.put(copy)
-
-        counted, survived = 0, 0
-        with ThreadPoolExecutor(args.workers) as pool:
-            for change, by in pool.map(tried, drawn):
-                same = _key(change) in equivalent
-                counted += not same
-                survived += not (by or same)
-                told = f"noticed by {by}" if by else "means the same" if same else "SURVIVED"
-                print(f"{_key(change)}  {told}", flush=True)
-    share = 1 - survived / max(counted, 1)
-    print(f"{counted - survived:,} of {counted:,} changes were noticed ({share:.1%})")
-    return 0 if share >= args.least else 1
+    copies.warm()
+    drawn = list(_drawn(args.number, args.seed, args.only))
+    home = copies.base(args.folder)
+    state = args.folder / "found.jsonl"
+    found = {one.key: one for one in _kept(state)}
+    todo = [
+        (key, change)
+        for key, change in drawn
+        if key not in found or not found[key].stands() or (args.again and not found[key].by)
+    ]
+    todo = [(key, change) for key, change in todo if key not in set(_equivalent())]
+    _each(todo, args, home, state)
+    found = {one.key: one for one in _kept(state)}
+    return _told([key for key, _ in drawn], found, args.least)
 
 
 def _arguments() -> argparse.Namespace:
@@ -118,29 +101,38 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--least", type=float, default=0.9, metavar="FRACTION")
     parser.add_argument("--workers", type=int, default=2, help="copies at work at once")
+    parser.add_argument("--minutes", type=float, default=1e9, help="begin no place after these")
+    parser.add_argument(
+        "--measuring", type=float, default=1e9, metavar="S", help="leave places that need more"
+    )
+    parser.add_argument("--again", action="store_true", help="ask again of what survived")
     parser.add_argument("--only", nargs="+", default=PRODUCT, metavar="PATH")
+    parser.add_argument("--folder", type=Path, default=KEPT, help="of what is kept between runs")
     return parser.parse_args()
 
 
-def _drawn(number: int, seed: int, only: tuple[str, ...]) -> list[Change]:
-    files = [path for top in only for path in _python(PROJECT / top)]
-    all_of_them = [
-        change
-        for path in files
-        for change in changes_of(path.relative_to(PROJECT), path.read_bytes())
-    ]
-    return random.Random(seed).sample(all_of_them, min(number, len(all_of_them)))
+def _drawn(number: int, seed: int, only: tuple[str, ...]) -> Iterator[tuple[str, Change]]:
+    """Changes by what names them: the file, its line's text, what becomes of it, and which of
+    several it is that read alike."""
+    all_of_them: dict[str, Change] = {}
+    for path in (path for top in only for path in python_files(PROJECT / top)):
+        source = path.read_bytes()
+        lines = source.splitlines()
+        for change in changes_of(path.relative_to(PROJECT), source):
+            line, old = lines[change.line - 1].decode().strip(), " ".join(change.old.split())
+            key, which = f"{change.path}: {line} | {old} -> {change.new}", 1
+            while key in all_of_them:
+                which += 1
+                key = f"{key.removesuffix(f' ({which - 1})')} ({which})"
+            all_of_them[key] = change
+    order = sorted(all_of_them, key=lambda key: sha256(f"{seed} {key}".encode()).digest())
+    yield from ((key, all_of_them[key]) for key in order[:number])
 
 
-def _python(path: Path) -> list[Path]:
-    return [path] if path.is_file() else sorted(path.rglob("*.py"))
-
-
-def _key(change: Change) -> str:
-    """What names a change wherever its line stands: file, line's text and what becomes of it."""
-    source = (PROJECT / change.path).read_bytes()
-    line = source.splitlines()[change.line - 1].decode().strip()
-    return f"{change.path}: {line} | {' '.join(change.old.split())} -> {change.new}"
+def _kept(state: Path) -> Iterator[Found]:
+    for line in state.read_text().splitlines() if state.exists() else ():
+        key, by, cpu_s, measuring_s, wall_s, digests = json.loads(line)
+        yield Found(key, by, cpu_s, measuring_s, wall_s, (digests[0], digests[1]))
 
 
 def _equivalent() -> Iterator[str]:
@@ -150,96 +142,122 @@ def _equivalent() -> Iterator[str]:
             yield line
 
 
-def _copied(folder: Path) -> Copy:
-    """Beside the real corpora, as the project itself stands."""
-    home = folder / "project"
-    hidden = shutil.ignore_patterns("__pycache__", ".venv*", ".git", ".*_cache", ".hypothesis")
-    shutil.copytree(PROJECT, home, ignore=hidden, symlinks=True)
-    if (PROJECT.parent / "shared").exists():
-        (folder / "shared").symlink_to(PROJECT.parent / "shared")
-    return Copy(home)
+def _each(
+    todo: list[tuple[str, Change]], args: argparse.Namespace, home: Path, state: Path
+) -> None:
+    """Each place in a process of its own, so many at once; what it found is added to the state."""
+    until = time.monotonic() + 60 * args.minutes
+    at_work = 0
+    for key, change in todo:
+        if time.monotonic() > until:
+            break
+        if at_work == args.workers:
+            os.wait()
+            at_work -= 1
+        at_work += 1
+        if not os.fork():
+            os._exit(_asked(key, change, home, state, args.measuring))
+    for _ in range(at_work):
+        os.wait()
 
 
-def _noticed_by(change: Change, copy: Copy, sound: Copy) -> str:
-    path = copy.folder / change.path
-    source = path.read_bytes()
-    path.write_bytes(change.applied(source))
-    try:
-        for names in stages(change.path):
-            by = copy.tests(names)
-            if by and not _fails_anyway(sound, (by,) if "::" in by else names):
-                return by
+def _asked(key: str, change: Change, home: Path, state: Path, most_s: float) -> int:
+    began = time.monotonic()
+    source = change.applied((home / change.path).read_bytes())
+    with copies.changed(home, change.path, source) as copy:
+        by, measuring_s = _noticed_by(Place(change), change.path, copy, home, most_s)
+    wall_s, digests = time.monotonic() - began, _digests(key, by)
+    cpu_s = sum(os.times()[:4]) - measuring_s
+    one = Found(key, by, round(cpu_s, 1), round(measuring_s, 1), round(wall_s, 1), digests)
+    if by == LEFT:
+        print(f"{key}  {LEFT}", flush=True)
+        return 0
+    with state.open("a") as file:
+        file.write(f"{json.dumps(one)}\n")
+    print(f"{key}  {_verdict(one)}  {one.cpu_s} s of CPU, {one.wall_s} s", flush=True)
+    return 0
+
+
+def _noticed_by(
+    place: Place, path: Path, copy: Path, home: Path, most_s: float
+) -> tuple[str, float]:
+    kept, measuring_s = home.parent / "seen", 0.0
+    for names in stages(path):
+        for group in _groups(names, kept):
+            if measuring_s > most_s and not is_measured(kept, group[0]):
+                return LEFT, measuring_s
+            measuring_s -= sum(os.times()[:4])
+            measured = [seen(home, kept, name) for name in group]
+            measuring_s += sum(os.times()[:4])
+            tests = [(t, one.seconds[t]) for one in measured for t in chosen(place, one)]
+            within, total = [], 0.0
+            for test, seconds in tests:
+                if total + seconds <= A_STAGE_S:
+                    within.append(test)
+                    total += seconds
+            if by := _first(copy, within, total) if within else "":
+                return by, measuring_s
+    return "", measuring_s
+
+
+def _groups(names: tuple[str, ...], kept: Path) -> list[list[str]]:
+    """Files measured already, together; then each that first must be."""
+    there = [name for name in names if is_measured(kept, name)]
+    return ([there] if there else []) + [[name] for name in names if name not in there]
+
+
+def _first(copy: Path, tests: list[str], seconds: float) -> str:
+    """The first of these that fails, or is at work when the process ends or time is up; else ""."""
+    told = copy.parent / "told"
+    told.write_text("")
+    files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
+    cpu_s, wall_s = LEAST_CPU_S + TIMES * seconds, LEAST_WALL_S + 2 * TIMES * seconds
+    code = copies.run(copy, files, First(tests, told), cpu_s, wall_s)
+    if code in (0, 5):  # 5: none of them is to be run
         return ""
-    finally:
-        path.write_bytes(source)
+    by = told.read_text() or files[0]
+    return by if code in (1, 2) else f"{by} (exit code {code})"
+
+
+def _digests(key: str, by: str) -> tuple[str, str]:
+    return _digest(key.partition(":")[0]), _digest(by.partition("::")[0].split(" (")[0])
 
 
 @cache
-def _fails_anyway(sound: Copy, names: tuple[str, ...]) -> bool:
-    return bool(sound.tests(names))
+def _digest(name: str) -> str:
+    path = PROJECT / name
+    return sha256(path.read_bytes()).hexdigest()[:16] if name and path.is_file() else ""
 
 
-def stages(path: Path) -> Iterator[tuple[str, ...]]:
-    """Test files that may notice a change of a file, the nearest first."""
-    done: set[str] = set()
-    for names in (_own(path), _importing(path), _beside(path), RUNS):
-        new = [name for name in dict.fromkeys(names) if name not in done][:MOST_FILES]
-        done.update(new)
-        if new:
-            yield tuple(new)
+def _verdict(one: Found) -> str:
+    return f"noticed by {one.by}" if one.by else "SURVIVED"
 
 
-def _own(path: Path) -> list[str]:
-    folder = PROJECT / "tests" / path.parent
-    stem = path.parent.name if path.stem == "__init__" else path.stem.strip("_")
-    return _names(folder.glob(f"test_{stem}*.py")) + _names(folder.glob(f"{stem}/test_*.py"))
+def _told(drawn: list[str], found: dict[str, Found], least: float) -> int:
+    same = set(_equivalent())
+    asked = [found[key] for key in drawn if key in found and key not in same]
+    print("\nplace | mistake | verdict")
+    for key in drawn:
+        verdict = "means the same" if key in same else _verdict(found[key]) if key in found else ""
+        if verdict:
+            print(f"{key} | {verdict}")
+    noticed, number = sum(bool(one.by) for one in asked), max(len(asked), 1)
+    low, high = _wilson(noticed, number)
+    cpu_s, wall_s = (sum(one[i] for one in asked) / number for i in (2, 4))  # type: ignore[misc]
+    equal = sum(key in same for key in drawn)
+    print(f"\n{len(asked):,} of {len(drawn):,} places were asked, {equal:,} more mean the same;")
+    print(f"{cpu_s:.1f} s of CPU a place, {wall_s:.1f} s by the clock")
+    share = noticed / number
+    print(f"{noticed:,} changes were noticed ({share:.1%}; 95 %: {low:.1%} to {high:.1%})")
+    return 0 if share >= least else 1
 
 
-def _importing(path: Path) -> list[str]:
-    """Test files that import the module, those of modules that do, and those that import these."""
-    module = _module(path)
-    near = [name for name, text in _tests().items() if module in text]
-    users = [p for p, text in _products().items() if module in text]
-    of_users = {_module(user) for user in users}
-    further = [name for name, imported in _tests().items() if of_users & imported]
-    return near + [name for user in users for name in _own(user)] + further
-
-
-def _beside(path: Path) -> list[str]:
-    return _names((PROJECT / "tests" / path.parent).glob("test_*.py"))
-
-
-def _module(path: Path) -> str:
-    parts = path.with_suffix("").parts
-    return ".".join(("tokenmill", *(parts[:-1] if parts[-1] == "__init__" else parts)))
-
-
-def _imported(path: Path) -> frozenset[str]:
-    """Modules, and names in modules, that a file imports."""
-    text = path.read_text(encoding="utf-8")
-    found = re.findall(r"^\s*from (\S+) import (\(.*?\)|.*?)$", text, re.MULTILINE | re.DOTALL)
-    names = {(of, name) for of, listed in found for name in re.findall(r"\w+", listed)}
-    return frozenset({of for of, _ in found} | {f"{of}.{name}" for of, name in names})
-
-
-@cache
-def _tests() -> dict[str, frozenset[str]]:
-    files = sorted((PROJECT / "tests").rglob("test_*.py"))
-    ours = [path for path in files if path.parts[-2] not in ("cluster", "peers", "bench")]
-    return {name: _imported(path) for path, name in zip(ours, _names(ours), strict=True)}
-
-
-@cache
-def _products() -> dict[Path, frozenset[str]]:
-    return {
-        path.relative_to(PROJECT): _imported(path)
-        for top in PRODUCT
-        for path in _python(PROJECT / top)
-    }
-
-
-def _names(paths: Iterator[Path] | list[Path]) -> list[str]:
-    return [path.relative_to(PROJECT).as_posix() for path in sorted(paths)]
+def _wilson(noticed: int, number: int) -> tuple[float, float]:
+    """95 % interval of a share (Wilson 1927)."""
+    z2 = 1.96**2
+    middle = (noticed + z2 / 2) / (number + z2)
+    half = (1.96 / (number + z2)) * (noticed * (1 - noticed / number) + z2 / 4) ** 0.5
+    return middle - half, middle + half
 
 
 if __name__ == "__main__":
