@@ -237,6 +237,11 @@ def measuring_of(
             raise ConfigError(f"--{name} {value}: must be 1 at least")
     if seed < 0:
         raise ConfigError(f"--seed {seed}: must be 0 at least")
+    if recipe.tokenizer is None:
+        raise ConfigError(
+            f"{recipe.name}: tokenizer: null makes no tokens, which measure predicts; name a"
+            " tokenizer, as --set tokenizer.path=gpt2.json"
+        )
     shares = {"sample": _share("--sample", sample), "budget": _share("--budget", budget)}
     if quick and shares["budget"] != 1:
         raise ConfigError(f"--budget {budget}: is the budget of --quick; leave one of the two out")

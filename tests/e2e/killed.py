@@ -5,6 +5,7 @@
 kills itself with SIGKILL the N-th time MOMENT comes; with MOMENT "never" it finishes.
 """
 
+import signal
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pyarrow as pa
 from tests.e2e.fatal import arm, named
 from tests.running import one_by_one, prepare
 from tokenmill.pipelines.contamination import decontaminate
+from tokenmill.pipelines.core.places import place
 from tokenmill.pipelines.corpus import buckets, edges, stars
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.runs import work as job
@@ -48,6 +50,13 @@ MOMENTS = {
     # between dataset_info.json and state.json
     "state": (dataset, "write_json", {"when": named("state.json")}),
 }
+
+
+def after(recipe: str, out: str, seconds: str) -> None:
+    """Run a recipe, and be killed after so many seconds."""
+    pa.set_cpu_count(1)
+    signal.setitimer(signal.ITIMER_REAL, float(seconds))  # SIGALRM ends a process as SIGKILL does
+    prepare(load_recipe(Path(recipe)), place(out), one_by_one)
 
 
 def main(recipe: str, out: str, moment: str, number: str) -> None:

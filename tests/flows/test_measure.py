@@ -208,3 +208,11 @@ def test_mistakes_are_one_line(recipe, tmp_path, capsys, option, value, said):
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
+
+
+def test_a_recipe_without_a_tokenizer_is_refused_before_anything_starts(recipe, tmp_path, capsys):
+    settings = ["--set", "tokenizer=null", "--set", "output.text=parquet"]
+    assert main(["measure", str(recipe), "--out", str(tmp_path / "e.json"), *settings]) == 2
+    error = capsys.readouterr().err
+    assert "tokenizer: null makes no tokens, which measure predicts" in error
+    assert error.count("\n") == 1

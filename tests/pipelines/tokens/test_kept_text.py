@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import random
+import signal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,7 +12,10 @@ import yaml
 import zstandard
 from datasets import DatasetDict, load_dataset, load_from_disk
 
+from tests.apart import apart
 from tests.e2e.corpus import write_corpus
+from tests.e2e.killed import after
+from tests.receipts import receipts
 from tests.running import one_by_one, prepare
 from tokenmill.flows.arguments import parser
 from tokenmill.flows.cli import main
@@ -161,6 +166,39 @@ def test_a_run_stopped_between_files_of_text_ends_with_the_same_bytes(recipe_pat
     lost.unlink()  # of a run that has finished
     run(recipe_path, stopped, output=output)
     assert digests(stopped, "text", "dataset") == digests(whole, "text", "dataset")
+
+
+@pytest.mark.parametrize(("form", "ids"), [("parquet", False), ("jsonl.zst", True)])
+@pytest.mark.parametrize("where", ["here", "s3"])
+def test_killed_at_random_it_ends_with_the_same_bytes(
+    recipe_path, tmp_path, where, ids, form, request
+):
+    (whole := tmp_path / "whole").mkdir()
+    (killed := tmp_path / "killed").mkdir()
+    settings = {
+        "steps": [{"length": {"action": "annotate"}}, *STEPS],
+        "output": {"shard_bytes": "64kB", "text": form, "shuffle": ids},
+        **({} if ids else {"tokenizer": None}),
+    }
+    run(recipe_path, whole, **settings)
+    out = str(killed / "run")
+    if where == "s3":
+        store = request.getfixturevalue("reached_s3")
+        store.client().create_bucket(Bucket=f"killed-{form[:5]}")
+        out = f"s3://killed-{form[:5]}/run"
+    rng, life_s, kills = random.Random(form), 0.1 if where == "here" else 0.4, 0
+    recipe = str(whole / "recipe.yaml")
+    while (ended := apart(after, recipe, out, str(rng.uniform(0.01, life_s)))).returncode != 0:
+        assert ended.returncode == -signal.SIGALRM, ended.stderr
+        life_s, kills = life_s * 1.5, kills + 1
+    assert kills
+    if where == "s3":
+        store.download(f"killed-{form[:5]}", "run/", killed / "run")
+    assert digests(killed, "text", "dataset", "removed") == digests(
+        whole, "text", "dataset", "removed"
+    )
+    assert receipts(killed / "run").keys() == receipts(whole / "run").keys()
+    assert not list((killed / "run").rglob("*.partial-*"))
 
 
 def test_without_a_tokenizer_a_run_ends_with_text_and_says_what_it_cannot_know(

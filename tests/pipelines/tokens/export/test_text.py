@@ -44,6 +44,8 @@ def test_kept_text_is_given_as_it_is_with_its_annotations(recipe_path, tmp_path,
     report, rows = exported(tmp_path / "run", tmp_path / "out", form)
     assert rows == kept(tmp_path)
     assert (report["made_of"], report["exact"], report["other_ids"]) == ("text", True, 0)
+    loaded = load_dataset(str(tmp_path / "out"), cache_dir=str(tmp_path / "cache"))
+    assert {split: len(of) for split, of in loaded.items()} == {s: len(r) for s, r in rows.items()}
     assert report["docs"] == sum(map(len, rows.values()))
     before = {p.name: p.stat().st_mtime_ns for p in (tmp_path / "out").glob("*-0*")}
     assert len(before) > 2
@@ -167,6 +169,32 @@ def test_packed_sequences_are_parted_into_documents(recipe_path, tmp_path, seq_l
         cut += not last[1]["same_ids"]
         assert any(row["doc_id"] is not None for row in rows[split])
     assert (report["other_ids"], report["exact"]) == (cut, cut == 0)
+
+
+def test_of_documents_with_images_the_text_that_was_kept_is_given_alone(
+    recipe_path, tmp_path, capsys
+):
+    rows = [
+        {"texts": ["one", None, "two"], "images": [None, "https://a.org/1.png", None]},
+        {"texts": [None, "three"], "images": ["https://a.org/2.png", None]},
+    ]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    data = {
+        "inputs": [{"path": str(tmp_path / "in.jsonl"), "text": "texts", "images": "images"}],
+        "images": {},
+        "tokenizer": yaml.safe_load(recipe_path.read_text())["tokenizer"],
+    }
+    for name, output in (("ids", {}), ("kept", {"text": "parquet"})):
+        recipe = make_recipe({**data, "output": output}, where="recipe.yaml")
+        prepare(recipe, tmp_path / name, one_by_one)
+    _, found = exported(tmp_path / "kept", tmp_path / "out", "jsonl")
+    assert [row["text"] for row in found["train"]] == ["one\n\n\ufffc\n\ntwo", "\ufffc\n\nthree"]
+    words = ["export", str(tmp_path / "ids"), "--text", "--format", "jsonl"]
+    assert main([*words, "--out", str(tmp_path / "none")]) == 2
+    told = capsys.readouterr().err
+    assert "ids do not tell where in a text its images stood; run it with output.text" in told
+    assert told.count("\n") == 1
+    assert not (tmp_path / "none").exists()
 
 
 def test_what_cannot_be_given_is_refused(recipe_path, tmp_path, capsys):
