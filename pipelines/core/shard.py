@@ -201,7 +201,7 @@ class SourceShard:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object; `from_json` undoes it."""
-        of = asdict(self) | {"paths": list(self.paths), "names": list(self.names)}
+        of = vars(self) | {"paths": list(self.paths), "names": list(self.names)}
         for name in ("join", "columns", "quote"):  # of most shards nothing, and of runs of old
             if not of[name] and of[name] != "":
                 del of[name]
@@ -218,7 +218,8 @@ def numbered(shards: Sequence[SourceShard], *, first: int) -> tuple[SourceShard,
     """The shards of a run, in order, with their keys and ordinals from `first` on."""
     n = len(shards)
     return tuple(
-        replace(shard, ordinal=first + i, key=shard_key(i, n)) for i, shard in enumerate(shards)
+        SourceShard(**vars(shard) | {"ordinal": first + i, "key": shard_key(i, n)})
+        for i, shard in enumerate(shards)
     )
 
 

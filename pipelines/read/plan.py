@@ -10,7 +10,7 @@ Nothing but inputs and recipe decides the result: not the time, the machine or t
 import posixpath
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
@@ -31,12 +31,13 @@ from tokenmill.pipelines.read.columns import Columns, Piece
 from tokenmill.pipelines.read.images.webdataset import is_beside, sidecars, unlisted
 from tokenmill.pipelines.read.kept import kept_files
 from tokenmill.pipelines.read.options import Limits
-from tokenmill.pipelines.read.readers import Reader, reader_named, reader_of
+from tokenmill.pipelines.read.readers import Reader, all_readers, reader_named, reader_of
 from tokenmill.pipelines.read.stream import compression_of
 from tokenmill.pipelines.read.text import group_texts
 from tokenmill.pipelines.storage.inputs import expand, patiently
 
 LOOKERS = 16  # files looked into at a time: on an object store each look waits for the network
+MOST_LOOKS = 64  # of one of them in turn, where there are many files
 
 
 class _Source(NamedTuple):
@@ -147,7 +148,8 @@ def _selected(
         alike = [f for f in others if named.any_name or named.tells(f.name)]
         chosen = [_File(f, named) for f in alike or others]
     elif wanted.format in (None, RUN):
-        by_name = [(f, reader_of(f.name)) for f in others]
+        readers = all_readers()
+        by_name = [(f, reader_of(f.name, readers)) for f in others]
         chosen = [_File(f, r) for f, r in by_name if r is not None and _reads(source, r)]
     if files and not chosen and not datasets:
         raise _no_format(source, others)
@@ -255,7 +257,10 @@ def _cut(
         return found
 
     with ThreadPoolExecutor(LOOKERS) as pool:
-        looks = pool.map(look, [f for f in chosen if not f.reader.whole])
+        alone = [f for f in chosen if not f.reader.whole]
+        n = min(len(alone) // (4 * LOOKERS) + 1, MOST_LOOKS)
+        parts = [alone[at : at + n] for at in range(0, len(alone), n)]
+        looks = chain.from_iterable(pool.map(lambda part: [*map(look, part)], parts))
         several = sum(f.reader.samples for f in chosen) > 1
         for reader, alike in groupby(chosen, key=attrgetter("reader")):
             if reader.whole:

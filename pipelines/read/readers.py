@@ -7,7 +7,7 @@ Formats of others are registered by the same call, in a module of theirs that th
 """
 
 import posixpath
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -68,7 +68,11 @@ class Reader:
 
     def tells(self, name: str) -> bool:
         """Whether the name of a file ends as names of this format do."""
-        return any(ending in self._all_endings for ending in _endings(name))
+        return self.tells_by(_endings(name))
+
+    def tells_by(self, endings: Sequence[str]) -> bool:
+        """As `tells`, of a name that has these."""
+        return not self._all_endings.isdisjoint(endings)
 
     def goes_with(self, name: str) -> bool:
         """Whether a file is there for documents of this format to refer to."""
@@ -94,8 +98,14 @@ def reader_named(name: str) -> Reader:
     return reader
 
 
-def reader_of(name: str) -> Reader | None:
+def all_readers() -> tuple[Reader, ...]:
+    return tuple(FORMATS.values())
+
+
+def reader_of(name: str, among: Sequence[Reader] | None = None) -> Reader | None:
     """The reader that the name of a file tells, None if it tells none.
+
+    among: all readers, where many names are told.
 
     >>> reader_of("c4-sample.00000-of-00001.json.gz").name
     'jsonl'
@@ -104,7 +114,9 @@ def reader_of(name: str) -> Reader | None:
     >>> reader_of("LICENSE") is None
     True
     """
-    return next((reader for reader in FORMATS.values() if reader.tells(name)), None)
+    endings = _endings(name)
+    readers = all_readers() if among is None else among
+    return next((reader for reader in readers if reader.tells_by(endings)), None)
 
 
 def _endings(name: str) -> list[str]:
