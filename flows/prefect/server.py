@@ -102,7 +102,7 @@ def embedded_server() -> Iterator[str | None]:
         log = stack.enter_context(tempfile.TemporaryFile("w+"))
         server = subprocess.Popen(
             [
-                *(sys.executable, "-m", "tokenmill.flows.prefect.guarded", str(os.getpid())),
+                *(sys.executable, "-P", "-m", "tokenmill.flows.prefect.guarded", str(os.getpid())),
                 # as `prefect server start` runs it, without another process that imports Prefect
                 *("uvicorn", "--factory", "prefect.server.api.server:create_app"),
                 *("--host", "127.0.0.1", "--port", str(port), "--log-level", "error"),

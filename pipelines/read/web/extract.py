@@ -194,7 +194,7 @@ class Extractor:
 
     def _start(self) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [sys.executable, "-m", "tokenmill.pipelines.read.web.child", self._settings],
+            [sys.executable, "-P", "-m", "tokenmill.pipelines.read.web.child", self._settings],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

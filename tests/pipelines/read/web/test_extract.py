@@ -141,6 +141,13 @@ def test_a_page_that_kills_the_extractor_is_named_and_the_next_one_read():
         assert extractor("<p>three") == "three"
 
 
+def test_nothing_of_the_folder_at_hand_is_run(tmp_path, monkeypatch):
+    (tmp_path / "json.py").write_text("raise SystemExit(3)")
+    monkeypatch.chdir(tmp_path)
+    with Extractor(Html()) as extractor:
+        assert extractor("<p>one") == "one"
+
+
 def test_a_page_that_takes_too_long_ends_its_process(monkeypatch):
     slow = "import tokenmill.pipelines.read.web.child as c\n"
     slow += "c.CPU_SECONDS = 0.2; c.extractor = lambda **_: loop\n"
