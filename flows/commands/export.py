@@ -54,7 +54,7 @@ def text_lines(report: TextReport) -> Iterator[str]:
     size = format_bytes(report["bytes"])
     yield f"{report['docs']:,} documents, {format_bytes(report['text_bytes'])} of text, in {size}"
     if report["made_of"] == "text":
-        yield "as the run kept it: byte for byte what went to the tokenizer"
+        yield "as the run kept it, byte for byte"
     elif report["exact"]:
         yield "decoded from ids, and each makes those ids again: byte for byte what was encoded"
     elif report["exact"] is None:

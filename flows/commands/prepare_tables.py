@@ -124,6 +124,8 @@ def troubles(report: Report) -> list[str | Text]:
             " the same command tries the failed shards again"
         )
     for cause, n in report.failed_documents().items():
+        if n == sum(d.message.startswith(f"{cause}: ") for d in report.damaged_shards):
+            continue  # told by then
         first = f", the first: {told}" if (told := report.first_failed.get(cause)) else ""
         lines.append(f"{count(n, 'document')} failed as {cause}{first}")
     red = [Text(printable(line), style="bold red") for line in bounded(lines, "report.md")]

@@ -466,7 +466,7 @@ def as_trained_on(out: Path, doc_id: int) -> tuple[dict[str, Any] | None, str]:
     recipe = _recipe(out)
     if recipe.images is None:
         for _, kept in kept_rows(out, doc_id):
-            return kept, ", as it went to the tokenizer"
+            return kept, ", as the run kept it"
         if (row := decoded(out, doc_id)) is not None:
             with suppress(ConfigError):  # its input has gone: url and date with it
                 row = {**documents(out, [doc_id]).get(doc_id, {}), **row}

@@ -180,7 +180,7 @@ def edited(tmp_path):
     ("output", "how"),
     [
         ({}, "as its tokens have it"),
-        ({"text": "parquet"}, "as it went to the tokenizer"),
+        ({"text": "parquet"}, "as the run kept it"),
         ({"seq_len": 16}, "as it went to the tokenizer"),
     ],
     ids=["tokens", "text", "packed"],
