@@ -152,6 +152,14 @@ def test_our_own_commands_set_it_before_prefect_is_imported(line, tmp_path):
     assert ended.returncode == 77, ended.stderr
 
 
+def test_no_run_is_called_after_what_is_not_given(server):
+    from tokenmill.flows.serve import FLOWS
+
+    for flow in FLOWS:
+        named = re.findall(r"{(\w+)}", str(flow.flow_run_name))
+        assert all(flow.parameters.properties[n].get("default", n) is not None for n in named)
+
+
 def test_zombies_are_looked_for_once(server):
     from prefect.client.orchestration import get_client
 

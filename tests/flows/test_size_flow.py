@@ -68,3 +68,9 @@ def test_parameters_are_typed(size_cluster):
         size_cluster(changes=["model.params"])
     with pytest.raises(TypeError, match="unexpected keyword argument 'change'"):
         size_cluster(change={})
+
+
+def test_a_run_without_a_plan_has_a_name(size_cluster, server):
+    state = size_cluster(return_state=True)
+    with urllib.request.urlopen(f"{server}/flow_runs/{state.state_details.flow_run_id}") as answer:
+        assert json.load(answer)["name"] == "size by defaults"
