@@ -52,8 +52,9 @@ def test_without_a_plan_one_line_tells_how_to_learn_it(finished, capsys):
     recipe, out = finished
     assert main(["prepare", str(recipe), "--out", str(out)]) == 0
     shown = capsys.readouterr().out
-    (line,) = [line for line in shown.splitlines() if line.startswith("storage")]
-    assert f"tokenmill size PLAN --corpus {out}" in line
+    told = f"tokenmill size PLAN --corpus {out}"
+    (line,) = [line for line in shown.splitlines() if told in line]
+    assert line.startswith("storage  ")
     assert "H100" not in shown + (out / "report.md").read_text()
 
 

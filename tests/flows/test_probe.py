@@ -57,8 +57,10 @@ def test_a_filled_folder_is_probed_and_removed(plan, tmp_path, capsys):
         ]
     ) in (0, 1)
     shown = capsys.readouterr().out
-    for word in ("accelerators fed", "read amplification", "checkpoint writes", "order random"):
+    for word in ("accelerators fed", "checkpoint writes", "order random"):
         assert word in shown
+    # on a machine that is busy with something else not even one accelerator may be fed
+    assert ("read amplification" in shown) == ("needed: 0 keep" not in shown)
     assert not folder.exists()
 
 

@@ -27,10 +27,11 @@ from tokenmill.pipelines.runs import drive, packs
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.mirror import viewed
 
-# A child lives so long at most, a little longer each time, so that a fast machine kills it as often
+# A child lives so long at most, longer each time, so that a fast machine kills it as often; and
+# beyond that a little longer each time, so that it ends on a machine that is busy
 FIRST_S, LONGEST_S = 0.005, 0.12
 FIRST_REMOTE_S, LONGEST_REMOTE_S = 0.1, 3.0
-GROWTH = 1.3
+GROWTH, GROWTH_BEYOND = 1.3, 1.05
 
 
 def _is_pack(_, to: object) -> bool:
@@ -69,7 +70,7 @@ def _killed(out: Place, n: int, rng: random.Random, moment: str, number: int) ->
         pid = _forked(partial(_armed, out, n, moment, number))
         if not moment:
             time.sleep(rng.uniform(0, life_s))
-            life_s = min(life_s * GROWTH, longest_s)
+            life_s *= GROWTH if life_s < longest_s else GROWTH_BEYOND
             os.kill(pid, signal.SIGKILL)
         _, status = os.waitpid(pid, 0)
         moment = ""
