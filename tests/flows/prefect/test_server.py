@@ -75,6 +75,18 @@ def test_the_server_ends_with_the_run(holder, ended_by):
     assert not answers(url)
 
 
+def test_a_server_that_goes_on_without_its_run_is_killed():
+    code = (
+        "import signal\n"
+        "from tokenmill.flows.prefect import guarded\n"
+        "guarded.STOP_S = 0.1\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "guarded._end_with(0)\n"  # as if the parent, which has another id, had gone
+    )
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=200)
+    assert ended.returncode == -signal.SIGKILL
+
+
 def test_a_server_the_user_has_is_used(monkeypatch, tmp_path):
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     monkeypatch.delenv("PREFECT_PROFILE", raising=False)
