@@ -25,6 +25,8 @@ for name, number in EXAMPLES.items():
     )
 settings.load_profile("all" if THOROUGH else "quick")
 
+# a thread of Prefect's that outlives its server would start another, with all services
+os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_ENABLED", "false")
 os.fsync = unsynced
 compile_once()
 gc.disable()  # until all is collected: a fifth of the time that takes
@@ -57,13 +59,18 @@ def shared_data() -> Path:
 def server(tmp_path_factory):
     """The address of a Prefect API, started as `tokenmill` itself would start it.
 
-    `prefect` must not be imported before: it reads its settings when it is.
+    Prefect reads its settings when it is imported, which collecting tests may have done.
     """
     with pytest.MonkeyPatch.context() as patch:
         home = prefect_home.filled(tmp_path_factory.mktemp("prefect"))
         patch.setenv("PREFECT_HOME", str(home))
         patch.delenv("PREFECT_API_URL", raising=False)
         with embedded_server() as url:
+            from prefect.context import refresh_global_settings_context
+            from prefect.settings import get_current_settings
+
             assert os.environ["PREFECT_API_URL"] == url
+            refresh_global_settings_context()
+            assert get_current_settings().api.url == url
             prefect_home.keep(home)
             yield url
