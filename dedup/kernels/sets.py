@@ -7,10 +7,14 @@ import numpy.typing as npt
 
 from tokenmill.dedup.kernels._jit import I32, I64, U32, U64, inlined, kernel
 from tokenmill.dedup.kernels.swar import n_bits
-from tokenmill.dedup.kernels.u64 import ONE, U64_32
+from tokenmill.dedup.kernels.u64 import ONE, U64_32, ZERO
 
 MANY = 24  # hashes that begin alike are sorted by comparing each with all before, if no more
 HASH_BITS = 32
+LARGEST = np.uint32(0xFFFF_FFFF)
+TABLE = 1 << 16  # slots of a table of a set, at most: two of them stay in the cache
+MOST_IN_TABLE = TABLE // 2
+AT_ONCE = np.uint64(128)  # hashes looked up before it is asked whether too many are not there
 PLACE = np.uint64(31)  # of a bit in a word of 32
 FIVE = np.uint64(5)
 Bools = npt.NDArray[np.bool_]
@@ -29,7 +33,7 @@ def bits_of(n: int) -> int:
 
 @kernel
 def distinct(
-    hashes: U32, offsets: Ends, docs: I64, counts: I64, out: U32, out_offsets: I64
+    hashes: U32, offsets: Ends, docs: I64, counts: U32, out: U32, out_offsets: I64
 ) -> None:
     """Sort the hashes of some documents, each once.
 
@@ -39,45 +43,55 @@ def distinct(
 
     They are hashes: put down by their first bits, hardly any two are in each other's way.
     """
-    n_out = out_offsets[0]
+    n_out = np.uint64(out_offsets[0])
     for d in range(docs.shape[0]):
-        start = int(offsets[docs[d]])
-        stop = int(offsets[docs[d] + 1])
-        n = stop - start
-        bits = max(bits_of(n), 1)
+        start = np.uint64(offsets[docs[d]])
+        stop = np.uint64(offsets[docs[d] + 1])
+        first = n_out
+        end = first + stop - start
+        bits = max(bits_of(int(offsets[docs[d] + 1]) - int(offsets[docs[d]])), 1)
         shift = np.uint64(HASH_BITS - bits)
         counts[: 1 << bits] = 0
         for i in range(start, stop):
-            counts[np.uint64(hashes[i]) >> shift] += 1
-        at = n_out
-        for b in range(1 << bits):
+            counts[np.uint64(hashes[i]) >> shift] += np.uint32(1)
+        at = np.uint32(0)
+        most = np.uint32(0)
+        for b in range(np.uint64(1 << bits)):
             count = counts[b]
             counts[b] = at
             at += count
+            most = max(most, count)
         for i in range(start, stop):
             place = np.uint64(hashes[i]) >> shift
-            out[counts[place]] = hashes[i]
-            counts[place] += 1
-        begin = n_out
-        for b in range(1 << bits):
-            end = counts[b]
-            if end - begin > MANY:
-                out[begin:end].sort()
-            else:
-                for i in range(begin + 1, end):
-                    h = out[i]
-                    j = i
-                    while j > begin and out[j - 1] > h:
-                        out[j] = out[j - 1]
-                        j -= 1
-                    out[j] = h
-            begin = end
-        first = n_out
-        for i in range(first, first + n):
-            if i == first or out[i] != out[n_out - 1]:
-                out[n_out] = out[i]
-                n_out += 1
+            out[first + np.uint64(counts[place])] = hashes[i]
+            counts[place] += np.uint32(1)
+        if most > MANY:
+            sort_many(out[first:end], counts[: 1 << bits])
+        for i in range(first, end):
+            h = out[i]
+            j = np.uint64(i)
+            while j > first and out[j - ONE] > h:
+                out[j] = out[j - ONE]
+                j -= ONE
+            out[j] = h
+        last = LARGEST
+        for i in range(first, end):
+            h = out[i]
+            out[n_out] = h
+            n_out += np.uint64((h != last) | (i == first))
+            last = h
         out_offsets[d + 1] = n_out
+
+
+@inlined
+def sort_many(out: U32, ends: U32) -> None:
+    """Sort hashes that begin alike, where there are more than MANY. ends: of those, in order."""
+    begin = 0
+    for b in range(ends.shape[0]):
+        end = int(ends[b])
+        if end - begin > MANY:
+            out[begin:end].sort()
+        begin = end
 
 
 @inlined
@@ -171,30 +185,129 @@ def unpack(words: U32, offsets: I64, counts: I64, out: U32) -> None:
 
 
 @kernel
-def shared(hashes: U32, offsets: I64, left: I64, right: I64, least: I64, out: I64) -> None:
+def shared(
+    hashes: U32, offsets: I64, left: I64, right: I64, least: I64, out: I64, made: U32
+) -> None:
     """Set `out[i]` to how many hashes two sets share; -1 where these are fewer than `least[i]`.
 
     hashes: (n_hashes,), ascending in each set.  offsets: (n_sets + 1,).
-    left, right, least, out: (n_pairs,).
+    left, right, least, out: (n_pairs,).  made: (3, TABLE), scratch.
+
+    Pairs that come behind each other and have a set in common look theirs up in tables of that,
+    made once; of sets of more than MOST_IN_TABLE hashes both are walked.
     """
+    own = -1
+    n_rest = 0
+    bits = 1
     for pair in range(out.shape[0]):
-        i = offsets[left[pair]]
-        j = offsets[right[pair]]
-        last_i = offsets[left[pair] + 1]
-        last_j = offsets[right[pair] + 1]
-        # of each set so many may be in it alone
-        alone_i = last_i - i - least[pair]
-        alone_j = last_j - j - least[pair]
-        n = 0
-        while i < last_i and j < last_j and alone_i >= 0 and alone_j >= 0:
-            x = hashes[i]
-            y = hashes[j]
-            n += int(x == y)
-            i += int(x <= y)
-            j += int(y <= x)
-            alone_i -= int(x < y)
-            alone_j -= int(y < x)
-        out[pair] = n if n >= least[pair] else -1
+        x = left[pair]
+        y = right[pair]
+        if x == own or (y != own and pair + 1 < out.shape[0] and left[pair + 1] == x):
+            x, y = y, x
+        n_x = offsets[x + 1] - offsets[x]
+        n_y = offsets[y + 1] - offsets[y]
+        want = least[pair]
+        if n_x < want or n_y < want:
+            out[pair] = -1
+            continue
+        theirs = hashes[offsets[x] : offsets[x + 1]]
+        if n_y > MOST_IN_TABLE:
+            n = walked(theirs, hashes[offsets[y] : offsets[y + 1]], want)
+        else:
+            if y != own:
+                own = y
+                bits = max(bits_of(2 * n_y), 1)
+                n_rest = fill(hashes[offsets[y] : offsets[y + 1]], bits, made)
+            n = looked_up(theirs, bits, made, n_rest, want)
+        out[pair] = n if n >= want else -1
+
+
+@inlined
+def walked(x: U32, y: U32, want: int) -> int:
+    """How many hashes two sets share; fewer than are wanted, if they do not share so many."""
+    i = ZERO
+    j = ZERO
+    last_i = np.uint64(x.shape[0])
+    last_j = np.uint64(y.shape[0])
+    # of each set so many may be in it alone
+    alone_x = x.shape[0] - want
+    alone_y = y.shape[0] - want
+    n = 0
+    while i < last_i and j < last_j and alone_x >= 0 and alone_y >= 0:
+        n += int(x[i] == y[j])
+        less = x[i] < y[j]
+        more = x[i] > y[j]
+        i += np.uint64(not more)
+        j += np.uint64(not less)
+        alone_x -= int(less)
+        alone_y -= int(more)
+    return n
+
+
+@inlined
+def fill(hashes: U32, bits: int, made: U32) -> int:
+    """Put a set into two tables of 2**bits slots, a hash a slot, and the rest behind each other.
+
+    By its first bits into the first, if it is the first there; else by its last bits into the
+    second; else into the third row. 0 is none, or LARGEST in slot 0, that of the second not used.
+    Returns how many are in the third row.
+    """
+    first = made[0]
+    second = made[1]
+    first[: 1 << bits] = 0
+    second[: 1 << bits] = 0
+    first[0] = LARGEST
+    second[0] = LARGEST
+    shift = np.uint64(HASH_BITS - bits)
+    mask = np.uint64((1 << bits) - 1)
+    last = np.uint64(1 << bits)
+    n = 0
+    for i in range(hashes.shape[0]):
+        h = hashes[i]
+        slot = np.uint64(h) >> shift
+        if slot != last:
+            first[slot] = h
+            last = slot
+            continue
+        slot = np.uint64(h) & mask
+        if second[slot] == 0:
+            second[slot] = h
+        else:
+            made[2, n] = h
+            n += 1
+    return n
+
+
+@inlined
+def looked_up(hashes: U32, bits: int, made: U32, n_rest: int, want: int) -> int:
+    """As `walked`, of a set and that of which `fill` made tables."""
+    first = made[0]
+    second = made[1]
+    shift = np.uint64(HASH_BITS - bits)
+    mask = np.uint64((1 << bits) - 1)
+    end = np.uint64(hashes.shape[0])
+    most = hashes.shape[0] - want + n_rest  # that neither table has
+    n = 0
+    i = ZERO
+    while i < end and np.int64(i) - n <= most:
+        stop = min(i + AT_ONCE, end)
+        while i < stop:
+            h = hashes[i]
+            n += int((first[np.uint64(h) >> shift] == h) | (second[np.uint64(h) & mask] == h))
+            i += ONE
+    if np.int64(i) - n > most:
+        return -1
+    for r in range(n_rest):
+        at = ZERO
+        stop = end
+        while at < stop:
+            middle = (at + stop) >> ONE
+            if hashes[middle] < made[2, r]:
+                at = middle + ONE
+            else:
+                stop = middle
+        n += int(at < end and hashes[at] == made[2, r])
+    return n
 
 
 @kernel

@@ -26,7 +26,7 @@ class MinHash:
     words: what a word is, see `dedup.text.shingle`.
     """
 
-    num_perm: int = 108
+    num_perm: int = 70
     seed: int = 1
     ngram: int = 5
     words: Words = "scripts"

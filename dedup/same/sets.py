@@ -46,7 +46,7 @@ def gathered(lengths: I64, lists: Iterable[tuple[U32, Any, I64]]) -> Shingles:
         the last ones end, and (n,) which documents are meant, in the order of `lengths`.
     """
     hashes, offsets = np.empty(int(lengths.sum()), np.uint32), np.zeros(len(lengths) + 1, np.int64)
-    counts = np.empty(power_of_two(int(lengths.max(initial=0))), np.int64)
+    counts = np.empty(power_of_two(int(lengths.max(initial=0))), np.uint32)
     at = 0
     for values, begins, docs in lists:
         here = offsets[at : at + len(docs) + 1]
@@ -114,7 +114,8 @@ def shared(sets: Shingles, left: I64, right: I64, least: I64) -> I64:
 
     left, right: (n_pairs,) numbers of sets.  least: (n_pairs,).
     """
-    return _of_pairs(kernels.shared, (sets.hashes, sets.offsets), left, right, least)
+    made = np.empty((3, kernels.TABLE), np.uint32)
+    return _of_pairs(kernels.shared, (sets.hashes, sets.offsets), left, right, least, made)
 
 
 def equal_slots(signatures: U32, left: I64, right: I64, least: I64) -> I64:
@@ -122,7 +123,7 @@ def equal_slots(signatures: U32, left: I64, right: I64, least: I64) -> I64:
     return _of_pairs(kernels.equal_slots, (signatures,), left, right, least)
 
 
-def _of_pairs(kernel, of, left: I64, right: I64, least: I64) -> I64:  # type: ignore[no-untyped-def]
+def _of_pairs(kernel, of, left: I64, right: I64, least: I64, *made) -> I64:  # type: ignore[no-untyped-def]
     out = np.empty(len(left), np.int64)
-    kernel(*map(read_only, (*of, left, right, least)), out)
+    kernel(*map(read_only, (*of, left, right, least)), out, *made)
     return out

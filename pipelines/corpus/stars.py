@@ -239,15 +239,22 @@ class Band:
             bucket = kernels.bucket_pairs(ends, bucket, old, earlier, later, self._out, n)
             yield rows[self._out[: n[0]]]
 
-    def of_leader(self, leader: int, others: I64) -> Iterator[I64]:
-        """The pairs of a document and (n,) later ones that share its key, which ascend."""
-        row = np.array([leader])
-        own = self._handled(self._keys(row), row)
-        for start in range(0, len(others), self.at_once):
-            some = others[start : start + self.at_once]
-            met = ((self._keys(some) == own) & (own != 0)).any(axis=1)
-            some = some[~met]
+    def of_leader(self, rows: I64, at: int, begin: int, keys: U64 | None = None) -> Iterator[I64]:
+        """The pairs of one of (n,) documents that share a key with those from `begin` on.
+
+        keys: of all of them, if they are at hand.
+        """
+        row = rows[at : at + 1]
+        own = self._handled(self._keys(row) if keys is None else keys[at : at + 1], row)
+        for start in range(begin, len(rows), self.at_once):
+            some = rows[start : start + self.at_once]
+            theirs = self._keys(some) if keys is None else keys[start : start + self.at_once]
+            some = some[~((theirs == own) & (own != 0)).any(axis=1)]
             yield np.column_stack((np.broadcast_to(row, some.shape), some))
+
+    def keys_at_hand(self, rows: I64) -> U64 | None:
+        """(n, n_bands before) of rows, which ascend; None where they are too many."""
+        return self._keys(rows) if len(rows) <= self.at_once else None
 
     def _keys(self, rows: I64) -> U64:
         """(n, n_bands before) of rows, which ascend."""
@@ -290,7 +297,7 @@ def find_alike(
             for found in crowded(buckets_path) if crowd[band] >> number & 1 else ():
                 for rows in found:
                     first_new = int(np.searchsorted(rows, corpus.shards.first_new_row))
-                    for pairs in of_band.of_leader(int(rows[0]), rows[max(1, first_new) :]):
+                    for pairs in of_band.of_leader(rows, 0, max(1, first_new)):
                         _write_all(out, comparisons.hold(pairs))
         _write_all(out, comparisons.edges())
         out.flush()
@@ -349,9 +356,10 @@ def _led(
         ):
             before = next(leaders_before, rows[:1])
             leading = _Leading(rows, before, corpus.shards.first_new_row)
+            keys = of_band.keys_at_hand(rows)
             for at in np.flatnonzero(stay & ~np.isin(rows, before)).tolist():
                 if leading.may_lead(at):
-                    for pairs in of_band.of_leader(int(rows[at]), leading.later(at)):
+                    for pairs in of_band.of_leader(rows, at, leading.begin(at), keys):
                         for edges in comparisons.of_pairs(pairs):
                             out.write(edges)
                             leading.like(edges.right)
@@ -365,22 +373,19 @@ class _Leading:
     def __init__(self, rows: I64, leaders: I64, first_new: int) -> None:
         self._rows, self._first_new = rows, max(int(np.searchsorted(rows, first_new)), 0)
         self._leaders = np.searchsorted(rows, leaders).tolist()
-        spent = sum(len(rows) - self._begin(at) for at in self._leaders)
+        spent = sum(len(rows) - self.begin(at) for at in self._leaders)
         self._left = LED * len(rows) - spent
         self._like = np.zeros(len(rows), np.bool_)
         self.given_up = 0
 
-    def _begin(self, at: int) -> int:
+    def begin(self, at: int) -> int:
         return max(at + 1, self._first_new)
-
-    def later(self, at: int) -> I64:
-        return self._rows[self._begin(at) :]
 
     def may_lead(self, at: int) -> bool:
         """Whether a row leads from now on; it does not if it is like another that does."""
         if self._like[at]:
             return False
-        cost = len(self._rows) - self._begin(at)
+        cost = len(self._rows) - self.begin(at)
         if cost > self._left:
             self.given_up += 1
             return False

@@ -267,7 +267,7 @@ class Rows:
                 column = opened.view(number, name)
                 if name not in out:
                     out[name] = np.empty((len(rows), *column.shape[1:]), column.dtype)
-                np.take(column, here, axis=0, out=out[name][at], mode="clip")
+                column.take(here, 0, out[name][at], "clip")
         return {name: out.get(name, np.empty(0)) for name in names}
 
     def take_in_any_order(

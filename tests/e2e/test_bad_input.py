@@ -132,7 +132,7 @@ def test_an_input_that_is_not_there(tmp_path, tokenizer):
         ({"steps": ["dedupe"]}, "unknown step 'dedupe'; steps are"),
         ({"steps": ["exact", "exact"]}, "step 'exact' stands twice"),
         ({"shard_bytes": "12 parsecs"}, "shard_bytes"),
-        ({"steps": [{"near": {"bands": 50}}]}, "50 bands of 6 rows need 300 permutations"),
+        ({"steps": [{"near": {"bands": 50}}]}, "50 bands of 5 rows need 250 permutations"),
     ],
 )
 def test_a_mistake_in_the_recipe_is_one_line(tmp_path, tokenizer, settings, message):

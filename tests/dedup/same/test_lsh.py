@@ -131,8 +131,8 @@ def refused(call, message):
 
 
 def test_settings_that_do_not_fit_are_refused():
-    refused(lambda: Bands(bands=0), "need at least 1 band of 1 row, got 0 bands of 6 rows")
+    refused(lambda: Bands(bands=0), "need at least 1 band of 1 row, got 0 bands of 5 rows")
     refused(
-        lambda: band_keys(np.zeros((1, 100), np.uint32), Bands()),
-        "18 bands of 6 rows need 108 permutations, the signatures have 100",
+        lambda: band_keys(np.zeros((1, 60), np.uint32), Bands()),
+        "14 bands of 5 rows need 70 permutations, the signatures have 60",
     )

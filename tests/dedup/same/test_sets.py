@@ -8,11 +8,18 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tokenmill.dedup.kernels.sets import MOST_IN_TABLE
 from tokenmill.dedup.same.lsh import Bands
 from tokenmill.dedup.same.sets import Ratio, distinct, equal_slots, pack, shared, unpack
 from tokenmill.dedup.text.shingle import Shingles
 
-hashes = st.one_of(st.integers(0, 2**32 - 1), st.integers(0, 40), st.just(2**32 - 1))
+# those that begin or end alike are in each other's way in tables
+hashes = st.one_of(
+    st.integers(0, 2**32 - 1),
+    st.integers(0, 40),
+    st.integers(0, 40).map(lambda i: i << 12),
+    st.integers(0, 40).map(lambda i: 2**32 - 1 - (i << 12)),
+)
 documents = st.lists(st.lists(hashes, max_size=70), max_size=6)
 
 
@@ -44,6 +51,8 @@ def test_a_set_takes_25_bits_of_a_hash():
 @given(documents.filter(len), st.sampled_from([0.0, 0.25, 0.5, 0.7, 0.8, 0.123456789, 1.0]))
 @example([list(range(10)), list(range(7))], 0.7)
 @example([list(range(17)), list(range(3, 20))], 0.7)
+@example([[i << 12 for i in range(n)] for n in (130, 300, 300, 299)], 0.7)
+@example([[2**32 - 1], [0], [0, 2**32 - 1], [2**32 - 2, 2**32 - 1]], 0.0)
 def test_pairs_are_alike_if_their_fraction_is(docs, verify):
     every = [(x, y) for x in range(len(docs)) for y in range(len(docs))]
     left, right = np.array(every).T
@@ -55,6 +64,19 @@ def test_pairs_are_alike_if_their_fraction_is(docs, verify):
     for (x, y), n in zip(every, found.tolist(), strict=True):
         common, union = set(docs[x]) & set(docs[y]), set(docs[x]) | set(docs[y])
         assert n == (len(common) if len(common) >= least * len(union) else -1)
+
+
+@pytest.mark.parametrize("drawn", [2**32, 3 * MOST_IN_TABLE])
+def test_sets_of_any_size_are_compared(drawn):
+    """Those in tables, those behind each other, and one of each."""
+    rng = np.random.default_rng(drawn)
+    whole = rng.integers(0, drawn, MOST_IN_TABLE + 200, dtype=np.uint64).tolist()
+    docs = [whole[: MOST_IN_TABLE - 50], whole[30:], whole[: MOST_IN_TABLE + 100], whole[::2]]
+    x, y = np.array([(x, y) for x in range(4) for y in range(4)]).T
+    found = shared(distinct(shingles(docs)), x, y, np.full(16, 20_000))
+    sets = list(map(set, docs))
+    truth = [len(sets[a] & sets[b]) for a, b in zip(x, y, strict=True)]
+    assert found.tolist() == [n if n >= 20_000 else -1 for n in truth]
 
 
 def test_slots_that_agree_are_counted():
