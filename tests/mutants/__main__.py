@@ -5,7 +5,8 @@
 Draws places over all product code, changes each in a copy of the project (one operator, constant,
 condition or statement), and runs the tests that may notice: of the module's own test file, then of
 those that import it or stand beside it, then of runs of all steps, those that run the changed
-lines, the quickest first. Which lines a test runs is measured once, when it is first asked.
+lines, the quickest first. Which lines a test runs is measured once, when it is first asked. A test
+that notices is run on the unchanged copy too, where it must pass.
 A table of the places is printed, and the share that something noticed; the exit code is 1 below
 --least. Changes that no test can see, since the code means the same, are listed with the reason in
 equivalent.txt; those drawn of it don't count.
@@ -195,7 +196,7 @@ def _noticed_by(
                 if total + seconds <= A_STAGE_S:
                     within.append(test)
                     total += seconds
-            if by := _first(copy, within, total) if within else "":
+            if by := _noticing(copy, home, within, total):
                 return by, measuring_s
     return "", measuring_s
 
@@ -206,21 +207,30 @@ def _groups(names: tuple[str, ...], kept: Path) -> list[list[str]]:
     return ([there] if there else []) + [[name] for name in names if name not in there]
 
 
-def _first(copy: Path, tests: list[str], seconds: float) -> str:
-    """The first of these that fails, or is at work when the process ends or time is up; else ""."""
-    told = copy.parent / "told"
+def _noticing(copy: Path, home: Path, tests: list[str], seconds: float) -> str:
+    """The first of these that fails in the copy, and not in its base."""
+    while tests:
+        by, how = _first(copy, tests, seconds, copy.parent)
+        if not by or not _first(home, [by], seconds, copy.parent)[0]:
+            return by + how
+        tests = [test for test in tests if not test.startswith(by)]
+    return ""
+
+
+def _first(of: Path, tests: list[str], seconds: float, folder: Path) -> tuple[str, str]:
+    """The first of these that fails, or is at work when the process ends or time is up; and how."""
+    told = folder / "told"
     told.write_text("")
     files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
     cpu_s, wall_s = LEAST_CPU_S + TIMES * seconds, LEAST_WALL_S + 2 * TIMES * seconds
-    code = copies.run(copy, files, First(tests, told), cpu_s, wall_s)
+    code = copies.run(of, files, First(tests, told), cpu_s, wall_s)
     if code in (0, 5):  # 5: none of them is to be run
-        return ""
-    by = told.read_text() or files[0]
-    return by if code in (1, 2) else f"{by} (exit code {code})"
+        return "", ""
+    return told.read_text() or files[0], "" if code in (1, 2) else f" (exit code {code})"
 
 
 def _digests(key: str, by: str) -> tuple[str, str]:
-    return _digest(key.partition(":")[0]), _digest(by.partition("::")[0].split(" (")[0])
+    return _digest(key.partition(":")[0]), _digest(by.partition("::")[0].partition(" (")[0])
 
 
 @cache

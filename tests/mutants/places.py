@@ -14,7 +14,8 @@ OPERATORS = {
     ast.LShift: ">>", ast.RShift: "<<", ast.BitAnd: "|", ast.BitOr: "&", ast.BitXor: "&",
     ast.Pow: "*",
 }  # fmt: skip
-# what does nothing at run time, or says something: types, decorators, messages
+# what does nothing at run time, or says something: types, decorators, messages; `strict` of zip,
+# which tells of a mistake elsewhere
 SILENT = ("annotation", "returns", "decorator_list", "type_params", "exc", "msg")
 
 
@@ -73,7 +74,7 @@ def _speaking(node: ast.AST) -> Iterator[ast.AST]:
         if name in SILENT or isinstance(node, ast.JoinedStr):
             continue
         for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST):
+            if isinstance(child, ast.AST) and getattr(child, "arg", None) != "strict":
                 yield from _speaking(child)
 
 
