@@ -67,6 +67,14 @@ def test_what_is_removed_is_what_the_reference_removes(step, urls):
             assert folded == (detail if reason == "blocked_url" else twin.lower(detail))
 
 
+@pytest.mark.parametrize("letter", "az09")
+def test_each_letter_and_digit_of_a_subword_is_itself_alone(letter):
+    """The first and the last of each kind, and those beside them."""
+    urls = [f"x{other}y" for other in "abyz0189"]
+    wanted = ["blocked_subword" if url[1] == letter else None for url in urls]
+    assert reasons(UrlFilter(subwords=(f"x{letter}y",)), urls) == wanted
+
+
 def test_a_document_without_a_url_stays_unless_told():
     assert reasons(UrlFilter(words=("a",)), [None, "", "a"]) == [None, None, "blocked_word"]
     assert reasons(UrlFilter(without_url="remove"), [None, "", "a"]) == ["no_url", "no_url", None]

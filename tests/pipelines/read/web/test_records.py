@@ -147,6 +147,7 @@ def test_a_file_that_is_cut_short_says_in_which_record(tmp_path, packing):
     *whole, last = walked(tmp_path, data[:-70])
     parts = [r for r in whole if r.cut]
     assert [r.cause for r in whole] == [""] * (3 + len(parts))
+    assert not last.cut, "what is lost is no part of a page"
     assert last.cause == f"truncated_{ {None: 'warc'}.get(packing, packing) }"
     begin = len(archive(made[:3], packing))
     assert str(last.place) == (f"0+{begin}" if packing is None else f"{begin}")

@@ -33,6 +33,13 @@ def test_copies_and_their_order_are_those_of_the_reference(ids, seed, weight, ep
     assert got.rows[order].tolist() == reference.mixed(ids, seed, [weight] * len(ids), epochs)
 
 
+def test_the_least_weight_takes_the_least_draws_one_an_epoch():
+    draw = np.arange(6, dtype=np.uint64)
+    got = copies(draw, draw, weight=1 / ONE, epochs=4)
+    assert got.counts.tolist() == [1, 1, 1, 1, 0, 0]
+    assert (got.keys >> np.uint64(62)).tolist() == [0, 1, 2, 3], "its epoch leads a key"
+
+
 @given(names, seeds, weights, weights, st.integers(1, 4), st.integers(1, 4))
 def test_more_weight_or_more_epochs_keep_what_less_had(ids, seed, one, other, few, more):
     less = drawn(ids, seed, min(one, other), min(few, more)).counts
