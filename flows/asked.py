@@ -75,14 +75,20 @@ def read_recipe(
 
 
 def ask_run(recipe: Recipe, out: str) -> Asked[Recipe, Place]:
-    """Plan a run.
+    """Plan a run; of one that has finished no file is looked into, unless one has changed.
 
     Raises:
         ConfigError: see `pipelines.prepare.prepare`; or the roots do not allow `out`.
     """
     from tokenmill.pipelines.prepare import prepare as preparing
 
-    return _asked(recipe, place(out), preparing.plan_run(recipe), preparing)
+    where = place(out)
+    known = preparing.known_plan(recipe, where)
+    if known is not None:
+        asked = _asked(recipe, where, known, preparing)
+        if asked.report is not None:
+            return asked
+    return _asked(recipe, where, preparing.plan_run(recipe), preparing)
 
 
 class Ingesting:

@@ -8,7 +8,7 @@ runs stand before them, ordinals go on behind theirs, so that ids are of one doc
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -141,6 +141,11 @@ class InputFile(NamedTuple):
     name: str
     bytes: int
     version: int
+
+
+def versions_of(files: Iterable[InputFile]) -> dict[str, list[int | str]]:
+    """What an identity has of files: bytes and version, by path."""
+    return {f.path: [f.bytes, str(f.version)] for f in files}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,6 +301,7 @@ class Plan:
     files: what the inputs were when planned, failed ones included.
     skipped: paths found in a folder whose names tell no format; nothing reads them.
     against: the runs that stand before, oldest first.
+    cut: digest of the shards, where it is known of the same files and they were not cut again.
     """
 
     shards: tuple[SourceShard, ...]
@@ -304,12 +310,14 @@ class Plan:
     files: tuple[InputFile, ...] = ()
     skipped: tuple[str, ...] = field(default=())
     against: tuple[EarlierRun, ...] = ()
+    cut: str | None = None
 
     def identity(self) -> dict[str, Any]:
         """All of the inputs that decides what a run makes of them, as JSON."""
         return {
-            "inputs": {f.path: [f.bytes, str(f.version)] for f in self.files},
+            "inputs": versions_of(self.files),
             "failed_inputs": {**self.damaged, **{f.path: f.cause for f in self.failed}},
-            "shards": digest_of(json.dumps(s.to_json(), sort_keys=True) for s in self.shards),
+            "shards": self.cut
+            or digest_of(json.dumps(s.to_json(), sort_keys=True) for s in self.shards),
             "against": [run.identity() for run in self.against],
         }

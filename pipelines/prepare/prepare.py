@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place
-from tokenmill.pipelines.core.shard import InputFile, Plan
+from tokenmill.pipelines.core.shard import EarlierRun, InputFile, Plan, versions_of
 from tokenmill.pipelines.corpus.passes import corpus_steps
 from tokenmill.pipelines.prepare.against import (
     check_other,
@@ -26,7 +26,15 @@ from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.drive import drive
 from tokenmill.pipelines.runs.finished import manifest, read_report
 from tokenmill.pipelines.runs.folder import INDEX
-from tokenmill.pipelines.runs.manifest import TEXT, check_apart, held, read_manifest, write_manifest
+from tokenmill.pipelines.runs.manifest import (
+    COMPLETE,
+    FAILED,
+    TEXT,
+    check_apart,
+    held,
+    read_manifest,
+    write_manifest,
+)
 from tokenmill.pipelines.runs.packs import unspend
 from tokenmill.pipelines.runs.work import Execute, Finished, do
 from tokenmill.pipelines.storage import mirror
@@ -94,6 +102,27 @@ def opened(recipe: Recipe, out: Place, plan: Plan) -> Iterator[PrepareJob]:
             yield job
 
 
+def known_plan(recipe: Recipe, out: Place) -> Plan | None:
+    """The plan of the run that has finished in `out`, without its shards.
+
+    Its files are listed, and were not cut again: None where one is not what it was, or where
+    damage was met when they were cut.
+
+    Raises:
+        ConfigError: see `plan_run`.
+    """
+    with mirror.viewed(out) as folder:
+        found = read_manifest(folder) or {}
+    there = found.get("identity", {})
+    if found.get("status") != COMPLETE or "recipe" not in there or there.get(FAILED):
+        return None
+    against = _checked(recipe)
+    files = recipe.list_inputs()
+    if versions_of(files) != there.get("inputs"):
+        return None
+    return Plan(shards=(), files=tuple(files), against=against, cut=there.get("shards"))
+
+
 def plan_run(recipe: Recipe, among: Callable[[InputFile], bool] | None = None) -> Plan:
     """Cut the inputs into shards.
 
@@ -104,9 +133,7 @@ def plan_run(recipe: Recipe, among: Callable[[InputFile], bool] | None = None) -
             there, or is a file of the inputs; or images cannot be referenced where they are; or
             an earlier run cannot be stood against.
     """
-    against = earlier_runs(recipe)
-    for step in corpus_steps(recipe.steps):
-        step.check(recipe.inputs)
+    against = _checked(recipe)
     try:
         plan = recipe.plan(against=against, among=among)
     except OutageError as e:
@@ -117,6 +144,14 @@ def plan_run(recipe: Recipe, among: Callable[[InputFile], bool] | None = None) -
         raise ConfigError(f"{recipe.name}: no input can be read{cause}")
     check_shards(recipe.images, plan.shards)
     return plan
+
+
+def _checked(recipe: Recipe) -> tuple[EarlierRun, ...]:
+    """The runs that a recipe stands against, if its steps can take its inputs."""
+    against = earlier_runs(recipe)
+    for step in corpus_steps(recipe.steps):
+        step.check(recipe.inputs)
+    return against
 
 
 def clean(job: PrepareJob) -> None:

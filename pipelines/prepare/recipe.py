@@ -392,6 +392,12 @@ class Recipe(Config):
             among=among,
         )
 
+    def list_inputs(self) -> list[InputFile]:
+        """The files of its plan, which are not looked into: see `read.plan.list_inputs`."""
+        from tokenmill.pipelines.read.plan import list_inputs
+
+        return list_inputs(self.inputs, images=self.images is not None)
+
     def read(self, shard: SourceShard, run: str = "") -> Iterator["ReadBatch"]:
         """The documents of a shard of its inputs: see `read.readers.read_shard`."""
         from tokenmill.pipelines.read.batch import fitted, with_source

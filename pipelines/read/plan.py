@@ -98,7 +98,6 @@ def plan_inputs(
     for index, wanted in enumerate(inputs):
         source = _Source(index, wanted, in_recipe, sections)
         mine = _expanded(source, may_lack=among is not None)
-        mine += unlisted(mine) if images else []
         chosen, passed_over, missing = _selected(source, mine)
         if among is not None:
             mine = [file for file in mine if among(file)]
@@ -122,10 +121,22 @@ def plan_inputs(
     )
 
 
+def list_inputs(inputs: Sequence[Input], *, images: bool = False) -> list[InputFile]:
+    """The files of the plan of a recipe's inputs, which are not looked into.
+
+    Raises:
+        ConfigError: an input is not there or may not be read.
+    """
+    sections = frozenset(["images"] * images)
+    sources = (_Source(i, wanted, True, sections) for i, wanted in enumerate(inputs))
+    return [file for source in sources for file in _expanded(source, may_lack=False)]
+
+
 def _expanded(source: _Source, *, may_lack: bool) -> list[InputFile]:
     try:
         path = source.wanted.path
-        return kept_files(path) if source.wanted.format == RUN else expand(path)
+        found = kept_files(path) if source.wanted.format == RUN else expand(path)
+        return found + (unlisted(found) if "images" in source.sections else [])
     except (InputError, OSError) as e:
         if may_lack and isinstance(e, InputError) and e.cause == "not_found":
             return []

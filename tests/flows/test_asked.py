@@ -1,11 +1,15 @@
 """What may be asked for, at its exact limits."""
 
+import os
+
 import pytest
 
-from tokenmill.flows.asked import _grow_to, _share, measuring_of, read_recipe
+from tests.e2e.corpus import write_corpus
+from tests.running import one_by_one, prepare
+from tokenmill.flows.asked import _grow_to, _share, ask_run, measuring_of, read_recipe
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
-from tokenmill.pipelines.prepare.recipe import make_recipe
+from tokenmill.pipelines.prepare.recipe import load_recipe, make_recipe
 
 DATA = {"inputs": [{"path": "docs.jsonl"}], "tokenizer": {"path": "t.json"}}
 
@@ -63,3 +67,24 @@ def test_what_the_run_is_told_goes_before_the_recipe_and_nothing_else_does():
     for key in ("name", "output.seed", "run.pool.kind"):
         with pytest.raises(ConfigError, match=f"settings: '{key}' is for a recipe file"):
             read_recipe(data, {key: 1})
+
+
+def test_a_finished_run_is_known_by_its_files_which_are_not_opened(tmp_path):
+    """What cannot be cut any more shows that nobody looked: it is as long and as old as it was."""
+    recipe, out = load_recipe(write_corpus(tmp_path)), tmp_path / "run"
+    prepare(recipe, out, one_by_one)
+    path = tmp_path / "docs.jsonl"
+    good, was = path.read_bytes(), path.stat()
+    path.write_bytes(bytes(len(good)))
+    os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
+    asked = ask_run(recipe, str(out))
+    assert asked.report is not None
+    assert not asked.plan.shards
+    path.write_bytes(good)
+    with pytest.raises(ConfigError, match=r"docs.jsonl has changed since"):
+        ask_run(recipe, str(out))
+    os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
+    next(out.glob("dataset/**/*.arrow")).unlink()
+    asked = ask_run(recipe, str(out))
+    assert asked.report is None
+    assert asked.plan.shards
