@@ -26,6 +26,21 @@ def flatten(parents: U32) -> None:
         parents[row] = parents[parents[row]]
 
 
+@kernel
+def lead(weights: I64, n_fixed: int, best: U32, parents: U32) -> None:
+    """Make the heaviest row of each tree the parent of its rows, the lowest of equals.
+
+    weights: (n_marked,).  n_fixed: of the first rows each stays the parent of its tree.
+    best: (n_marked,) each row itself at first.  parents: (n_marked,), flat.
+    """
+    for row in range(n_fixed, parents.shape[0]):
+        top = parents[row]
+        if top >= n_fixed and weights[row] > weights[best[top]]:
+            best[top] = row
+    for row in range(parents.shape[0]):
+        parents[row] = best[parents[row]]
+
+
 @inlined
 def place(bits: U64, before: U32, row: int) -> int:
     """The number of a marked row among those marked."""

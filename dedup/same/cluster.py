@@ -64,8 +64,20 @@ class Forest:
         bits, before = read_only(self._bits), read_only(self._before)
         kernels.unite_marked(left, right, self._first, bits, before, self._parents)
 
+    def lead(self, weights: I64, first: int) -> None:
+        """Let the heaviest row of each tree, the lowest of equals, stand for it, not the lowest.
+
+        weights: (n,) of `rows`.  first: a lowest row below it stands for its tree all the same.
+        """
+        kernels.flatten(self._parents)
+        n_fixed = int(np.searchsorted(self.rows, first))
+        best = np.arange(len(self.rows), dtype=np.uint32)
+        kernels.lead(read_only(weights), n_fixed, best, self._parents)
+
     def trees(self, at_once: int) -> Iterator[I64]:
         """(n, 2) each row that is not the lowest of its tree, ascending, and that which is.
+
+        Or, after `lead`, that which stands for its tree.
 
         at_once: rows looked at for each.
         """

@@ -8,6 +8,7 @@
                                      16 of them ── a forest ┴─ 16 of them ── … ── the clusters
 
 A forest is edges again, and fewer than joined it: no more than there are documents in pairs.
+With `keep: leading` counts go beside it: of how many edges each document is the earlier one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -69,11 +70,14 @@ from tokenmill.pipelines.runs.work import Done, Phases
 
 EDGES = Folder("2-edges", "band-{band:03d}-{number:05d}.arrow")
 EDGE = pa.schema([pa.field("left", pa.int64()), pa.field("right", pa.int64())])
+LEADS = Folder("2-leads", "{level}-{number:05d}.arrow")
+LEAD = pa.schema([pa.field("row", pa.int64()), pa.field("pairs", pa.int64())])
 FAN_IN = 16
 ROW_BYTES = 44  # row numbers and key 16, partition 4, members 8, in order 8, ends 4, trees 4
 LARGEST_BYTES = 36  # of a hash table at most 16, keys 8, members' places 12
 SIGNED_BYTES = 400  # besides a signature: its row, sorting, place 32; at most 15.5 edges, twice
 TOUCHED_BYTES = 28  # of a row in pairs: its number 8, its tree 4, the row kept for it twice 16
+LEAD_BYTES = 12  # of a row in pairs: of how many it is the earlier 8, who leads its tree 4
 PAIR_BYTES = 64  # of a pair besides its signatures: row numbers, sorting them, places
 SHINGLES_FRAC = 0.67  # bytes of shingle hashes for a byte of text, of 6 bytes a word; less is usual
 MOST_JOINED = 1 << 32  # rows that forests can hold: trees are numbered by 32 bits
@@ -108,6 +112,8 @@ class NearDedup(KeyedStep, VerdictStep):
         the share of slots in which two signatures agree, as published pipelines have it.
     cluster: "stars", as told above; or "components", as published pipelines have it: the first
         document of all that pairs connect is kept, though it need not be like each of them.
+    keep: of such components, "first"; or "leading", the document that is the earlier one in most
+        pairs, counted in each band: of all datatrove keeps, by the order of its pairs, most often.
     scope: documents meet across the whole corpus, or only within their source.
     samples: of images beside a caption, "images" asks for near captions and the same images, by
         MD5, or URL where there are no bytes; "captions" for near captions alone. Where images stand
@@ -128,6 +134,7 @@ class NearDedup(KeyedStep, VerdictStep):
     verify: Annotated[float, Field(ge=0.0, le=1.0)] = 0.7
     similarity: Literal["exact", "estimate"] = "exact"
     cluster: Literal["stars", "components"] = "stars"
+    keep: Literal["first", "leading"] = "first"
     scope: Literal["corpus", "source"] = "corpus"
     samples: Literal["images", "captions"] = "images"
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 1
@@ -150,6 +157,17 @@ class NearDedup(KeyedStep, VerdictStep):
     def _verify_is_a_short_decimal(self) -> "NearDedup":
         Ratio.of(self.verify)
         return self
+
+    @model_validator(mode="after")
+    def _stars_keep_the_first(self) -> "NearDedup":
+        if self.keep == "leading" and self.cluster == "stars":
+            raise ValueError("keep: leading is of cluster: components; stars keep the first")
+        return self
+
+    @property
+    def joined_bytes(self) -> int:
+        """Memory of a row in pairs."""
+        return TOUCHED_BYTES + (LEAD_BYTES if self.keep == "leading" else 0)
 
     @property
     def exact(self) -> bool:
@@ -305,7 +323,7 @@ class NearDedup(KeyedStep, VerdictStep):
                 f" {memory_budget * 8:,}"
             )
         return (
-            f"near: {memory_budget // TOUCHED_BYTES:,} documents that are like others, of"
+            f"near: {memory_budget // self.joined_bytes:,} documents that are like others, of"
             f" {memory_budget * 8 // 3:,}"
         )
 
@@ -402,7 +420,7 @@ def join_forests(run: RunFolder, part: Pass, level: int, number: int) -> Done:
     Documents of earlier runs join others, but in the last forest none of them has a row: they
     stay, whatever they are like.
     """
-    corpus = Corpus(run, part)
+    corpus, near = Corpus(run, part), part.step(NearDedup.name, NearDedup)
     counts = levels(n_edges_files(corpus))
     below = range(number * FAN_IN, min((number + 1) * FAN_IN, counts[level - 1]))
     paths = [_path(corpus, level - 1, n) for n in below]
@@ -419,7 +437,7 @@ def join_forests(run: RunFolder, part: Pass, level: int, number: int) -> Done:
     corpus.memory_left(
         NearDedup.name,
         touched.n,
-        TOUCHED_BYTES,
+        near.joined_bytes,
         least=least,
         works=counts[level],
         of="documents in pairs",
@@ -429,6 +447,9 @@ def join_forests(run: RunFolder, part: Pass, level: int, number: int) -> Done:
         for pairs in read_pairs(path):
             forest.join(pairs)
     path, is_last = _path(corpus, level, number), level == len(counts) - 1
+    files = [path]
+    if near.keep == "leading":
+        files += _led(corpus, forest, level, below, None if is_last else number)
     kept: list[I64] = [np.empty(0, np.int64)]
 
     def trees() -> Iterator[Pairs]:
@@ -440,7 +461,31 @@ def join_forests(run: RunFolder, part: Pass, level: int, number: int) -> Done:
 
     write_pairs(path, FOREST, trees())
     facts = cluster_facts(corpus, np.concatenate(kept)) if is_last else {}
-    return Done(files=[path], facts=facts)
+    return Done(files=files, facts=facts)
+
+
+def _led(
+    corpus: Corpus, forest: Forest, level: int, below: range, number: int | None
+) -> list[Path]:
+    """Count of how many pairs, in files of the level below, each row is the earlier one.
+
+    Write that to a file (`number`), or, at the end (None), let those lead that are most often.
+    """
+    rows = forest.rows
+    leads = np.zeros(len(rows), np.int64)
+    for n in below:
+        if level == 1:
+            for pairs in read_pairs(_path(corpus, 0, n)):
+                np.add.at(leads, np.searchsorted(rows, pairs[:, 0]), 1)
+        else:
+            for pairs in read_pairs(corpus.path(LEADS, level=level - 1, number=n)):
+                leads[np.searchsorted(rows, pairs[:, 0])] += pairs[:, 1]
+    if number is None:
+        forest.lead(leads, corpus.shards.first_new_row)
+        return []
+    path = corpus.path(LEADS, level=level, number=number)
+    write_pairs(path, LEAD, [np.column_stack((rows, leads))])
+    return [path]
 
 
 def _path(corpus: Corpus, level: int, number: int) -> Path:

@@ -112,24 +112,36 @@ def mean(numbers):
 
 @pytest.mark.timeout(1200)
 def test_kept_sets_differ_by_no_more_than_datatroves_own(texts, tmp_path):
-    """Of clusters the first stays here and there: which one does in datatrove hangs on the order in
-    which its pairs come, and differs by seed for a third of what stays.
+    """Which one of a cluster stays hangs in datatrove on the order in which its pairs come, and
+    differs by seed for a third of what stays; here the one stays that it keeps most often.
+
+    The clusters are as like: of eight seeds by 1.00 of its own difference, with a standard error of
+    .02, of which three seeds have more.
     """
     assert len(texts) >= 5_000
     made = [kept_by_datatrove(texts, tmp_path / str(seed), seed) for seed in (1, 2, 3)]
-    ours = [set(range(len(texts))) - run(texts, as_fineweb(seed=seed)).keys() for seed in (1, 2, 3)]
+    ours, of_first = (
+        [
+            set(range(len(texts))) - run(texts, as_fineweb(seed=seed, keep=keep)).keys()
+            for seed in (1, 2, 3)
+        ]
+        for keep in ("leading", "first")
+    )
     kept, firsts = zip(*made, strict=True)
     sizes = [[len(some) for some in sets] for sets in (ours, kept)]
     own = [mean(len(a ^ b) for a, b in combinations(sets, 2)) for sets in (firsts, kept)]
-    across = [mean(len(a ^ b) for a in ours for b in sets) for sets in (firsts, kept)]
+    across = [
+        mean(len(a ^ b) for a in one for b in other)
+        for one, other in ((of_first, firsts), (ours, kept), (of_first, kept))
+    ]
     sys.stdout.write(  # shown by pytest -rP
         f"of {len(texts)} documents ours keep {sizes[0]}, datatrove {sizes[1]}; with the first of"
         f" each cluster its sets differ by {own[0]:.0f}, ours from its by {across[0]:.0f}; as it"
-        f" keeps them, by {own[1]:.0f} and {across[1]:.0f}\n"
+        f" keeps them, by {own[1]:.0f} and {across[1]:.0f}, or with keep: first {across[2]:.0f}\n"
     )
     assert abs(mean(sizes[0]) - mean(sizes[1])) <= 0.02 * mean(sizes[1])
     assert across[0] <= 1.05 * own[0]
-    assert across[1] <= 1.15 * own[1]
+    assert across[1] <= own[1]
 
 
 @given(st.lists(st.one_of(st.text(max_size=40), st.sampled_from(LINES)), max_size=8).map("".join))

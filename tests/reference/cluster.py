@@ -18,3 +18,11 @@ def clusters(n_docs, edges):
                 labels[row] = start
                 queue.extend(neighbours[row])
     return labels
+
+
+def led(labels, weights, n_fixed):
+    """The heaviest row of each row's component, the lowest of equals; or its lowest, if fixed."""
+    rows = range(len(labels))
+    of = {top: [row for row in rows if labels[row] == top] for top in labels}
+    best = {top: max(some, key=lambda row: (weights[row], -row)) for top, some in of.items()}
+    return [top if top < n_fixed else best[top] for top in labels]

@@ -99,8 +99,8 @@ def _bands_notes(bands: Mapping[str, Any]) -> list[str | Table]:
     notes: list[str | Table] = [told]
     if bands["given_up"]:
         notes.append(
-            f"{bands['given_up']:,} documents that stay were not compared with all that share a"
-            " band with them: too many do."
+            f"{bands['given_up']:,} times a document that stays was not compared with all that"
+            " share one of its bands: too many do."
         )
     return notes
 

@@ -110,7 +110,8 @@ class Bands(Data):
     candidates: int = Field(description="Pairs with a band in common")
     edges: int = Field(description="Of these, those that are alike")
     given_up: int | None = Field(
-        None, description="Kept documents of crowded buckets not compared with all later ones"
+        None,
+        description="Kept documents not compared with all later ones of a crowded bucket, for each",
     )
     recall: dict[str, float] | None = Field(
         None, description="By Jaccard similarity, the share of pairs expected to share a band"

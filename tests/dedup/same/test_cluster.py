@@ -77,6 +77,21 @@ def test_a_forest_of_touched_rows_is_that_of_all(graph, at_once, offset):
     assert [tree for some in forest.trees(at_once) for tree in some.tolist()] == expected
 
 
+@given(graphs(), st.data())
+def test_the_heaviest_row_stands_for_its_tree_but_where_one_is_held(graph, data):
+    n_docs, edges = graph
+    weights = data.draw(st.lists(st.integers(0, 3), min_size=n_docs, max_size=n_docs))
+    n_held = data.draw(st.integers(0, n_docs))
+    touched = Touched(n_docs)
+    touched.mark(as_array(edges))
+    forest = Forest(touched)
+    forest.join(as_array(edges))
+    forest.lead(np.array(weights, np.int64)[forest.rows], n_held)
+    labels = reference.led(reference.clusters(n_docs, edges), weights, n_held)
+    expected = [[row, of] for row, of in enumerate(labels) if row != of]
+    assert [tree for some in forest.trees(7) for tree in some.tolist()] == expected
+
+
 def test_a_row_that_is_no_document_cannot_be_marked():
     touched = Touched(64)
     touched.mark(np.array([[0, 63]], np.uint32))

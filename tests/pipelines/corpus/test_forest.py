@@ -29,9 +29,9 @@ row = st.integers(0, N - 1)
 edges_of = st.lists(st.tuples(row, row).map(sorted), max_size=12)
 
 
-def job_with(folder, bands, budget="4GiB"):
+def job_with(folder, bands, budget="4GiB", keep="first"):
     """A job of `N` documents, whose edges are written by hand."""
-    step = NearDedup(num_perm=bands, bands=bands, rows=1, **ESTIMATED)
+    step = NearDedup(num_perm=bands, bands=bands, rows=1, keep=keep, **ESTIMATED)
     job = job_of(folder, (step,), budget)
     zeros = np.zeros((N, 2), np.uint64)
     ids = write_shards(job, (step,), (N,), np.zeros((N, bands), np.uint32), zeros)
@@ -43,9 +43,9 @@ def job_with(folder, bands, budget="4GiB"):
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(edges_of, min_size=1, max_size=9))
-def test_the_last_forest_is_the_clusters_of_all_edges(tmp_path_factory, bands):
-    job, part = job_with(tmp_path_factory.mktemp("run"), len(bands))
+@given(st.lists(edges_of, min_size=1, max_size=9), st.sampled_from(["first", "leading"]))
+def test_the_last_forest_is_the_clusters_of_all_edges(tmp_path_factory, bands, keep):
+    job, part = job_with(tmp_path_factory.mktemp("run"), len(bands), keep=keep)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(near, "FAN_IN", 2)
         for module in (near, pairs):
@@ -58,7 +58,11 @@ def test_the_last_forest_is_the_clusters_of_all_edges(tmp_path_factory, bands):
         for level, n_files in enumerate(counts[1:], 1):
             for number in range(n_files):
                 done = join_forests(job, part, level, number)
-    label = reference.clusters(N, [edge for edges in bands for edge in edges])
+    every = [edge for edges in bands for edge in edges]
+    label = reference.clusters(N, every)
+    if keep == "leading":
+        led = Counter(left for left, _ in every)
+        label = reference.led(label, [led[of] for of in range(N)], 0)
     expected = [[r, of] for r, of in enumerate(label) if of != r]
     path = job.path(FORESTS, 0, step="near", level=len(counts) - 1, number=0)
     found = [pair for some in read_pairs(path) for pair in some.tolist()]

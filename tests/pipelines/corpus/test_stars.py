@@ -150,6 +150,11 @@ def test_a_similarity_that_is_verify_to_the_last_shingle_is_one(tmp_path):
     assert run(tmp_path, alike, shards)[0] == {1: (0, float(np.float32(0.7)))}
 
 
+def test_stars_keep_the_first():
+    with pytest.raises(ValueError, match="keep: leading is of cluster: components"):
+        near(keep="leading")
+
+
 def windows(n):
     """n windows over one text, which crowd: of each 20 that follow each other, all are alike."""
     return [slid(i % 60, 40) for i in range(n)]
@@ -180,10 +185,18 @@ def test_what_is_given_up_is_told_and_no_other_is_taken_for_a_copy(tmp_path, mon
     assert all(pair & made.keys() for pair in small), "pairs of small buckets are given up"
 
 
-@pytest.mark.parametrize("kind", ["stars", "components"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        {"cluster": "stars"},
+        {"cluster": "components"},
+        {"cluster": "components", "keep": "leading"},
+    ],
+    ids=["stars", "components", "leading"],
+)
 @pytest.mark.parametrize("similarity", ["exact", "estimate"])
 def test_memory_workers_and_parts_change_no_byte(tmp_path, monkeypatch, similarity, kind):
-    step = near(cluster=kind, similarity=similarity, verify=0.6)
+    step = near(similarity=similarity, verify=0.6, **kind)
     docs = windows(700)
     np.random.default_rng(3).shuffle(docs)
     shards, told = [docs[:300], [], docs[300:]], []
