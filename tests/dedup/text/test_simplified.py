@@ -48,6 +48,6 @@ def test_documents_are_signed_in_that_form_where_a_recipe_says_so():
         {"text": pa.array(["one two three four", "1 2 3 4 5"], pa.large_string())}
     )
     bands = NearDedup(**as_published).key_columns(short, "a")[2:]
-    assert [[bool(key) for key in band.to_pylist()] for band in bands] == [[False, True]] * 18
+    assert [[bool(key) for key in band.to_pylist()] for band in bands] == [[False, True]] * 14
     assert "normalize" not in NearDedup().key_parameters()
     assert NearDedup(**as_published).key_parameters()["normalize"] == "datatrove"

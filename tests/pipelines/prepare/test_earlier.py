@@ -104,9 +104,9 @@ OTHER_KEYS = {
         " settings",
     ),
     "near": (
-        ["exact", {"near": {"bands": 9, "rows": 12, "ngram": 3}}],
-        "makes other keys: near.bands is 18 there, 9 here; near.ngram is 5 there, 3 here;"
-        " near.rows is 6 there, 12 here; give this recipe the same settings",
+        ["exact", {"near": {"bands": 7, "rows": 10, "ngram": 3}}],
+        "makes other keys: near.bands is 14 there, 7 here; near.ngram is 5 there, 3 here;"
+        " near.rows is 5 there, 10 here; give this recipe the same settings",
     ),
     "samples": (
         ["exact", {"near": {"samples": "captions"}}],
