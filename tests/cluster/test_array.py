@@ -70,6 +70,7 @@ def many(tmp_path_factory, one_prefect_server):
     return ran_undisturbed(recipe, folder / "run", one_prefect_server.client_env)
 
 
+@pytest.mark.long  # arrays are killed at random by test_campaign too
 def test_many_works_outlive_many_kills(many, slurm, tmp_path):
     assert len(many.receipts) >= WORKS
     out, draw, kills, commands = tmp_path / "run", random.Random(5), 0, 0

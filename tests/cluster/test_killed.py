@@ -123,6 +123,7 @@ def test_a_shard_that_kills_its_workers_is_named_and_the_rest_completes(
     same(out, undisturbed)
 
 
+@pytest.mark.long_but("KILL")  # jobs that are told to end are in test_pages and test_array
 @pytest.mark.parametrize("name", ["KILL", "TERM"])
 def test_a_run_outlives_a_lost_job_of_slurm(begin, out, undisturbed, slurm: Slurm, name):
     program = begin(*runs.on_slurm(slurm), needed=slurm.env)

@@ -16,6 +16,7 @@ from tests.strategies import few
 
 BUCKET = "s3-runs"
 FAILING = {"slow_down": 0.03, "time_out": 0.005, "truncate": 0.035, "reset": 0.03}
+DASK = ("--runner", "dask", "--workers", "2")  # its workers ask by what threads ask by
 ALL = [{"slow_down": 1.0}, {"time_out": 1.0}]  # the longest; see test_object_store for others
 
 
@@ -62,7 +63,11 @@ def is_whole(store, out, tmp_path, undisturbed):
     assert not (run / ".lock").exists()
 
 
-@pytest.mark.parametrize("runner", [("--workers", "2"), ("--runner", "dask", "--workers", "2")])
+@pytest.mark.parametrize(
+    "runner",
+    [("--workers", "2"), pytest.param(DASK, marks=pytest.mark.long)],
+    ids=["threads", "dask"],
+)
 def test_one_request_in_ten_fails(store, undisturbed, out, there, tmp_path, runner):
     store.proxy.rates = FAILING
     ended = runs.prepare(undisturbed.recipe, out, *INPUT, *runner, env=there)
@@ -87,7 +92,7 @@ def test_all_requests_fail(store, undisturbed, out, there, tmp_path, rates):
         assert "the store does not answer (" in ended.errors[0]
 
 
-@pytest.mark.parametrize("rates", ALL, ids=lambda r: next(iter(r)))
+@pytest.mark.parametrize("rates", few(ALL, 2), ids=lambda r: next(iter(r)))
 def test_all_requests_fail_from_some_moment_on(store, undisturbed, out, there, tmp_path, rates):
     command = (undisturbed.recipe, out, *INPUT, "--workers", "2")
     log = tmp_path / "log"

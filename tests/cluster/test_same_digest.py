@@ -4,8 +4,11 @@ import pytest
 
 from tests.cluster import runs
 
+# threads make these bytes from S3 below, processes those of a crawl in test_crawl
+LONG = [pytest.param(name, marks=pytest.mark.long) for name in ("threads-2", "dask-local")]
 
-@pytest.fixture(params=["threads-2", "dask-local", "dask-external", "slurm", "slurm-adaptive"])
+
+@pytest.fixture(params=[*LONG, "dask-external", "slurm", "slurm-adaptive"])
 def options(request):
     """Command-line options of a runner, and the environment it needs."""
     if request.param == "threads-2":

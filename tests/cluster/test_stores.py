@@ -22,7 +22,7 @@ HEADS = {
 }
 # every store; of those that never answer, which is waited for longest, one
 SLOW = [(name, "time_out") for name in ("https", "gs", "hf", "az")]
-FAILS = [*((name, "slow_down") for name in HEADS), *few(SLOW, len(SLOW))]
+FAILS = [*few([(name, "slow_down") for name in HEADS], 2), *few(SLOW, len(SLOW))]
 
 
 @dataclass
