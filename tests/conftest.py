@@ -34,6 +34,18 @@ gc.disable()  # until all is collected: a fifth of the time that takes
 SHARED_DATA = Path(__file__).parent.parent.parent / "shared" / "data"
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_pycollect_makeitem():
+    """Of a test marked `long_but` all cases are `long` but those whose ids the marks name."""
+    made = yield
+    cases = {c.callspec.id: c for c in made if hasattr(c, "callspec")} if type(made) is list else {}
+    quick = {i for c in cases.values() for mark in c.iter_markers("long_but") for i in mark.args}
+    assert quick <= cases.keys(), f"no case of {made[0].nodeid} is called {quick - cases.keys()}"
+    for name in cases.keys() - quick if quick else ():
+        cases[name].add_marker("long")
+    return made
+
+
 def pytest_collection_finish():
     """What was collected lives to the end: none of it is looked at again."""
     gc.collect()

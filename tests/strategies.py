@@ -11,6 +11,11 @@ from tokenmill.pipelines.core.schema import DOCUMENT, doc_ids
 THOROUGH = os.environ.get("TOKENMILL_TESTS") == "all"  # `make test-all`: more of everything
 
 
+def examples(thorough, quick=12):
+    """How many a law takes of examples that are dear: so many in `make test-all`, or `quick`."""
+    return thorough if THOROUGH else quick
+
+
 def few(values, every):
     """Parameters of which one of so many, the first among them, is tried but in `make test-all`."""
     return [

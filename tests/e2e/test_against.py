@@ -22,7 +22,7 @@ from tests.e2e.corpus import corpus
 from tests.e2e.test_kill import contents, run
 from tests.pipelines.chains import Runs, doc_ids, index, rows, words
 from tests.receipts import receipts
-from tests.strategies import few
+from tests.strategies import examples, few
 from tokenmill.flows.cli import main
 from tokenmill.pipelines.core.pieces import NUMBERS
 from tokenmill.pipelines.prepare.inspect import beside, documents, removals
@@ -84,6 +84,8 @@ def fates(*outs):
     return pa.concat_tables(tables).sort_by("doc_id").to_pylist()
 
 
+# what `exact` and `both` do is part of these
+@pytest.mark.long_but("near", "a filter between", "same_url")
 @pytest.mark.parametrize("steps", RECIPES.values(), ids=RECIPES)
 def test_an_increment_makes_what_one_run_over_all_makes(runs, steps):
     docs, common = planted(), {"steps": steps, **MIDDLE}
@@ -121,13 +123,13 @@ def test_a_chain_of_three_makes_what_one_run_makes(runs):
 
 def test_nothing_but_the_index_and_the_manifest_of_the_old_run_is_read(runs):
     docs = prose()
-    a = runs.make("a", docs[:300], **LARGE)
-    b = runs.make("b", docs[300:500], against=["a"], **LARGE)
+    a = runs.make("a", docs[:120], **LARGE)
+    b = runs.make("b", docs[120:200], against=["a"], **LARGE)
     (runs.folder / "a.jsonl").unlink()
     for path in a.iterdir():
         if path.name not in ("index", "manifest.json"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    again = runs.make("b", docs[300:500], into="again", against=["a"], **LARGE)
+    again = runs.make("b", docs[120:200], into="again", against=["a"], **LARGE)
     assert contents(again) == contents(b)
 
 
@@ -199,7 +201,7 @@ def check_law(runs, old, new, **common):
     return held.keys() - dict(rows(whole)).keys()
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(6, 3), deadline=None)
 @given(at=st.lists(st.integers(0, 20), min_size=2, max_size=14), cut=st.floats(0.1, 0.9))
 def test_no_document_is_lost_and_no_two_held_are_alike(tmp_path_factory, at, cut):
     docs, n = [slid(17 * k) for k in at], max(1, int(cut * len(at)))
@@ -207,6 +209,7 @@ def test_no_document_is_lost_and_no_two_held_are_alike(tmp_path_factory, at, cut
     check_law(runs, docs[:n], docs[n:], steps=[{"near": ESTIMATED}], **MIDDLE)
 
 
+@pytest.mark.long  # by drawn documents above
 def test_of_real_prose_little_more_is_kept(runs):
     docs = prose()
     steps = ["exact", {"near": ESTIMATED}]
@@ -223,7 +226,7 @@ def check_same(runs, old, new, **common):
     return a, b, whole
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(6, 3), deadline=None)
 @given(at=st.lists(st.integers(0, 20), min_size=2, max_size=14), cut=st.floats(0.1, 0.9))
 def test_by_exact_similarity_nothing_else_is_kept(tmp_path_factory, at, cut):
     docs, n = [slid(17 * k) for k in at], max(1, int(cut * len(at)))
@@ -232,6 +235,7 @@ def test_by_exact_similarity_nothing_else_is_kept(tmp_path_factory, at, cut):
     assert fates(a, b) == fates(whole)
 
 
+@pytest.mark.long  # by drawn documents above
 def test_of_real_prose_nothing_else_is_kept(runs):
     docs = prose()
     check_same(runs, docs[:700], docs[700:], steps=["exact", "near"], **LARGE)

@@ -71,6 +71,7 @@ def mccormick(shared_data):
     return [tuple(line.split(" ", 1)) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.long_but("news")  # one corpus of the two
 @pytest.mark.parametrize(
     ("name", "docs"), [("docs_etcd", etcd), ("mccormick_1000", mccormick)], ids=["etcd", "news"]
 )

@@ -142,6 +142,7 @@ main(sys.argv[1:])
 """
 
 
+@pytest.mark.long_but("serve")  # one command of the two
 @pytest.mark.parametrize("line", ["serve", "prepare {recipe} --out run"])
 def test_our_own_commands_set_it_before_prefect_is_imported(line, tmp_path):
     told = line.format(recipe=write_corpus(tmp_path)).split()

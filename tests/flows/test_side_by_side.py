@@ -27,6 +27,7 @@ def test_few_cases_are_columns():
     assert {row[0].replace("\n", " "): row[1:] for row in grid.rows} == figures(made)
 
 
+@pytest.mark.long_but("6")  # more cases are more of the same rows
 @pytest.mark.parametrize("n", [6, 16, 64])
 def test_many_cases_are_rows_of_as_many_tables_as_they_need(n):
     made = cases("cluster.count=" + ",".join(str(8 * k) for k in range(1, n + 1)))
@@ -42,6 +43,7 @@ def test_many_cases_are_rows_of_as_many_tables_as_they_need(n):
     assert shown == figures(made)
 
 
+@pytest.mark.long_but("2")  # nine cases by test_size
 @pytest.mark.parametrize("n", [2, 9])
 def test_every_tier_stands_in_every_case_in_lines_that_fit(n):
     made = cases("cluster.count=" + ",".join(str(8 * k) for k in range(1, n + 1)))

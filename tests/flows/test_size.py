@@ -111,6 +111,7 @@ def test_json_is_all_of_stdout(capsys):
     assert captured.err == ""
 
 
+@pytest.mark.long_but("estimate-crawl")  # reports by test_corpus
 @pytest.mark.parametrize(("make", "name"), [(report, "docs"), (estimate, "crawl")])
 def test_a_corpus_is_a_run_or_a_file(make, name, tmp_path, capsys):
     (tmp_path / "report.json").write_text(json.dumps(make()))
@@ -267,13 +268,11 @@ def test_a_folder_that_cannot_be_written_is_one_line(more, tmp_path, capsys):
     )
 
 
-@pytest.mark.parametrize("more", [[], ["--all"], ["--json"], ["--vary", "model.params=1B,8B"]])
-def test_nothing_that_is_slow_to_import_is_imported(more, tmp_path):
-    arguments = ["size", EXAMPLE, "--out", str(tmp_path), *more]
-    code = (
-        f"import sys; from tokenmill.flows.cli import main; main({arguments!r})\n"
-        f"print({HEAVY} & set(sys.modules), file=sys.stderr)"
-    )
+def test_nothing_that_is_slow_to_import_is_imported(tmp_path):
+    code = "import sys; from tokenmill.flows.cli import main\n"
+    for more in ([], ["--all"], ["--json"], ["--vary", "model.params=1B,8B"]):
+        code += f"main({['size', EXAMPLE, '--out', str(tmp_path), *more]!r})\n"
+    code += f"print({HEAVY} & set(sys.modules), file=sys.stderr)"
     ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert ended.stderr.strip() == "set()"
 

@@ -33,6 +33,7 @@ def begun(dataset, before=as_at_a_terminal):
     return running
 
 
+@pytest.mark.long_but("SIGTERM")  # the others end it the same way
 @pytest.mark.parametrize("name", ASKED)
 def test_a_command_ends_with_a_line_and_the_code_of_the_signal(dataset, name):
     with begun(dataset) as running:

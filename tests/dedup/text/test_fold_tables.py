@@ -48,6 +48,7 @@ def test_lookalikes_are_letters_of_other_alphabets():
     assert known["\u0406"] == "I"
 
 
+@pytest.mark.long  # drawn letters by test_fold
 def test_what_a_latin_letter_looks_like_does_not_depend_on_its_case():
     twins = tables().twins
     small = {chr(cp): chr(lower_of(cp)) for cp in range(N_CODE_POINTS)}

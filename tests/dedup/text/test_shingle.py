@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.dedup.strategies import hard_documents, known_alike, script_documents
 from tests.reference import shingle as reference
 from tests.reference.shingle import kind_of
-from tests.strategies import few, text_columns
+from tests.strategies import THOROUGH, few, text_columns
 from tokenmill.dedup.arrays import text_buffers
 from tokenmill.dedup.text.shingle import (
     ngram_hash,
@@ -105,9 +105,10 @@ def test_scripts_without_spaces(text):
 def test_words_with_every_character(words):
     chars = [chr(c) for c in range(0x11000) if not 0xD800 <= c < 0xE000]
     chars += map(chr, (0x1AFF0, 0x1B000, 0x20000, 0x2FFFD, 0x2FFFE, 0x31350, 0xE0100))
-    chars = [c for c in chars if known_alike(c)]
+    every = 1 if THOROUGH else 3
+    chars = [c for c in chars if known_alike(c)][::every]
     documents = [f"{c} a{c}b é{c}{c}東{c} ก{c}ཀ{c}ཀ" for c in chars]
-    assert len(documents) > 60_000
+    assert len(documents) > 60_000 / every
     letters, ends, doc_words = split_words(text_buffers(pa.array(documents)), words)
     got = letters[: ends[-1]].tobytes().decode()
     assert got == "".join("".join(reference.words_of(d, words)) for d in documents)
@@ -209,6 +210,7 @@ SIMILAR_TEXTS = {
 }
 
 
+@pytest.mark.long_but("running counters")  # the most alike of all
 @pytest.mark.parametrize("make", few(list(SIMILAR_TEXTS.values()), 2), ids=SIMILAR_TEXTS)
 def test_a_million_shingles_collide_no_more_often_than_by_chance(make):
     n = 1_000_000

@@ -13,7 +13,7 @@ from tests.pipelines.contamination.corpus import (
     one_in_ten_replaced,
     write_benchmark,
 )
-from tests.strategies import document_batch
+from tests.strategies import document_batch, examples
 from tokenmill.dedup.overlap.counts import document_counts
 from tokenmill.dedup.text.fold import fold, names_of
 from tokenmill.pipelines.contamination import rows as module
@@ -77,7 +77,7 @@ def spans_of(found, index, ignored):
     return rows
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(docs=st.lists(documents, max_size=5), data=st.data())
 def test_rows_equal_the_slow_twin(index, docs, data):
     found = search(document_batch(docs), index, "web")
@@ -149,7 +149,7 @@ def test_a_file_of_overlaps_is_written_in_groups(index, tmp_path, monkeypatch):
     assert pq.read_table(tmp_path / "none.parquet").schema.equals(OVERLAP)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.lists(st.lists(st.lists(documents, max_size=3), max_size=3), max_size=3))
 def test_counts_of_shards_are_those_of_all_documents_at_once(tmp_path_factory, index, shards):
     folder, paths = tmp_path_factory.mktemp("found"), []

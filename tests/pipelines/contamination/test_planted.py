@@ -86,6 +86,7 @@ def test_planted_items_are_found_where_they_stand(corpus, name):
     assert np.mean(covered) >= LEAST_COVERED
 
 
+@pytest.mark.long_but("made")  # real text as made text
 def test_edited_copies_are_found_by_containment(corpus):
     shares = {}
     for name in ("one word in ten", "one word in six"):

@@ -15,6 +15,7 @@ from tests.pipelines.contamination.planting import (
 from tokenmill.pipelines.contamination.report import EDITED_FRAC
 
 
+@pytest.mark.long  # by test_planted's edited copies
 def test_as_many_edited_copies_are_seen_as_is_said(shared_data):
     index, documents = read_index(shared_data), fitting(read_documents(shared_data))
     for one_in, said in EDITED_FRAC.items():

@@ -67,6 +67,7 @@ def texts_of(folder, out):
 BEHIND = {"cut": ["near"], "paragraph": ["near"], "document": [], "report": [{"fineweb": {}}]}
 
 
+@pytest.mark.long_but("cut", "document")  # parts of documents, and whole ones
 @pytest.mark.parametrize("action", BEHIND)
 def test_every_document_or_piece_is_in_the_dataset_or_has_one_receipt(folder, tmp_path, action):
     steps = ["normalize", "exact", step_of(folder, action=action), *BEHIND[action]]

@@ -18,6 +18,7 @@ from tests.pipelines.keyed import find, job_of, write_shards
 from tests.pipelines.plugged import in_pool, plug, started
 from tests.receipts import receipts
 from tests.running import one_by_one, prepare
+from tests.strategies import examples
 from tokenmill.flows.cli import main
 from tokenmill.flows.pools.dask import dask_pool
 from tokenmill.pipelines.core.errors import ConfigError
@@ -150,6 +151,7 @@ def test_a_run_that_was_killed_is_continued_byte_for_byte(out, path, tmp_path, w
     assert contents(tmp_path / "run") == contents(out)
 
 
+@pytest.mark.long  # plugins reach workers as in filters/test_contributed
 def test_workers_in_other_processes_run_it_too(out, path):
     with dask_pool(None, 1) as pool:
         prepare(load_recipe(path), path.parent / "elsewhere", in_pool(pool))
@@ -186,7 +188,7 @@ def test_what_earlier_runs_hold_of_a_host_counts(plugged, tmp_path):
     assert json.loads((out / "report.json").read_text())["sections"]["hosts"]["hosts"] == 2
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12, 6), deadline=None)
 @given(
     sizes=st.lists(st.integers(0, 12), min_size=1, max_size=6),
     earlier=st.integers(0, 2),

@@ -15,6 +15,7 @@ from tests.pipelines.chains import Runs, words
 from tests.reference import mix as reference
 from tests.reference.copies import COLUMNS, copies
 from tests.running import one_by_one
+from tests.strategies import examples
 from tokenmill.flows.cli import main
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.corpus import copies as module
@@ -63,6 +64,7 @@ LONG = {"gopher_quality": {"min_words": 60, "min_stop_words": 0}}
 BY_URL = {"same_url": {"keep": "last"}}
 
 
+@pytest.mark.long_but("a URL behind", "two passes")  # the others have a part of their steps
 @pytest.mark.parametrize(
     "steps",
     [
@@ -88,6 +90,7 @@ def test_what_left_is_counted_once_for_who_stays(runs, steps):
         assert total == len(docs) - len(found)
 
 
+@pytest.mark.long_but("behind")  # first by test_count's empty shards
 @pytest.mark.parametrize("before", ["first", "behind"])
 def test_shards_of_which_nothing_is_left_are_no_harm_in_groups_of_one(runs, monkeypatch, before):
     monkeypatch.setattr(corpus_rows, "GROUP_ROWS", 1)
@@ -214,7 +217,7 @@ def test_rehydrate_is_refused_where_it_says_nothing(runs, recipe, message):
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 5), st.integers(0, 5)), max_size=30))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_counts_of_a_document_are_added_up(sent):
     ids = np.array([i for i, _, _ in sent], np.uint64)
     counts = np.array([c for _, *c in sent], np.int64).reshape(-1, 2)

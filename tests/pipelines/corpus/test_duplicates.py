@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.dedup.same.labels import candidate_pairs, clusters
 from tests.pipelines.keyed import ESTIMATED, find, found, job_of, verdict_bytes, write_shards
+from tests.strategies import examples
 from tokenmill.dedup.same.lsh import NO_KEY, band_keys
 from tokenmill.dedup.same.minhash import EMPTY, pair_similarity
 from tokenmill.pipelines.core.errors import ConfigError
@@ -67,6 +68,7 @@ def facts(receipts):
     }
 
 
+@pytest.mark.long_but("exact, near")  # both steps in one
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
 def test_memory_groups_and_ranges_change_no_byte(tmp_path, steps, monkeypatch):
     for module in (near, pairs):
@@ -134,6 +136,7 @@ def all_at_once(same):
 
 
 # each value of one with each of another
+@pytest.mark.long_but("0-1.3MiB-2-16", "20000-1.3MiB-1-1")  # each of these takes little memory
 @pytest.mark.parametrize(
     ("same", "budget", "groups", "ranges"),
     [
@@ -169,6 +172,7 @@ def test_duplicates_are_those_of_all_candidate_pairs_at_once(
     }
 
 
+@pytest.mark.long_but("4GiB-2-16", "1.7MiB-1-1")  # each value once
 @pytest.mark.parametrize(("groups", "ranges"), [(1, 1), (2, 16)])
 @pytest.mark.parametrize("budget", ["4GiB", "1.7MiB"])
 def test_exact_duplicates_are_those_a_dictionary_finds(
@@ -238,7 +242,7 @@ def truth(step, keys, signed, ids, gone, n_earlier):
 SMALL = NearDedup(num_perm=8, bands=4, rows=2, verify=0.5, **ESTIMATED)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12, 6), deadline=None)
 @given(
     sizes=st.lists(st.integers(0, 12), min_size=1, max_size=6),
     earlier=st.integers(0, 2),

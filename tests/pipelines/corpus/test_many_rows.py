@@ -63,7 +63,7 @@ def files(job, folder):
 
 @pytest.mark.parametrize("earlier", [0, 1])
 @pytest.mark.parametrize("begin", few([MANY - 400, MANY, MANY << 8], 3))
-@pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
+@pytest.mark.parametrize("steps", few(list(STEPS.values()), 2), ids=STEPS)
 def test_documents_are_compared_as_if_their_rows_began_at_0(
     tmp_path, monkeypatch, steps, begin, earlier
 ):
@@ -93,11 +93,14 @@ def test_documents_are_compared_as_if_their_rows_began_at_0(
 @pytest.mark.parametrize("begin", few([MANY - 100, MANY, MANY << 8], 3))
 @pytest.mark.parametrize(
     "step",
-    [
-        IMAGE_STEPS["once"],
-        RepeatedImages(more_than=2, keep="first"),
-        *(PARAGRAPH_STEPS[name] for name in ("domain", "first", "buckets", "ccnet")),
-    ],
+    few(
+        [
+            IMAGE_STEPS["once"],
+            RepeatedImages(more_than=2, keep="first"),
+            *(PARAGRAPH_STEPS[name] for name in ("domain", "first", "buckets", "ccnet")),
+        ],
+        2,
+    ),
     ids=repr,
 )
 @pytest.mark.parametrize("before", [(), (SameUrl(),)], ids=["alone", "behind same_url"])

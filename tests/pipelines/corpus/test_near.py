@@ -171,6 +171,7 @@ def write_samples(folder):
     return [i for shard in range(4) for i in range(shard, len(data), 4)], data
 
 
+@pytest.mark.long_but("[]-reference", "['exact']-bytes")  # each store once, and a step before
 @pytest.mark.parametrize("store", ["bytes", "reference"])
 @pytest.mark.parametrize(
     "before", [[], ["exact"], [{"repeated_images": {"more_than": 1}}]], ids=repr

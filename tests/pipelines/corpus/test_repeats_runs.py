@@ -186,6 +186,8 @@ def receipts_of_images(out):
     return {(int(r["id"]), r["number"]): (r["reason"], r["value"]) for r in rows}
 
 
+# each rule by one of two corpora
+@pytest.mark.long_but("0-ccnet", "0-one pass", "1-by both", "0-keep first", "1-llama", "0-obelics")
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
 @pytest.mark.parametrize("seed", range(2))
 def test_a_run_keeps_what_dictionaries_keep(tmp_path, tokenizer_path, steps, seed):

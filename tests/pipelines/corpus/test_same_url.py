@@ -7,6 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.pipelines.keyed import find, found, job_of, write_shards
+from tests.strategies import examples
 from tokenmill.dedup.same.digest import newest_occurrence
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.schema import CRAWLED
@@ -61,7 +62,7 @@ def test_the_newest_of_each_is_the_greatest_date_and_of_those_the_last(rows):
     assert newest_occurrence(digests, dates).tolist() == expected
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(
     sizes=st.lists(st.integers(0, 12), min_size=1, max_size=6),
     group_rows=st.integers(1, 40),

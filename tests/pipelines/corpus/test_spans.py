@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.pipelines.corpus.spans_corpora import corpora, find, found_in, job_of, left, taken
 from tests.reference import spans as reference
-from tests.strategies import document_batch, text_columns
+from tests.strategies import THOROUGH, document_batch, examples, few, text_columns
 from tokenmill.dedup.arrays import text_buffers
 from tokenmill.dedup.text.words import lines
 from tokenmill.pipelines.core.schema import PLACEHOLDER, doc_ids
@@ -46,8 +46,8 @@ def all_texts(shards):
     return ids, [text for texts in shards for text in texts]
 
 
-@pytest.mark.parametrize("step", STEPS, ids=str)
-@settings(max_examples=12)
+@pytest.mark.parametrize("step", few(STEPS, 2), ids=str)
+@settings(max_examples=examples(12, 8))
 @given(shards=corpora, sizes=st.sampled_from(SIZES), batch=st.integers(1, 3))
 def test_what_is_left_is_what_a_dictionary_leaves(step, shards, sizes, batch):
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
@@ -62,7 +62,7 @@ def test_what_is_left_is_what_a_dictionary_leaves(step, shards, sizes, batch):
     assert [row["doc_id"] for row in gone] == [i for i in ids if expected[i] is None]
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(12, 8))
 @given(shards=corpora, sizes=st.sampled_from(SIZES), ngram=st.integers(2, 5))
 def test_runs_hold_each_ngram_that_stood_before_and_where(shards, sizes, ngram):
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
@@ -97,7 +97,7 @@ def test_of_scripts_without_spaces_characters_are_words(tmp_path):
 
 
 @given(texts=st.lists(st.lists(st.sampled_from("abcd"), max_size=12).map(" ".join), max_size=4))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_ngrams_together_are_the_substrings_that_repeat(texts):
     for ngram in (2, 3, 5):
         goes = reference.going(texts, ngram=ngram, keep="none")
@@ -107,8 +107,8 @@ def test_ngrams_together_are_the_substrings_that_repeat(texts):
 
 def test_groups_ranges_and_memory_change_no_finding(tmp_path, monkeypatch):
     phrases = ["one two three four", "two three four five six", "seven", "eight nine ten"]
-    texts = [" ".join(words) for words in product(phrases, repeat=4)]
-    shards = [texts[at : at + 40] for at in range(0, len(texts), 40)]
+    texts = [" ".join(words) for words in product(phrases, repeat=4)][:: 1 if THOROUGH else 3]
+    shards = [texts[at : at + 10] for at in range(0, len(texts), 10)]
     made = {}
     for number, (sizes, budget) in enumerate(product(SIZES[:3], ["700KiB", "4GiB"])):
         sizes = (*sizes[:2], min(sizes[2], 1000))

@@ -164,6 +164,7 @@ def test_workers_memory_and_stops_change_no_byte(tmp_path, tokenizer_path, monke
     assert folders >= {"18-spans", "19-spans", "removed-spans", "23-exact"}
 
 
+@pytest.mark.long  # stores by storage/test_mirror, spans by the others here
 def test_a_run_on_an_object_store_is_the_run_here(
     tmp_path, tokenizer_path, reached_s3, monkeypatch
 ):

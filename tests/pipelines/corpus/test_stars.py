@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.pipelines.keyed import find, found, job_of, verdict_bytes, write_texts
 from tests.reference import stars as reference
+from tests.strategies import examples
 from tokenmill.dedup.same.minhash import signed_shingles
 from tokenmill.pipelines.corpus import buckets, edges, rows, stars
 from tokenmill.pipelines.corpus.equal import ExactDedup
@@ -73,7 +74,7 @@ texts = st.one_of(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     shards=st.lists(st.lists(texts, max_size=25), min_size=1, max_size=4),
     verify=st.sampled_from([0.0, 0.5, 0.6, 0.7, 1.0]),
@@ -185,6 +186,8 @@ def test_what_is_given_up_is_told_and_no_other_is_taken_for_a_copy(tmp_path, mon
     assert all(pair & made.keys() for pair in small), "pairs of small buckets are given up"
 
 
+# each value once
+@pytest.mark.long_but("exact-stars", "estimate-components", "exact-leading")
 @pytest.mark.parametrize(
     "kind",
     [

@@ -63,6 +63,7 @@ def test_the_rules_of_all_languages_can_be_made(code):
     assert quality.min_alpha_words_ratio == limits["alpha"]
 
 
+@pytest.mark.long_but("nl")  # one language
 @pytest.mark.parametrize("code", ["de", "fr", "nl"])
 def test_words_of_a_language_are_those_of_spacy(code):
     spacy = pytest.importorskip("spacy")

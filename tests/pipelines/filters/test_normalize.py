@@ -93,8 +93,9 @@ def test_no_code_point_that_nfc_touches_is_taken_for_safe():
 
 
 def test_whatever_joins_the_character_before_it_is_known():
-    pairs = [unicodedata.decomposition(chr(c)).split() for c in range(sys.maxunicode + 1)]
-    second = [int(p[1], 16) for p in pairs if len(p) == 2 and not p[0].startswith("<")]
+    forms = filter(None, map(unicodedata.decomposition, map(chr, range(sys.maxunicode + 1))))
+    pairs = [form.split() for form in forms if not form.startswith("<")]
+    second = [int(pair[1], 16) for pair in pairs if len(pair) == 2]
     jamo = [ord(c) for c in unicodedata.normalize("NFD", "".join(map(chr, range(0xAC00, 0xD7A4))))]
     joins = second + [c for c in jamo if c > 0x1112]  # above the leading consonants
     assert composing()[joins].tolist() == [MAY_COMPOSE] * len(joins)

@@ -40,6 +40,7 @@ def probed(folder, steps, probes) -> Probed:
     return probe(folder, steps, KEYS, probes=probes)
 
 
+@pytest.mark.long_but("near, exact")  # both steps
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
 def test_a_document_in_copies_is_left_as_often_as_a_run_leaves_it(tmp_path, steps):
     write_shards(job_of(tmp_path, steps), steps, SIZES, *texts(families=4_000))
@@ -65,6 +66,7 @@ def clusters_of_run(folder, steps):
     return links
 
 
+@pytest.mark.long_but("exact, near", "exact")  # two steps, and one
 @pytest.mark.parametrize("steps", [*STEPS.values(), (EXACT,)], ids=[*STEPS, "exact"])
 def test_units_are_those_that_hold_a_document_of_the_cluster(tmp_path, steps):
     write_shards(job_of(tmp_path, steps), steps, SIZES, *texts(families=4_000))
@@ -82,6 +84,7 @@ def test_units_are_those_that_hold_a_document_of_the_cluster(tmp_path, steps):
         assert found.clusters.units.sum() == len(pairs)
 
 
+@pytest.mark.long_but("exact, near")  # both steps
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
 def test_few_probes_find_the_whole_clusters_that_all_find(tmp_path, steps):
     write_shards(job_of(tmp_path, steps), steps, SIZES, *texts(families=9_000))

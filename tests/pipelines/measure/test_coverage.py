@@ -3,11 +3,12 @@
 import pytest
 
 from tests.bench import coverage, coverage_joint, intervals
-from tests.strategies import few
+from tests.strategies import THOROUGH, few
 
 LEAST = 0.93  # of 95 % intervals
 
 
+@pytest.mark.long_but("0.05")  # the rarest, hardest to cover
 @pytest.mark.parametrize("truth", coverage.TRUTHS)
 def test_probes_cover(truth):
     rows = list(coverage.unique_rows(500, {"ours": intervals.ours}, (truth,), (20, 100, 1_000)))
@@ -22,6 +23,7 @@ def test_the_normal_interval_does_not_cover_which_is_why_it_is_not_used():
     assert hit < 0.85
 
 
+@pytest.mark.long_but("0.05")  # the rarest, hardest to cover
 @pytest.mark.parametrize("truth", coverage.TRUTHS)
 def test_probes_weighted_by_tokens_cover(truth):
     for row in coverage.token_rows(500, (truth,), (100, 1_000)):
@@ -29,7 +31,7 @@ def test_probes_weighted_by_tokens_cover(truth):
 
 
 def test_hash_samples_cover_where_ratios_do_not():
-    rows = list(coverage.hash_rows(400, (0.05, 0.3)))
+    rows = list(coverage.hash_rows(400, (0.05, 0.3) if THOROUGH else (0.05,)))
     hits = {(name, truth, p): hit for name, truth, p, hit, _ in rows}
     ours = [hit for (name, *_), hit in hits.items() if name == "hash space, count"]
     others = [hit for (name, *_), hit in hits.items() if name != "hash space, count"]
@@ -37,6 +39,7 @@ def test_hash_samples_cover_where_ratios_do_not():
     assert min(others) < 0.7
 
 
+@pytest.mark.long_but("5")  # few files are harder to cover
 @pytest.mark.parametrize("files", [5, 30])
 def test_local_quantities_cover(files):
     rows = list(coverage.local_rows(500, (files,)))
@@ -46,7 +49,7 @@ def test_local_quantities_cover(files):
 
 
 def test_growth_covers():
-    for row in coverage.growth_rows(20):
+    for row in coverage.growth_rows(20 if THOROUGH else 8):
         assert row[3] >= LEAST, row
 
 

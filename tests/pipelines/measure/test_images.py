@@ -100,6 +100,7 @@ STEPS = {
 }
 
 
+@pytest.mark.long_but("rules", "repeated", "documents", "urls")  # a case of each kind of step
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
 def test_where_all_documents_are_probed_images_are_told_as_the_run_counts_them(
     tars, tokenizer_path, tmp_path, steps
@@ -124,6 +125,7 @@ def test_where_all_documents_are_probed_images_are_told_as_the_run_counts_them(
     assert not [line for line in outcome.predicted.remarks if "not predicted" in line]
 
 
+@pytest.mark.long_but("0-then exact")  # the others repeat its first step
 @pytest.mark.parametrize(
     "steps",
     [["repeated_images"], ["repeated_images", "exact"], ["repeated_images", "same_url"]],
@@ -155,13 +157,13 @@ def test_repeats_are_those_a_dictionary_counts(tars, tokenizer_path, tmp_path):
         often = sum(times[key] > 10 for key in keys)
         assert told.repeated_frac[by].value == pytest.approx(often / len(keys))
     held = []
-    for seed in range(6):
+    for seed in range(3):
         how = Measuring(recipe=recipe, probes=60, seed=seed)
         sampled = measure_corpus(how, path, one_by_one).estimate.images
         for name in ("unique_frac", "repeated_frac"):
             low, high = getattr(sampled, name)["md5"].limits()
             held.append(low <= getattr(told, name)["md5"].value <= high)
-    assert sum(held) >= len(held) - 2
+    assert sum(held) >= len(held) - 1
 
 
 @pytest.mark.parametrize("no_images_left", [True, False])
@@ -182,6 +184,7 @@ def test_documents_that_lose_their_last_image_are_told_and_so_is_text_between_im
     assert (lost > 0) is no_images_left
 
 
+@pytest.mark.long_but("nothing-0.2", "behind exact-0.2")  # with and without what is bounded
 @pytest.mark.parametrize("budget", few([0.2, 0.6], 2))
 @pytest.mark.parametrize(
     "steps",
@@ -214,6 +217,7 @@ def test_an_estimate_of_images_is_a_corpus_to_size(tars, tokenizer_path, tmp_pat
     assert images.in_dataset
 
 
+@pytest.mark.long_but("mm1")  # obelics has all of its steps but one
 @pytest.mark.parametrize("name", ["obelics", "mm1"])
 def test_the_steps_of_the_published_recipes_are_predicted(tars, tokenizer_path, tmp_path, name):
     steps = ["repeated_images", "same_url", "repeated_paragraphs", "same_images", "image_once"]

@@ -34,6 +34,7 @@ def recipe_of(base, folder, steps, documents):
     return load_recipe(folder / "recipe.yaml")
 
 
+@pytest.mark.long  # by test_passing and test_images
 @pytest.mark.parametrize("steps", [[GOPHER, "exact"], ["exact", GOPHER]], ids=str)
 def test_filters_are_asked_of_some_documents_and_their_intervals_hold(base, tmp_path, steps):
     recipe = recipe_of(base, tmp_path, steps, [{"text": text} for text in corpus()])
@@ -82,6 +83,7 @@ def test_one_id_that_is_longer_than_all_that_were_probed_does_no_harm(base, tmp_
     assert stored.value == pytest.approx(report["stored_bytes"]["dataset"], rel=0.1)
 
 
+@pytest.mark.long_but("near")  # exact by test_run
 @pytest.mark.parametrize("steps", [["exact"], [PUBLISHED]], ids=["exact", "near"])
 def test_of_one_part_documents_tell_how_far_off_tokens_may_be(base, tmp_path, steps):
     """As a Parquet file of one row group is, however large."""
@@ -138,6 +140,7 @@ def families(rng):
     return made
 
 
+@pytest.mark.long_but("crowd")  # it has leaders, which families have not
 @pytest.mark.parametrize("alike", [crowd, families])
 def test_disk_is_held_where_many_are_alike(base, tmp_path, alike):
     rng = np.random.default_rng(1)
@@ -179,6 +182,7 @@ def families(n, size, *, edited):
     return [made[i] for i in rng.permutation(len(made))]
 
 
+@pytest.mark.long_but("near")  # near is the harder one
 @pytest.mark.parametrize("step", ["exact", "near"])
 def test_of_copies_that_were_not_asked_as_many_pass_as_of_the_others(base, tmp_path, step):
     """Were all taken to pass, or none, half of what is left would be missed, or too much."""

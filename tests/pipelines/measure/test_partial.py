@@ -93,6 +93,7 @@ def holds(figure, actual):
     )
 
 
+@pytest.mark.long_but("0.3-0.3-near", "0.05-0.3-exact")  # a small and a middle share
 @pytest.mark.parametrize("step", ["exact", PUBLISHED], ids=["exact", "near"])
 @pytest.mark.parametrize("budget", few([0.3, 0.6, 0.05], 3))
 def test_the_truth_lies_in_the_interval(base, corpus, tmp_path, step, budget):
@@ -127,6 +128,7 @@ def test_bounds_span_all_that_new_documents_might_be(base, tmp_path):
     assert low <= 0.1 <= high
 
 
+@pytest.mark.long_but("steps1")  # the other has a part of it
 @pytest.mark.parametrize("steps", [[], ["normalize", GOPHER]])
 def test_without_duplicates_to_find_all_is_told_by_ratios(base, tmp_path, steps):
     write_lines(tmp_path / "docs.jsonl", documents(0.73))

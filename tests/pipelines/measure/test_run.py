@@ -58,6 +58,7 @@ def actual_of(report):
     return {**total, **stored}
 
 
+@pytest.mark.long_but("a filter before", "near alone")  # the others have less of these steps
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
 def test_all_of_the_bytes_tell_what_the_run_makes(recipe_path, tmp_path, steps):
     recipe = recipe_of(recipe_path, tmp_path, steps=steps, run={"keep_intermediates": True})
@@ -79,6 +80,7 @@ def test_all_of_the_bytes_tell_what_the_run_makes(recipe_path, tmp_path, steps):
         assert 0 < figure.value <= 1, name
 
 
+@pytest.mark.long_but("a filter behind")  # the others have less of its steps
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
 def test_a_sample_is_near_what_the_run_makes_and_its_intervals_are_not_absurd(
     recipe_path, tmp_path, steps

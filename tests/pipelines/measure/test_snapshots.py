@@ -48,6 +48,7 @@ def test_documents_that_are_drawn_look_unique(share, published):
     assert np.mean(repeated) == pytest.approx(published, rel=0.02, abs=error)
 
 
+@pytest.mark.long_but("exact")  # near as exact
 @pytest.mark.parametrize("steps", [["exact"], ["exact", NEAR]], ids=["exact", "near"])
 def test_the_estimate_says_that_99_percent_are_duplicates(snapshots, tmp_path, steps):
     recipe_path, inputs = snapshots

@@ -60,6 +60,7 @@ def written(tmp_path, lines, ending):
     return path
 
 
+@pytest.mark.long_but("jsonl.zst-True")  # any format is damaged alike
 @pytest.mark.parametrize(("ending", "is_newer"), [("jsonl.gz", False), ("jsonl.zst", True)])
 def test_a_run_planned_over_damage_begins_anew_when_it_is_mended(tmp_path, lines, ending, is_newer):
     path = written(tmp_path, lines, ending)

@@ -101,6 +101,7 @@ def test_a_shard_has_two_files_at_most_and_one_of_what_left(recipe, tmp_path):
     assert len(list(packs.receipts_of(tmp_path / "run", "pass-0"))) == SHARDS
 
 
+@pytest.mark.long_but("3")  # in the middle of the works
 @pytest.mark.parametrize("number", [0, GROUP, 2 * GROUP + 1])
 def test_stopped_and_continued_no_work_is_done_again(recipe, tmp_path, number):
     prepare(recipe, tmp_path / "undisturbed", Watching())
@@ -113,6 +114,7 @@ def test_stopped_and_continued_no_work_is_done_again(recipe, tmp_path, number):
     assert contents(tmp_path / "run") == contents(tmp_path / "undisturbed")
 
 
+@pytest.mark.long_but("1")  # in the middle of deleting
 @pytest.mark.parametrize("n_deleted", [0, 1, 3])
 def test_stopped_while_scratch_is_deleted_no_work_is_done_again(
     recipe, tmp_path, monkeypatch, n_deleted
@@ -144,6 +146,7 @@ def test_stopped_while_scratch_is_deleted_no_work_is_done_again(
     assert not list((tmp_path / "run" / "receipts").rglob("*spent*"))
 
 
+@pytest.mark.long_but("13-exact")  # what is made of it is made again too
 @pytest.mark.parametrize("lost", ["13-exact", "90-tokens"])
 def test_what_was_made_of_deleted_scratch_and_is_lost_is_made_again(recipe, tmp_path, lost):
     prepare(recipe, tmp_path / "undisturbed", Watching())

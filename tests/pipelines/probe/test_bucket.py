@@ -68,6 +68,8 @@ def loader(place, kind, *, order, depth="full", **others):
     return kind(Reading(shards=open_dataset(place), order=order, depth=depth, **made))
 
 
+# each order and each kind once
+@pytest.mark.long_but("packed-sequential", "packed-chunked", "<lambda>-random")
 @pytest.mark.parametrize("order", FAR)
 @pytest.mark.parametrize("made", [packed, lambda folder: documents(folder, LENGTHS * 5)])
 def test_a_bucket_gives_the_ids_of_a_folder(bucket, tmp_path, made, order):
@@ -206,7 +208,7 @@ def test_compressed_batches(bucket, tmp_path):
 def test_it_is_filled_probed_and_removed(bucket, tmp_path, capsys):
     bucket.put_object(Bucket="corpora", Key="else/notes.txt", Body=b"mine")
     command = ["probe", "s3://corpora/fill", "--fill", "1MB", "--seconds", "1", "--order", "random"]
-    command += ["--processes", "2", "--connections", "3", "--most", "8", "--json"]
+    command += ["--processes", "1", "--connections", "3", "--most", "8", "--json"]
     assert main([*command, "--accelerators", "1"]) in (0, 1)
     data = json.loads(capsys.readouterr().out)
     assert (data["dataset"]["fstype"], data["settings"]["connections"]) == ("S3", 3)

@@ -84,6 +84,7 @@ def test_a_run_that_was_killed_is_continued_byte_for_byte(plugged, recipe, tmp_p
     assert contents(tmp_path / "run") == contents(tmp_path / "undisturbed")
 
 
+@pytest.mark.long  # plugins reach workers as in filters/test_contributed
 def test_workers_in_other_processes_read_it_too(plugged, recipe, tmp_path):
     with dask_pool(None, 1) as pool:
         report = prepare(load_recipe(recipe), tmp_path / "run", in_pool(pool))

@@ -272,6 +272,7 @@ def made(n, files=(("first/part", 7, "0" * 32),)):
     return works, own
 
 
+@pytest.mark.long  # of few works by the other tests of packs
 def test_of_twelve_thousand_works_the_manifest_has_a_line(tmp_path, monkeypatch):
     monkeypatch.setattr(packs, "GROUP", 1000)
     works, own = made(12_000)

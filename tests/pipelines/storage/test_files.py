@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.pipelines.keyed import listed
+from tests.strategies import examples
 from tokenmill.pipelines.core.errors import ShardError
 from tokenmill.pipelines.storage.files import (
     MOST_OPEN,
@@ -38,7 +39,7 @@ def write(path, ids, batch):
             writer.write_batch(whole.slice(at, batch))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.integers(0, 9), max_size=8), st.integers(1, 4), st.integers(1, 3), st.randoms())
 def test_rows_are_those_of_all_files_one_after_the_other(
     tmp_path_factory, sizes, batch, most, random

@@ -197,6 +197,7 @@ def test_a_file_is_created_by_one_alone(s3, out, tmp_path, where):
     assert sum(made) == 1
 
 
+@pytest.mark.long  # by test_object_store's failing requests
 def test_with_one_request_in_ten_failing_nothing_is_lost_or_altered(
     s3, corpus, here, out, tmp_path
 ):

@@ -59,6 +59,7 @@ def folder(tmp_path):
     return made
 
 
+@pytest.mark.long_but("hf")  # one store of the two
 @only("store", LISTED, indirect=True)
 def test_a_pattern_stands_for_the_same_files_here_and_there(folder, store):
     store.server.files = {f"data/{name}": data for name, data in FILES.items()}
@@ -93,6 +94,7 @@ def is_read_as_here(store, here):
         assert len(there.plan.shards) > 5 or path.suffix == ".txt"
 
 
+@pytest.mark.long_but("https")  # each store is read by tests/cluster/test_stores
 def test_every_format_is_read_there_as_here(store, tmp_path):
     is_read_as_here(store, uploaded(store, tmp_path))
 

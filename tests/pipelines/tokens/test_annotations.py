@@ -30,6 +30,7 @@ def recipe_path(tmp_path_factory):
     return write_corpus(tmp_path_factory.mktemp("corpus"))
 
 
+@pytest.mark.long_but("mixed")  # mixed runs make all of the plain ones
 @pytest.mark.parametrize("mixed", [{}, {"shuffle": True, "epochs": 2}], ids=["plain", "mixed"])
 def test_annotations_travel_through_all_passes_into_kept_text(recipe_path, tmp_path, mixed):
     output = {"text": "parquet", "validation_frac": 0.1, **mixed}
@@ -76,6 +77,7 @@ def test_one_of_two_steps_of_a_name_can_be_set(recipe_path, tmp_path):
 FIRST = ["exact", {"gopher_quality": ANNOTATE}, {"length": ANNOTATE}]
 
 
+@pytest.mark.long_but("parquet")  # formats of text by test_kept_text
 @pytest.mark.parametrize("form", ["parquet", "jsonl.zst"])
 def test_another_threshold_takes_the_text_of_a_run_and_reads_no_input_again(
     recipe_path, tmp_path, form
@@ -119,6 +121,7 @@ def test_steps_that_count_copies_count_those_of_this_run(recipe_path, tmp_path):
     assert [row["copies_near"] for row in rows] == [before[r["id"]]["copies_near"] for r in rows]
 
 
+@pytest.mark.long  # stores by test_kept_text and storage/test_mirror
 def test_a_run_on_an_object_store_is_taken_as_one_here_is(recipe_path, tmp_path, reached_s3):
     reached_s3.client().create_bucket(Bucket="annotated")
     first = recipe_of(
@@ -148,6 +151,7 @@ def test_a_run_without_text_is_no_input(recipe_path, tmp_path):
         recipe_of(recipe_path, other, inputs=[{"path": str(path), "from": "files"}])
 
 
+@pytest.mark.long_but("True")  # the other has a part of it
 @pytest.mark.parametrize("mixed", [False, True])
 def test_documents_are_selected_by_their_source(recipe_path, tmp_path, mixed):
     path = yaml.safe_load(recipe_path.read_text())["inputs"][0]["path"]

@@ -78,6 +78,7 @@ def digests(folder, *names):
     }
 
 
+@pytest.mark.long_but("shuffled-parquet", "in order-jsonl.zst")  # each value once
 @pytest.mark.parametrize("form", ["parquet", "jsonl.zst"])
 @pytest.mark.parametrize("shuffle", [False, True], ids=["in order", "shuffled"])
 def test_kept_text_is_row_by_row_what_the_ids_were_made_of(recipe_path, tmp_path, form, shuffle):

@@ -22,6 +22,7 @@ def described(html, key):
     return html.partition(f'<desc id="{key}-desc">')[2].partition("</desc>")[0]
 
 
+@pytest.mark.long_but("None", "image-text-8b-1024-h100")  # the least and the longest sheet
 @pytest.mark.parametrize("name", [None, *example_names()])
 def test_a_page_is_whole_and_needs_nothing_else(name):
     sheet = size(name)

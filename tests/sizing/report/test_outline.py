@@ -46,6 +46,7 @@ def test_what_the_sheet_is_for():
     assert "docs (not measured)" in stated
 
 
+@pytest.mark.long_but("None", "image-text-8b-1024-h100")  # the least and the longest sheet
 @pytest.mark.parametrize("name", [None, *example_names()])
 def test_every_row_is_shown_and_explained_once(name):
     sheet = size(name)
@@ -90,6 +91,7 @@ def lines(plan=PLAN, **measurements):
     return sheet_markdown(requirement_sheet(plan, measurements)).splitlines()
 
 
+@pytest.mark.long_but("None", "image-text-8b-1024-h100")  # the least and the longest sheet
 @pytest.mark.parametrize("name", [None, *example_names()])
 def test_tables_have_equal_columns_and_every_row_stands_in_one(name):
     sheet = size(name)

@@ -5,6 +5,7 @@ import pytest
 from tests.pipelines.corpus.repeats_corpora import batch_of, corpus
 from tests.pipelines.keyed import part_of
 from tests.reference import repeats as reference
+from tests.strategies import few
 from tokenmill.pipelines.core.errors import ConfigError, ShardError
 from tokenmill.pipelines.corpus.counted import count
 from tokenmill.pipelines.corpus.counted.count import (
@@ -157,7 +158,9 @@ def test_what_is_too_frequent_is_what_dictionaries_find(tmp_path, step, seed):
 
 
 @pytest.mark.parametrize(
-    "step", [IMAGE_STEPS["first"], PARAGRAPH_STEPS["domain"], PARAGRAPH_STEPS["ccnet"]], ids=repr
+    "step",
+    few([IMAGE_STEPS["first"], PARAGRAPH_STEPS["domain"], PARAGRAPH_STEPS["ccnet"]], 2),
+    ids=repr,
 )
 def test_memory_changes_nothing(tmp_path, step, monkeypatch):
     shards = corpus(1, (300, 0, 4_500, 5))

@@ -85,6 +85,7 @@ def raw(dataset):
     ]
 
 
+@pytest.mark.long_but("two passes")  # the first pass is the one pass
 @pytest.mark.parametrize("steps", [[], ["exact"]], ids=["one pass", "two passes"])
 def test_pictures_and_captions_come_out_as_they_went_in(corpus, tokenizer_path, tmp_path, steps):
     report = run(recipe_of(corpus, tokenizer_path, steps=steps), tmp_path)
@@ -399,6 +400,7 @@ def test_keys_do_not_depend_on_the_size_of_shards(tokenizer_path, tmp_path):
     assert len(large) == 2 * 60
 
 
+@pytest.mark.long_but("coco_ccby_wds.tar")  # one real shard
 @pytest.mark.parametrize("name", ["coco_ccby_wds.tar", "openclipart_400.tar"])
 def test_real_shards_come_out_as_they_went_in(shared_data, tokenizer_path, tmp_path, name):
     source = shared_data / "images" / name

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.pipelines.read.pictured import read_pictured
+from tests.strategies import examples
 from tokenmill.pipelines.core.schema import PLACEHOLDER as P
 from tokenmill.pipelines.read.images.documents import (
     Folder,
@@ -68,7 +69,7 @@ def test_lists_of_unequal_length_fail_with_their_images(document, longer):
     assert len(got.images) == sum(u is not None for _, u in document)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(25))
 @given(st.lists(positions, max_size=5), st.booleans())
 def test_every_format_gives_the_same_documents(tmp_path, documents, with_metadata):
     rows = [{"texts": [t for t, _ in d], "images": [u for _, u in d]} for d in documents]

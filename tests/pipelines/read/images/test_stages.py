@@ -10,6 +10,7 @@ from tests.pipelines.filters.texts import texts
 from tests.pipelines.read.images.batches import illustrated, image, numbers
 from tests.pipelines.read.images.strategies import batches, document
 from tests.pipelines.read.images.verdicts import checked
+from tests.strategies import examples
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.filters.stages import STAGES
@@ -38,7 +39,7 @@ def over_batches(law):
     """A law for steps that look at images over drawn batches, and for the others over a few."""
 
     @pytest.mark.parametrize("name", LOOK_AT_IMAGES)
-    @settings(max_examples=20)
+    @settings(max_examples=examples(20))
     @given(batch=batches(document(texts.map(lambda text: text.replace("\ufffc", "")))))
     def drawn(name, batch):
         law(name, batch)

@@ -44,6 +44,7 @@ def begins(records, packing):
     return found
 
 
+@pytest.mark.long_but("gzip", "None")  # packed and plain
 @pytest.mark.parametrize("packing", CUTTABLE)
 def test_every_piece_begins_with_a_record_and_none_is_lost(tmp_path, packing):
     made = [response(i, http(noise(3000 + 500 * (i % 7), i), type="image/png")) for i in range(300)]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.pipelines.tokens.export.datasets_made import DATASETS, documents, sequences
 from tests.reference.exports import read_mds
+from tests.strategies import examples
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.tokens.export import exported, mds
 from tokenmill.pipelines.tokens.export.mds import Shape, write_index, write_mds
@@ -35,7 +36,7 @@ def plain(batches):
     return rows
 
 
-@settings(max_examples=30)  # each writes and syncs files
+@settings(max_examples=examples(30))  # each writes and syncs files
 @given(DATASETS, st.sampled_from([1, 300, 1000, 1 << 26]))
 def test_every_row_is_read_back(dataset, shard_bytes):
     rows, tokens, batches = dataset
@@ -48,7 +49,7 @@ def test_every_row_is_read_back(dataset, shard_bytes):
         assert all(p.rows == 1 or p.files[0].bytes <= shard_bytes + 4 for p in parts)
 
 
-@settings(max_examples=30)  # each writes and syncs files
+@settings(max_examples=examples(30))  # each writes and syncs files
 @given(DATASETS, st.integers(300, 2000))
 def test_a_shard_ends_before_the_first_sample_that_does_not_fit(dataset, shard_bytes):
     _, tokens, batches = dataset

@@ -9,12 +9,13 @@ from hypothesis import given, settings
 
 from tests.pipelines.tokens.export.datasets_made import DATASETS, documents, sequences
 from tests.reference.exports import read_megatron
+from tests.strategies import examples
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.tokens.export import megatron
 from tokenmill.pipelines.tokens.export.megatron import slug, write_megatron
 
 
-@settings(max_examples=30)  # each writes and syncs files
+@settings(max_examples=examples(30))  # each writes and syncs files
 @given(DATASETS)
 def test_every_document_is_read_back(dataset):
     rows, tokens, batches = dataset
@@ -30,7 +31,7 @@ def test_every_document_is_read_back(dataset):
         assert {f.name for f in out.iterdir()} == {f.name for f in part.files}
 
 
-@settings(max_examples=30)  # each writes and syncs files
+@settings(max_examples=examples(30))  # each writes and syncs files
 @given(DATASETS)
 def test_each_source_has_its_pair(dataset):
     rows, tokens, batches = dataset

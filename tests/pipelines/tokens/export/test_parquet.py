@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 from hypothesis import given, settings
 
 from tests.pipelines.tokens.export.datasets_made import DATASETS, documents, sequences
+from tests.strategies import examples
 from tokenmill.pipelines.tokens.export import parquet
 from tokenmill.pipelines.tokens.export.parquet import write_parquet
 
@@ -17,7 +18,7 @@ def written(out, tokens, batches, shard_bytes=10**9, first=0):
     return list(found)
 
 
-@settings(max_examples=30)  # each writes and syncs files
+@settings(max_examples=examples(30))  # each writes and syncs files
 @given(DATASETS)
 def test_every_row_is_read_back_with_its_type(dataset):
     rows, tokens, batches = dataset

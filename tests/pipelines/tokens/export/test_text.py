@@ -148,6 +148,7 @@ def test_ids_that_are_cut_elsewhere_are_not_those_that_the_text_makes(recipe_pat
         assert found.to_pylist() == [same] * len(rows)
 
 
+@pytest.mark.long_but("7")  # the shortest cut most documents
 @pytest.mark.parametrize("seq_len", [7, 64, 5000])  # files begin within documents
 def test_packed_sequences_are_parted_into_documents(recipe_path, tmp_path, seq_len):
     output = {**OUTPUT, "shard_bytes": "16kB", "seq_len": seq_len}

@@ -18,6 +18,7 @@ from tests.pipelines.conftest import train
 from tests.pipelines.read.web.archives import page
 from tests.reference import mix as reference
 from tests.running import KilledError, killed_in, one_by_one, prepare
+from tests.strategies import examples
 from tokenmill.pipelines.prepare.dry_run import dry_run
 from tokenmill.pipelines.prepare.inspect import beside, decoded, removals
 from tokenmill.pipelines.prepare.recipe import make_recipe
@@ -93,6 +94,7 @@ def expected(corpus, weights, epochs, seed=0):
     return [ids[i] for i in reference.mixed(ids, seed, of, epochs, salts)]
 
 
+@pytest.mark.long_but("3")  # three epochs begin with one
 @pytest.mark.parametrize("epochs", [1, 3])
 def test_the_dataset_is_what_the_reference_makes(corpus, tmp_path, epochs):
     report = run(corpus, tmp_path / "run", output={"epochs": epochs, "seed": 5})
@@ -147,6 +149,7 @@ def test_a_greater_weight_keeps_what_a_smaller_one_kept(corpus, tmp_path):
     assert found[0] < found[1] < found[2]
 
 
+@pytest.mark.long_but("64")  # packed documents are documents first
 @pytest.mark.parametrize("seq_len", [None, 64])
 def test_shards_groups_buckets_and_workers_change_nothing(corpus, tmp_path, monkeypatch, seq_len):
     output = {"seq_len": seq_len, "epochs": 2, "validation_frac": 0.1}
@@ -308,7 +311,7 @@ def test_files_of_one_bucket_that_are_damaged_are_named(corpus, tmp_path):
 lengths = st.lists(st.lists(st.integers(0, 60), min_size=1, max_size=12), min_size=1, max_size=3)
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12, 5), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lengths, st.sampled_from([120, 400, 10_000]), st.sampled_from([None, 7]), st.integers(1, 3))
 def test_any_documents_in_any_shards(
     corpus, tmp_path_factory, sources, shard_bytes, seq_len, epochs
