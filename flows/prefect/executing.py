@@ -100,14 +100,14 @@ class _Running:
         self._pool, self._pace, self._job, self._phase = pool, pace, job, phase
         self._stopping = threading.Event()
         self._groups: dict[str, Sequence[Chain]] = {}
+        self._made: dict[str, Outcome] = {}  # by the keys of works
         self._show = watcher.get()
 
     def outcomes(self) -> list[Outcome]:
         """How the works of the phase ended, in order; a failed one is an outcome, not the end."""
         phase, show = self._phase, self._show
         show.start(phase)
-        made: dict[str, Outcome] = {}
-        waiting = deque(chained(phase.works, self._pool.n_workers))
+        waiting: deque[Chain] = deque(chained(phase.works, self._pool.n_workers))
         futures: set[Any] = set()
         try:
             while waiting or futures:
@@ -115,12 +115,13 @@ class _Running:
                     futures.add(self._submitted(waiting))
                 future = next(iter(as_completed(list(futures))))
                 futures.remove(future)
-                made |= {outcome.work.key: outcome for outcome in future.result()}
+                future.result()  # raises what ends the run
         except KeyboardInterrupt as e:
             raise self._stopped(futures) from e
         finally:
             self._stopping.set()  # what is not begun is not worth it, should the run end here
         show.end()
+        made, self._made = self._made, {}  # whoever still has this one keeps no outcomes
         return [made[work.key] for work in phase.works]
 
     def _stopped(self, futures: Collection[Any]) -> KeyboardInterrupt:
@@ -134,14 +135,14 @@ class _Running:
             future.wait(max(deadline - time.monotonic(), 0))
         return KeyboardInterrupt(LATE if time.monotonic() > deadline else "")
 
-    def _submitted(self, waiting: "deque[deque[Work]]") -> Any:
+    def _submitted(self, waiting: deque[Chain]) -> Any:
         """A task run for the next group."""
-        group = [list(waiting.popleft()) for _ in range(self._size(waiting))]
+        group = [waiting.popleft() for _ in range(self._size(waiting))]
         name = _named([work for chain in group for work in chain])
         self._groups[name] = group
         return do_group.with_options(name=self._phase.name).submit(name, self)
 
-    def _size(self, waiting: "deque[deque[Work]]") -> int:
+    def _size(self, waiting: deque[Chain]) -> int:
         """Chains of the next group."""
         step, lanes, n = waiting[0][0].step, self._pool.lanes, len(waiting)
         share = max(2 * self._pool.n_workers // lanes, 1)  # bundles of a lane at a time
@@ -151,7 +152,9 @@ class _Running:
     def run(self, name: str) -> list[Outcome]:
         """Do a group, in the thread that calls."""
         lane = Lane(self._pool, self._pace, self._heard, self._stopping)
-        return lane.run(self._job, self._groups.pop(name))
+        outcomes = lane.run(self._job, self._groups.pop(name))
+        self._made.update((outcome.work.key, outcome) for outcome in outcomes)
+        return outcomes
 
     def _heard(self, outcome: Outcome) -> None:
         self._show.advance(outcome)
@@ -162,11 +165,12 @@ class _Running:
 
 
 @task(task_run_name="{shards}", cache_policy=NO_CACHE, persist_result=False, log_prints=False)
-def do_group(shards: str, works: _Running) -> list[Outcome]:
-    """Have a group of works done; retries: see `pipelines.runs.work.attempt`."""
-    outcomes = works.run(shards)
-    log_group(shards, outcomes)
-    return outcomes
+def do_group(shards: str, works: _Running) -> None:
+    """Have a group of works done; retries: see `pipelines.runs.work.attempt`.
+
+    Of each part of what a task returns Prefect keeps a note to the end of the flow run.
+    """
+    log_group(shards, works.run(shards))
 
 
 def _named(works: Sequence[Work]) -> str:

@@ -160,6 +160,8 @@ class Packing:
             return
         self._names[number] = [_packed(self._out, number, group, having, found)] if having else []
         self._own[number] = {}
+        for receipt in having:
+            receipt.settle()
         if self._spends is not None and len(having) == len(group):
             self._spends(number, group)
 

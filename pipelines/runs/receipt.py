@@ -10,12 +10,13 @@ receipts/STEP/KEY.failed  of a work that failed since the run was begun or conti
 
 import contextlib
 import json
+import pickle
 import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Generic, Self, cast
+from typing import TYPE_CHECKING, Any, Generic, Self, cast
 
 import xxhash
 from typing_extensions import TypeVar
@@ -29,6 +30,8 @@ from tokenmill.sizing.strict import parse_json
 COPY_BYTES = 1 << 20
 UPLOADS_AT_ONCE = 8
 RECEIPT, FAILED = ".json", ".failed"
+SETTLED = ("files", "stats", "facts")  # of a receipt
+COUNTS = tuple(f.name for f in fields(StageStats))
 SCRATCH = re.compile(r"\d\d-[^/]*/")
 
 
@@ -54,7 +57,7 @@ F = TypeVar("F", default=Mapping[str, Any])  # the facts of a kind of work
 no_facts = cast(Callable[[], Any], dict)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class WorkId:
     """Which piece of work it is.
 
@@ -69,9 +72,11 @@ class WorkId:
     facts: type[WorkFacts] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Receipt(Generic[F]):
     """What one piece of work did.
+
+    Who drives a run has those of all its works in memory: see `settle`.
 
     step, key, inputs: of the work.
     files: (path below the run directory, bytes, xxh3-128 hex) of each file written.
@@ -87,6 +92,32 @@ class Receipt(Generic[F]):
     stats: tuple[tuple[str, StageStats], ...] = ()
     facts: F = field(default_factory=no_facts)
     seconds: tuple[float, float] = (0.0, 0.0)
+    _settled: tuple[bytes, ...] = field(default=(), init=False, repr=False, compare=False)
+
+    def settle(self) -> None:
+        """Take a third of the memory: files, stats and facts are unpacked each time, if asked for.
+
+        Where it was settled already, nothing is done.
+        """
+        if self._settled:
+            return
+        stats = tuple((name, *vars(of).values()) for name, of in self.stats)
+        parts = (self.files, stats, self.facts)
+        packed = tuple(pickle.dumps(part, pickle.HIGHEST_PROTOCOL) for part in parts)
+        object.__setattr__(self, "_settled", packed)
+        for name in SETTLED:
+            object.__delattr__(self, name)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """What is settled; of other attributes that are not there."""
+            if name not in SETTLED:
+                raise AttributeError(f"a receipt has no {name!r}", name=name, obj=self)
+            found = pickle.loads(self._settled[SETTLED.index(name)])
+            if name != "stats":
+                return found
+            return tuple((of, StageStats(**dict(zip(COUNTS, n, strict=True)))) for of, *n in found)
 
     @property
     def digest(self) -> str:
@@ -97,7 +128,10 @@ class Receipt(Generic[F]):
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object; `from_json` undoes it."""
-        return vars(self) | {
+        return {
+            "step": self.step,
+            "key": self.key,
+            "inputs": self.inputs,
             "files": [list(f) for f in self.files],
             "stats": [[name, stats.to_json()] for name, stats in self.stats],
             "facts": self._facts_to_json(),

@@ -10,7 +10,6 @@ ones, so that a work is done again when, and only when, something it reads has c
 import random
 import time
 import traceback
-from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,7 +71,7 @@ class Done(Generic[F]):
     facts: F = field(default_factory=no_facts)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Work(WorkId, Generic[F]):
     """One piece of work: independent of its siblings, repeatable, proven by a receipt.
 
@@ -85,7 +84,7 @@ class Work(WorkId, Generic[F]):
     chain: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
     """How a piece of work ended: its receipt, or what went wrong.
 
@@ -140,21 +139,20 @@ class Phase(Generic[F]):
     told: Callable[[Outcome], Any] = unheard
 
 
-def chained(works: Sequence[Work[Any]], at_least: int) -> list[deque[Work[Any]]]:
+def chained(works: Sequence[Work[Any]], at_least: int) -> list[list[Work[Any]]]:
     """The works in order, those of a chain together; long chains are cut until there are enough.
 
     A cut costs its second half the way to its beginning.
     """
-    made: list[deque[Work[Any]]] = []
+    made: list[list[Work[Any]]] = []
     for work in works:
         if made and work.chain and made[-1][-1].chain == work.chain:
             made[-1].append(work)
         else:
-            made.append(deque([work]))
+            made.append([work])
     while len(made) < at_least and (longest := max(made, key=len, default=())) and len(longest) > 1:
-        half = len(longest) // 2
-        tail = deque([longest.pop() for _ in range(half)][::-1])
-        made.insert(made.index(longest) + 1, tail)
+        at, first = made.index(longest), len(longest) - len(longest) // 2
+        made[at : at + 1] = [longest[:first], longest[first:]]
     return made
 
 

@@ -4,6 +4,7 @@ import gzip
 import json
 import shutil
 import tracemalloc
+from dataclasses import replace
 
 import pytest
 
@@ -155,7 +156,7 @@ def test_where_both_are_there_they_say_the_same(out):
 
 def test_a_receipt_of_its_own_counts_before_the_one_in_a_pack(out):
     one = next(receipts_of(out, "first"))
-    newer = Receipt(**{**vars(one), "seconds": (9.0, 9.0)})
+    newer = replace(one, seconds=(9.0, 9.0))
     save_receipt(out, newer)
     is_unfinished(out)
     assert works_done(out) == []
@@ -293,11 +294,27 @@ def test_packing_takes_the_memory_of_a_group(tmp_path, monkeypatch):
     for n in (500, 2_500):
         works, own = made(n)
         pack_receipts(tmp_path / f"warm-{n}", works[:1000], own, Found())
+        for receipt in own.values():
+            receipt.settle()  # else it is done below, and what is let go there was not counted
         tracemalloc.start()
         pack_receipts(tmp_path / str(n), works, own, Found())
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 2 * peaks[0]  # of 5 times as many works; other threads allocate too
+
+
+def test_what_is_packed_takes_less_than_half_of_the_memory(tmp_path):
+    works, own = made(50 * GROUP)
+    told = {key: json.dumps(receipt.to_json()) for key, receipt in own.items()}
+    pack_receipts(tmp_path / "warm", works, own, Found())
+    tracemalloc.start()
+    own = {key: Receipt.from_json(json.loads(text)) for key, text in told.items()}
+    loose = tracemalloc.get_traced_memory()[0]
+    pack_receipts(tmp_path / "packed", works, own, Found())
+    packed = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert packed < loose / 2
+    assert {key: json.dumps(receipt.to_json()) for key, receipt in own.items()} == told
 
 
 def test_what_no_work_of_the_run_left_is_swept(out):

@@ -1,11 +1,12 @@
 import gzip
 import json
+import pickle
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
-from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.core.ledger import ImageStats, StageStats
 from tokenmill.pipelines.runs.packs import Packing, find_receipts, receipts_of
 from tokenmill.pipelines.runs.receipt import (
     Receipt,
@@ -43,6 +44,27 @@ def made(tmp_path):
 def test_a_receipt_comes_back_as_it_was(made):
     out, _, receipt = made
     assert valid_receipt(out, WorkId(step="pass-0", key="0", inputs="abc")) == receipt
+
+
+def test_a_settled_receipt_tells_what_it_told(made):
+    receipt = made[2]
+    stats = StageStats(docs_in=2, removed={"short": 1}, images=ImageStats(images_in=3))
+    for full in (
+        receipt,
+        replace(receipt, facts=Counted(docs=3, sources={})),
+        replace(
+            receipt, stats=(*receipt.stats, ("tokenize", stats)), facts={"bins": [0, 3], "of": {}}
+        ),
+    ):
+        settled = replace(full)
+        settled.settle()
+        settled.settle()
+        assert settled == full
+        assert (settled.digest, settled.to_json()) == (full.digest, full.to_json())
+        assert settled.facts is not settled.facts  # it is not kept
+        assert pickle.loads(pickle.dumps(settled)) == replace(settled) == full
+    with pytest.raises(AttributeError, match="'other'"):
+        _ = settled.other
 
 
 def test_no_receipt_no_trust(tmp_path):
@@ -150,7 +172,7 @@ def test_facts_of_a_kind_come_back_as_that_kind(tmp_path):
     assert not again.fresh
     assert again.receipt == first.receipt
     assert again.receipt.facts == Counted(docs=3, sources={"web": 3})
-    plain = Receipt(**{**vars(first.receipt), "facts": {"docs": 3, "sources": {"web": 3}}})
+    plain = replace(first.receipt, facts={"docs": 3, "sources": {"web": 3}})
     assert plain.digest == first.receipt.digest
     assert plain.to_json() == first.receipt.to_json()
 
