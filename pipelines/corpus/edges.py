@@ -86,12 +86,26 @@ class Comparing:
         self._ratio = Ratio.of(verify) if exact else Ratio(0, 1)
         self._num_perm = minhash.num_perm
         self._least = least_equal(minhash.num_perm, verify)
+        self._held: tuple[I64, Shingles] | None = None
+
+    def hold(self, rows: I64) -> None:
+        """Make the sets of rows, which ascend, once for all pairs that come until the next call.
+
+        Not where they take more than their half of the room: these are made as pairs come.
+        """
+        self._held = None
+        if self._exact and len(rows) and int(self._bytes_of(rows).sum()) <= self._room // 2:
+            self._held = rows, sets_of(self._rows, rows)
 
     def edges(self, left: I64, right: I64) -> Iterator[Edges]:
         """The alike ones of (n,) pairs of rows, some at a time, in their order."""
         at_once = max(self._room // 2 // PAIR_BYTES, 1)
         for start in range(0, len(left), at_once):
             x, y = left[start : start + at_once], right[start : start + at_once]
+            if self._held is not None:
+                rows, sets = self._held
+                yield self._alike(rows, sets, np.searchsorted(rows, x), np.searchsorted(rows, y))
+                continue
             wanted, where = np.unique(np.concatenate((x, y)), return_inverse=True)
             yield from self._compared(wanted, self._bytes_of(wanted), where.reshape(2, -1))
 
@@ -114,18 +128,23 @@ class Comparing:
         rows = rows[here]
         x, y = where.reshape(2, -1)
         if self._exact:
-            sets = sets_of(self._rows, rows)
-            sizes = np.diff(sets.offsets)
-            both = sizes[x] + sizes[y]
-            alike = shared(sets, x, y, self._ratio.least_shared(both))
-            union = both - alike
-        else:
-            least = np.full(n, self._least)
-            alike = equal_slots(self._rows.take("signature", rows), x, y, least)
-            union = np.full(n, self._num_perm)
-        found = np.flatnonzero(alike >= 0)
-        columns = alike[found].astype(np.uint32), union[found].astype(np.uint32)
-        yield Edges(rows[x[found]], rows[y[found]], *columns)
+            yield self._alike(rows, sets_of(self._rows, rows), x, y)
+            return
+        least = np.full(n, self._least)
+        alike = equal_slots(self._rows.take("signature", rows), x, y, least)
+        yield _found(rows, x, y, alike, np.full(n, self._num_perm))
+
+    def _alike(self, rows: I64, sets: Shingles, x: I64, y: I64) -> Edges:
+        """sets: of rows.  x, y: (n,) places in them."""
+        sizes = np.diff(sets.offsets)
+        both = sizes[x] + sizes[y]
+        alike = shared(sets, x, y, self._ratio.least_shared(both))
+        return _found(rows, x, y, alike, both - alike)
+
+
+def _found(rows: I64, x: I64, y: I64, alike: I64, union: I64) -> Edges:
+    at = np.flatnonzero(alike >= 0)
+    return Edges(rows[x[at]], rows[y[at]], alike[at].astype(np.uint32), union[at].astype(np.uint32))
 
 
 def sets_of(rows: Rows, wanted: I64) -> Shingles:

@@ -357,7 +357,10 @@ def _led(
             before = next(leaders_before, rows[:1])
             leading = _Leading(rows, before, corpus.shards.first_new_row)
             keys = of_band.keys_at_hand(rows)
-            for at in np.flatnonzero(stay & ~np.isin(rows, before)).tolist():
+            may = np.flatnonzero(stay & ~np.isin(rows, before)).tolist()
+            several = len(may) > 1 and keys is not None
+            comparisons.comparing.hold(rows if several else rows[:0])
+            for at in may:
                 if leading.may_lead(at):
                     for pairs in of_band.of_leader(rows, at, leading.begin(at), keys):
                         for edges in comparisons.of_pairs(pairs):

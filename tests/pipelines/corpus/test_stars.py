@@ -210,6 +210,7 @@ def test_memory_workers_and_parts_change_no_byte(tmp_path, monkeypatch, similari
     ]:
         monkeypatch.setattr(rows, "GROUP_ROWS", group_rows)
         monkeypatch.setattr(rows, "RANGE_ROWS", range_rows)
+        monkeypatch.setattr(edges, "SHINGLE_BYTES", 2_000 if name == "little" else 16)
         made, *_ = run(tmp_path / name, step, shards, budget=budget, workers=workers)
         job = job_of(tmp_path / name, [step])
         told.append((made, verdict_bytes(job, step)))
