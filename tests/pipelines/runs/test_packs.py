@@ -293,13 +293,14 @@ def test_packing_takes_the_memory_of_a_group(tmp_path, monkeypatch):
     peaks = []
     for n in (500, 2_500):
         works, own = made(n)
-        pack_receipts(tmp_path / f"warm-{n}", works[:1000], own, Found())
-        for receipt in own.values():
-            receipt.settle()  # else it is done below, and what is let go there was not counted
-        tracemalloc.start()
-        pack_receipts(tmp_path / str(n), works, own, Found())
-        peaks.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
+        pack_receipts(tmp_path / f"warm-{n}", works, own, Found())
+        found = []
+        for turn in ("once", "again"):  # in one of them Python's table of names may grow
+            tracemalloc.start()
+            pack_receipts(tmp_path / f"{turn}-{n}", works, own, Found())
+            found.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+        peaks.append(min(found))
     assert peaks[1] < 2 * peaks[0]  # of 5 times as many works; other threads allocate too
 
 
