@@ -270,8 +270,9 @@ def test_a_folder_that_cannot_be_written_is_one_line(more, tmp_path, capsys):
 
 def test_nothing_that_is_slow_to_import_is_imported(tmp_path):
     code = "import sys; from tokenmill.flows.cli import main\n"
-    for more in ([], ["--all"], ["--json"], ["--vary", "model.params=1B,8B"]):
-        code += f"main({['size', EXAMPLE, '--out', str(tmp_path), *more]!r})\n"
+    out = ["--out", str(tmp_path)]
+    for more in (out, ["--all"], ["--json"], ["--vary", "model.params=1B,8B", *out]):
+        code += f"main({['size', EXAMPLE, *more]!r})\n"
     code += f"print({HEAVY} & set(sys.modules), file=sys.stderr)"
     ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert ended.stderr.strip() == "set()"
