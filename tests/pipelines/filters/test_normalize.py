@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reference import normalize as twin
-from tests.strategies import document_batch
+from tests.strategies import THOROUGH, document_batch
 from tokenmill.pipelines.filters.normalize import (
     MAY_COMPOSE,
     NORMALIZE_VERSION,
@@ -102,7 +102,10 @@ def test_whatever_joins_the_character_before_it_is_known():
 
 
 def test_every_code_point_alone_is_its_twin():
-    texts = [chr(c) for c in range(sys.maxunicode + 1) if not 0xD800 <= c < 0xE000]
+    """Beyond U+40000, where tags and selectors stand, one in 97 is asked but in `make test-all`."""
+    every = 1 if THOROUGH else 97
+    asked = [*range(0x40000), *range(0x40000, sys.maxunicode + 1, every)]
+    texts = [chr(c) for c in asked if not 0xD800 <= c < 0xE000]
     assert normalized(texts) == [twin.normalize(t) for t in texts]
 
 
