@@ -78,7 +78,8 @@ def test_a_store_that_fails_lacks_nothing(s3, out, tmp_path):
             pass
     assert s3.proxy.faults.total() > 2
     s3.proxy.forget()
-    assert left(s3, out) == []
+    # a lock whose deleting failed each time expires
+    assert [key for key in left(s3, out) if not key.endswith("/.lock")] == []
 
 
 def test_a_bucket_that_is_not_there_is_told_as_such(s3, tmp_path):
