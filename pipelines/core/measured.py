@@ -1,7 +1,7 @@
 """What a corpus turned out to be: documents, bytes and tokens, by source and in total."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
 import numpy as np
@@ -93,7 +93,7 @@ def measure(shards: Sequence[ShardCounts], stored_bytes: float) -> dict[str, Mea
     return {**made, TOTAL: _measured(shards, scale)}
 
 
-def added(counts: Sequence[Any], none: Any = None) -> Any:
+def added(counts: Iterable[Any], none: Any = None) -> Any:
     """Counts of parts together: numbers, lists of as many numbers, or mappings of such by key.
 
     none: what there is of no parts.
@@ -101,14 +101,22 @@ def added(counts: Sequence[Any], none: Any = None) -> Any:
     >>> added([{"a": 1, "bins": [0, 2]}, {"bins": [1, 1], "b": 0.5}])
     {'a': 1, 'bins': [1, 3], 'b': 0.5}
     """
-    if not counts:
-        return none
-    if isinstance(counts[0], list):
-        return np.sum(counts, axis=0).tolist()
-    if not isinstance(counts[0], Mapping):
-        return sum(counts)
-    keys = dict.fromkeys(key for of in counts for key in of)
-    return {key: added([of[key] for of in counts if key in of]) for key in keys}
+    total = None
+    for of in counts:
+        total = _onto(total, of)
+    return none if total is None else total
+
+
+def _onto(total: Any, of: Any) -> Any:
+    """The total with another part; a mapping that was made for it is changed in place."""
+    if isinstance(of, Mapping):
+        total = {} if total is None else total
+        for key, part in of.items():
+            total[key] = _onto(total.get(key), part)
+        return total
+    if isinstance(of, list):
+        return of if total is None else [a + b for a, b in zip(total, of, strict=True)]
+    return of if total is None else total + of
 
 
 def ratio_and_error(

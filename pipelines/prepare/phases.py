@@ -90,9 +90,10 @@ def phases(job: PrepareJob, plan: Plan) -> Phases[Prepared]:
     ready = yield from _set_up(job, finished)
     parts = passes(job.recipe.steps)
     for part in parts:
+        step = f"pass-{part.index}"
         works = [
             Work(
-                step=f"pass-{part.index}",
+                step=step,
                 key=shard.key,
                 inputs=digest_of([upstream[shard.key], ready]),
                 call=run_pass,
@@ -171,9 +172,9 @@ def _lay_out(
 
 
 def _token_shards(receipts: Iterable[Receipt], split: str) -> list[TokenShard]:
-    measured = [(receipt.key, receipt.facts["measured"]) for receipt in receipts]
     shards = []
-    for key, of in measured:
+    for receipt in receipts:  # facts of one at a time: they are packed, but while they are read
+        key, of = receipt.key, receipt.facts["measured"]
         tokens = of["tokens"][split] if "tokens" in of else 0
         docs, text_bytes = of["docs"][split], of["text_bytes"][split]
         size = of["sizes"][split] if "sizes" in of else tokens if "tokens" in of else text_bytes

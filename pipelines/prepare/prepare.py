@@ -24,7 +24,7 @@ from tokenmill.pipelines.prepare.report.summary import summarize
 from tokenmill.pipelines.read.images.stored import check_shards
 from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.drive import drive
-from tokenmill.pipelines.runs.finished import manifest, read_report
+from tokenmill.pipelines.runs.finished import manifest, read_report, written
 from tokenmill.pipelines.runs.folder import INDEX
 from tokenmill.pipelines.runs.manifest import (
     COMPLETE,
@@ -190,9 +190,10 @@ def _stays(job: PrepareJob) -> tuple[str, ...]:
 
 def _sweep_strays(job: PrepareJob, finished: Finished) -> None:
     """Delete files of an earlier attempt that this run's receipts do not know."""
-    known = {name for receipt in finished.receipts for name, _, _ in receipt.files}
+    stays = _stays(job)
+    known = {name for name, _ in written(finished) if name.partition("/")[0] in stays}
     mirror.look_anew(job.out)  # workers elsewhere wrote too
-    paths = (path for folder in _stays(job) for path in mirror.files(job.out / folder))
+    paths = (path for folder in stays for path in mirror.files(job.out / folder))
     mirror.remove(p for p in paths if p.relative_to(job.out).as_posix() not in known)
 
 

@@ -10,7 +10,7 @@ whole if a listing of it gives the same; receipts are read only where it does no
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -108,14 +108,18 @@ def manifest(job: Job, report: dict[str, Any], finished: Finished) -> dict[str, 
     """Everything about the run, as JSON: identity, works of each step, what it wrote, report."""
     identity = (read_manifest(job.out) or {})["identity"]
     works = Counter(receipt.step for receipt in finished.receipts)
-    written = ((name, size) for r in finished.receipts for name, size, _ in r.files)
     return {
         "status": PARTIAL_RUN if finished.failures else COMPLETE,
         "identity": identity,
         "steps": [{"step": step, "works": n} for step, n in works.items()],
-        "files": {top: of.to_json() for top, of in listings(written).items()},
+        "files": {top: of.to_json() for top, of in listings(written(finished)).items()},
         "report": report,
     }
+
+
+def written(finished: Finished) -> Iterator[tuple[str, int]]:
+    """(path below the run directory, bytes) of each file; they are never all in memory."""
+    return ((name, size) for receipt in finished.receipts for name, size, _ in receipt.files)
 
 
 @dataclass

@@ -139,7 +139,7 @@ def _sources_without(receipts: Iterable[Receipt]) -> list[str]:
 
 def notes_of(receipts: Iterable[Receipt]) -> dict[str, int]:
     """How often readers and steps met what is neither failed nor removed, the most first."""
-    times = added([receipt.facts.get("notes", {}) for receipt in receipts], {})
+    times = added((receipt.facts.get("notes", {}) for receipt in receipts), {})
     return dict(sorted(times.items(), key=lambda note: (-note[1], note[0])))
 
 

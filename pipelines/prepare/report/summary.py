@@ -1,7 +1,7 @@
 """What a finished run has to say: its ledger, its measurement, and what each step found."""
 
 import platform
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
@@ -16,7 +16,13 @@ from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.phases import Prepared
 from tokenmill.pipelines.prepare.report import model
 from tokenmill.pipelines.prepare.report.images import image_facts, image_summary, notes_of
-from tokenmill.pipelines.runs.finished import FailedSource, failures, inventory
+from tokenmill.pipelines.runs.finished import (
+    FailedSource,
+    failures,
+    inventory,
+    listings,
+    written,
+)
 from tokenmill.pipelines.runs.manifest import TEXT
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished
@@ -47,7 +53,7 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
     images = job.recipe.images
     rows = ledger(job, plan, finished)
     check_chain(rows, "ledger")
-    files = {name: size for r in finished.receipts for name, size, _ in r.files}
+    files = {n: b for n, b in written(finished) if n.startswith(("dataset/", f"{TEXT}/"))}
     dataset_files = {n: b for n, b in files.items() if n.startswith("dataset/")}
     stored = sum(b for n, b in dataset_files.items() if n.endswith(".arrow"))
     text = _text(job, finished, files)
@@ -67,13 +73,13 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
         # what is measured are documents once: of what copies take as well, their part
         measurement=measure(facts, _stored_once(facts, mixed, stored, text)),
         mixture=mixed,
-        length_bins=added([r.facts["measured"]["length_bins"] for r in last_pass], []),
+        length_bins=added((r.facts["measured"]["length_bins"] for r in last_pass), []),
         duplicates=by_section.pop("duplicates"),
         contamination=by_section.pop("contamination"),
         dataset=_dataset(job, finished, dataset_files, stored),
         text=text,
         tokenizer=_tokenizer(job, last_pass),
-        stored_bytes=_stored(files),
+        stored_bytes={top: of.bytes for top, of in sorted(listings(written(finished)).items())},
         steps=_timing(finished),
         machine=model.Machine(
             system=platform.platform(),
@@ -310,21 +316,13 @@ def _against(job: PrepareJob, finished: Finished) -> model.Against:
     )
 
 
-def _stored(files: dict[str, int]) -> dict[str, int]:
-    """Bytes written by folder of the run directory, scratch included."""
-    stored: Counter[str] = Counter()
-    for name, size in files.items():
-        stored[name.partition("/")[0]] += size
-    return dict(sorted(stored.items()))
-
-
 def _timing(finished: Finished) -> list[model.StepTime]:
     """Per step: works done, seconds of wall and CPU time added up over them."""
-    seconds: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    seconds: dict[str, tuple[int, float, float]] = defaultdict(lambda: (0, 0.0, 0.0))
     for receipt in finished.receipts:
-        seconds[receipt.step].append(receipt.seconds)
+        (n, wall, cpu), (more_wall, more_cpu) = seconds[receipt.step], receipt.seconds
+        seconds[receipt.step] = (n + 1, wall + more_wall, cpu + more_cpu)
     return [
-        model.StepTime(step=step, works=len(of), wall_s=wall_s, cpu_s=cpu_s)
-        for step, of in seconds.items()
-        for wall_s, cpu_s in [map(sum, zip(*of, strict=True))]
+        model.StepTime(step=step, works=n, wall_s=wall, cpu_s=cpu)
+        for step, (n, wall, cpu) in seconds.items()
     ]
