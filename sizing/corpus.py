@@ -306,7 +306,8 @@ class Estimate(Strict):
     not_predicted: steps of which nothing is told: documents are taken to leave them as they came,
         so that figures behind them reach down to next to nothing; their folders are left out.
         "mix" is a mixture, or an order by chance: figures are of each document once. "output.text"
-        is kept text: its folder is left out, and what 90-tokens has of it.
+        is kept text: its folder is left out, and what 90-tokens has of it. "run.keep_index" is the
+        index that later runs stand against: its folder is left out.
     cores, cpu_hours, wall_hours: of the run, each core as those of this machine; no hours of less
         than a minute of CPU, which are not known.
     """

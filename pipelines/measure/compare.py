@@ -12,6 +12,7 @@ from tokenmill.pipelines.core.step import STEPS, Step
 from tokenmill.pipelines.corpus.step import CorpusStep
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.prepare.report.model import Images, LedgerRow, Report
+from tokenmill.pipelines.runs.folder import INDEX
 from tokenmill.sizing.corpus import DATASET, INPUTS, Estimate, ImageEstimate
 from tokenmill.sizing.figure import Figure
 from tokenmill.sizing.strict import parse_json
@@ -25,6 +26,7 @@ FILES_FRAC = 0.005
 FILES = ("stored ", "disk ")  # how figures of such bytes begin
 NOT_MIXED = ("stored in dataset", "files in dataset", "disk after")  # of documents once
 NO_TEXT = ("stored in 90-tokens", "disk after")  # without kept text
+NO_INDEX = ("disk after",)  # without the index that later runs stand against
 LEAST_WALL_S = 60.0  # what is over sooner is mostly starting up
 
 
@@ -97,6 +99,7 @@ def compare(estimate: Estimate, report: Report, *, workers: int | None = None) -
     ]
     others: tuple[str, ...] = NOT_MIXED if report.mixture is not None else ()
     others += NO_TEXT if report.text is not None else ()
+    others += NO_INDEX if INDEX.name in report.stored_bytes else ()
     return [
         Compared(name, figure, value, _held(name, figure, value))
         for name, figure, value in known

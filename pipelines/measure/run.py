@@ -198,6 +198,7 @@ def estimate_of(
     output = job.recipe.output
     left_out = [step.name for step in job.not_predicted]
     left_out += ["mix"] * output.shuffle + ["output.text"] * (output.text is not None)
+    left_out += ["run.keep_index"] * job.recipe.run.keep_index
     return whole.model_copy(update={"not_predicted": left_out})
 
 
