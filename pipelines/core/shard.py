@@ -8,6 +8,7 @@ runs stand before them, ordinals go on behind theirs, so that ids are of one doc
 """
 
 import json
+import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -119,6 +120,15 @@ class Input(Config):
         'input'
         """
         return self.source or named_by(self.path)
+
+
+def folder_of(path: str, name: str) -> str:
+    """The folder of an input, with its last slash. path, name: of one of its files, or its shard.
+
+    >>> folder_of("data/manuals/en/a.md", "en/a.md")
+    'data/manuals/'
+    """
+    return path.removesuffix(name) if path.endswith(name) else f"{posixpath.dirname(path)}/"
 
 
 def named_by(path: str) -> str:

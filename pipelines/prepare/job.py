@@ -53,7 +53,8 @@ class PrepareJob(TokenRun):
 # 2: decontaminate cuts out what it finds, as GPT-3 did, and ignores what many documents have.
 # 3: rows tell how many documents left for each.
 # 4: removed/ has no files without rows; counts of copies and edges lie in other files.
-OUTPUT_VERSION = "4"
+# 5: images that were not all decoded are bytes to `datasets`, not pictures.
+OUTPUT_VERSION = "5"
 
 
 def run_identity(recipe: Recipe, plan: Plan) -> dict[str, Any]:

@@ -165,7 +165,7 @@ def _lay_out(
         key="all",
         inputs=digest_of([inputs, *(d for split in digests for d in split)]),
         call=dataset.write_state,
-        args=(plans, digests),
+        args=(plans, digests, sum(receipt.facts.absent for receipt in files.values())),
     )
     yield from do_one(state, finished)
     finished.layouts = plans

@@ -96,6 +96,9 @@ class Patches(Config):
     most: Annotated[int, Field(ge=1)] | None = None
 
 
+READER_PIXELS = 178_956_970  # Pillow's own bound: 2 * PIL.Image.MAX_IMAGE_PIXELS
+
+
 class Images(Config):
     """The `images` section of a recipe; without it a run reads text alone.
 
@@ -103,9 +106,10 @@ class Images(Config):
     token: placeholder in the ids; the vocabulary's own token of that name, or one id more than
         the vocabulary has.
     tokens: placeholders for each image: so many, or by its size.
-    verify: decode every image wholly, not its header alone.
+    verify: decode every image wholly, not its header alone. The dataset shows images as pictures
+        then, else as their bytes, since one that is damaged would stop whoever reads it.
     max_bytes, max_pixels: what an image may have; a larger one counts as failed, and is never
-        decoded. Pillow by itself refuses more than 178,956,970 pixels.
+        decoded. More than 178,956,970 pixels are refused by Pillow, and the dataset is of bytes.
     keep_text: keep the caption of a sample whose every image failed, as a document of text; else
         it fails as "no_image_left".
     webdataset: write what is left as tar shards too, in OUT/webdataset.
@@ -116,9 +120,14 @@ class Images(Config):
     tokens: Annotated[int, Field(ge=0)] | Patches = 1
     verify: bool = False
     max_bytes: Bytes = 64 * 1024**2
-    max_pixels: Annotated[int, Field(ge=1)] = 178_956_970
+    max_pixels: Annotated[int, Field(ge=1)] = READER_PIXELS
     keep_text: bool = False
     webdataset: bool = False
+
+    @property
+    def all_decode(self) -> bool:
+        """Whether `datasets` can show each image that has bytes."""
+        return self.verify and self.max_pixels <= READER_PIXELS
 
     @property
     def keeps_bytes(self) -> bool:

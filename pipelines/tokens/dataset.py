@@ -21,7 +21,13 @@ from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import OF_PAGES, REMOVED
 from tokenmill.pipelines.core.step import removed_rows
 from tokenmill.pipelines.read.images.blobs import Spool
-from tokenmill.pipelines.read.images.stored import describe, features_of, in_dataset, with_bytes
+from tokenmill.pipelines.read.images.stored import (
+    STORED,
+    describe,
+    features_of,
+    in_dataset,
+    with_bytes,
+)
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.runs.folder import SPOOL
 from tokenmill.pipelines.runs.manifest import TEXT
@@ -101,10 +107,14 @@ def text_path(job: TokenRun, plan: Layout, number: int, form: TextFormat) -> Pat
 
 @dataclass(frozen=True, kw_only=True)
 class FileFacts(WorkFacts):
-    """Of a file of the dataset. rows: documents, or sequences.  texts: documents kept as text."""
+    """Of a file of the dataset. rows: documents, or sequences.  texts: documents kept as text.
+
+    absent: images without bytes, where the dataset is to have them.
+    """
 
     rows: int
     texts: int = 0
+    absent: int = 0
 
 
 def write_file(job: TokenRun, plan: Layout, number: int) -> Done[FileFacts]:
@@ -113,7 +123,7 @@ def write_file(job: TokenRun, plan: Layout, number: int) -> Done[FileFacts]:
     stop = plan.size if number == plan.files - 1 else start + plan.file_size
     span = _span(job, plan, start, stop)
     paths: list[Path] = []
-    n_rows = n_texts = 0
+    n_rows = n_texts = absent = 0
     with contextlib.ExitStack() as files:
         write, keep = None, None
         if plan.dtype is not None:
@@ -129,10 +139,11 @@ def write_file(job: TokenRun, plan: Layout, number: int) -> Done[FileFacts]:
                 batch = pa.record_batch([columns[n] for n in schema.names], schema=schema)
                 write(batch)
                 n_rows += batch.num_rows
+                absent += without_bytes(columns)
             if documents is not None and keep is not None:
                 keep(as_kept(documents, kept))
                 n_texts += documents.num_rows
-    return Done(files=paths, facts=FileFacts(rows=n_rows, texts=n_texts))
+    return Done(files=paths, facts=FileFacts(rows=n_rows, texts=n_texts, absent=absent))
 
 
 def _rows(
@@ -162,6 +173,14 @@ def _rows(
             if images.store == "bytes":
                 pictures = with_bytes(pictures, Spool(job.path(SPOOL, key=key)))
             yield columns_of(rows) | {"images": pictures}, rows
+
+
+def without_bytes(columns: Mapping[str, pa.Array]) -> int:
+    """How many images of a batch have no bytes; none where the column only says where they are."""
+    if "images" not in columns or columns["images"].type != pa.list_(STORED):
+        return 0
+    missing: int = columns["images"].flatten().field("bytes").null_count
+    return missing
 
 
 def columns_of(batch: pa.RecordBatch) -> dict[str, pa.Array]:
@@ -249,10 +268,13 @@ def write_split(
     return [folder / "dataset_info.json", folder / "state.json"]
 
 
-def write_state(job: TokenRun, plans: Sequence[Layout], digests: Sequence[tuple[str, ...]]) -> Done:
+def write_state(
+    job: TokenRun, plans: Sequence[Layout], digests: Sequence[tuple[str, ...]], absent: int
+) -> Done:
     """Write what makes the files a dataset; it can be opened from this moment on, not before.
 
     digests: of the files of each split, in order; they make the dataset's fingerprint.
+    absent: images without bytes, of all of them.
     """
     paths: list[Path] = []
     settings = job.tokenizing
@@ -263,7 +285,7 @@ def write_state(job: TokenRun, plans: Sequence[Layout], digests: Sequence[tuple[
             plan.files,
             fingerprint=digest_of(made)[:16],
             description=describe(settings.engine().image_id, settings.images),
-            features=features_of(_schema(job, plan), settings.images),
+            features=features_of(_schema(job, plan), settings.images, all_there=not absent),
         )
     if len(plans) > 1 and settings.tokenizer is not None:
         write_json(job.dataset / "dataset_dict.json", {"splits": [p.split for p in plans]})

@@ -16,6 +16,7 @@ from tokenmill.dedup.arrays import F64, U8, U64
 from tokenmill.dedup.same.images import HASHED_SIDE, LOOK_BYTES, has_structure, hash_of, look_of
 from tokenmill.pipelines.read.batch import Lost
 from tokenmill.pipelines.read.images.facts import BAD, loaded
+from tokenmill.pipelines.read.images.headers import ORIENTATION
 
 NO_BYTES, ON_WHITE, ON_GREY, PLAIN = range(4)  # kinds; the first and the last have no hash
 BACKGROUNDS = {ON_WHITE: 255.0, ON_GREY: 128.0}
@@ -23,7 +24,6 @@ LEAST_SIDE = 8  # pixels: of fewer, the cells are the encoder's
 DECODED_SIDE = 128  # pixels that will do; a JPEG is decoded no larger than needed
 CROPPED = 0.04  # of each side: of crops by 2 to 6 % the one that is near
 DEEP = ("I;16", "I;16L", "I;16B", "I;16N", "I")  # modes of 16 bits, or as many of 32
-ORIENTATION = 0x0112
 Turn = Callable[[F64], F64]
 TURNS: dict[int, Turn] = {  # by Exif's number
     2: lambda cells: cells[:, ::-1],

@@ -40,7 +40,7 @@ from pyarrow import fs
 
 from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.schema import ILLUSTRATED, IMAGE, PLACEHOLDER, REMOVED_IMAGE, doc_ids
-from tokenmill.pipelines.core.shard import Captions, SourceShard
+from tokenmill.pipelines.core.shard import Captions, SourceShard, folder_of
 from tokenmill.pipelines.read.batch import (
     STAGE,
     Claims,
@@ -233,7 +233,7 @@ class Folder:
     """
 
     def __init__(self, path: str, name: str, options: Images) -> None:
-        self._root = path.removesuffix(name) if path.endswith(name) else posixpath.dirname(path)
+        self._root = folder_of(path, name)
         self._base = posixpath.dirname(name)
         self._options = options
 
@@ -279,7 +279,7 @@ class Folder:
         read = self._read(name, shown)
         if isinstance(read, Lost):
             return SourceImage(name, place.where, url, lost=read)
-        return SourceImage(name, f"{place.where}: {name}", url, read)
+        return SourceImage(name, f"{place.where}: {name}", url, read, source_offset=0)
 
     def _read(self, name: str, shown: str) -> memoryview | Lost:
         """The bytes of a file below the root."""

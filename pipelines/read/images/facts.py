@@ -28,14 +28,20 @@ from typing import Any, NamedTuple
 
 import PIL
 import pyarrow as pa
-from PIL import Image, ImageFile
+from PIL import Image, ImageFile, ImageOps
 from pydantic import Field
 
 from tokenmill.pipelines.core.data import Data
 from tokenmill.pipelines.core.machine import cores
 from tokenmill.pipelines.core.measured import Ratio
 from tokenmill.pipelines.read.batch import Lost
-from tokenmill.pipelines.read.images.headers import Header, canvas, read_header
+from tokenmill.pipelines.read.images.headers import (
+    ORIENTATION,
+    TURNED,
+    Header,
+    canvas,
+    read_header,
+)
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.read.stream import one_line
 from tokenmill.pipelines.storage.mirror import present
@@ -87,7 +93,15 @@ def opened(data: bytes | memoryview, max_pixels: int) -> Header | Lost:
         moving = name in ANIMATIONS and getattr(image, "is_animated", False)
     except BAD:
         moving = False
-    return Header(name.lower(), image.mode, *image.size, ("animated",) if moving else ())
+    notes = (("animated",) if moving else ()) + ((TURNED,) if _is_turned(image) else ())
+    return Header(name.lower(), image.mode, *image.size, notes)
+
+
+def _is_turned(image: ImageFile.ImageFile) -> bool:
+    try:  # the method of PNGs would decode them
+        return Image.Image.getexif(image).get(ORIENTATION) in range(2, 9)
+    except BAD:
+        return False
 
 
 def loaded(
@@ -371,8 +385,9 @@ _SUFFIXES = {
 class Facts(NamedTuple):
     """md5: of all bytes.  format, mode, width, height: as in `pipelines.core.schema.IMAGE`.
 
-    notes: what is unusual in it, of "animated" and "exif_rotated" (stored turned or mirrored;
-        width and height are as stored).
+    notes: what is unusual in it, of "animated" and "exif_rotated" (stored turned or mirrored, as
+        Exif in front of the pixels says, or XMP; width and height are as stored, but of TIFF as
+        shown).
     """
 
     md5: bytes
@@ -406,10 +421,23 @@ def image_facts(data: bytes | memoryview, options: Images) -> Facts | Lost:
     name, mode, width, height, notes = header
     if width * height > options.max_pixels:
         return _bomb(width, height, options.max_pixels)
-    if options.verify and isinstance(image := loaded(data, options.max_pixels), Lost):
-        return image
+    if options.verify and (lost := _not_shown(data, options.max_pixels)) is not None:
+        return lost
     md5 = hashlib.md5(data, usedforsecurity=False).digest()
     return Facts(md5, name, mode, width, height, notes)
+
+
+def _not_shown(data: bytes | memoryview, max_pixels: int) -> Lost | None:
+    """Why an image cannot be shown as `datasets` shows it: decoded, and turned as Exif asks."""
+    image = loaded(data, max_pixels)
+    if isinstance(image, Lost):
+        return image
+    try:
+        if image.getexif().get(ORIENTATION) is not None:
+            ImageOps.exif_transpose(image)
+    except BAD as e:
+        return Lost("damaged_image", f"Exif: {_said(e)}")
+    return None
 
 
 def too_large(size: int, options: Images) -> Lost:

@@ -2,15 +2,16 @@
 
 Each parser gives what Pillow's lazy open gives, or None for whatever is not plain: a marker or
 chunk that is odd, cut short or seldom. Pillow then says what it is, so the two never disagree. Exif
-says which way up a picture is to be shown.
+or XMP says which way up a picture is to be shown.
 
 Sources: ITU-T T.81, annex B (JPEG: its segments up to the scan); W3C PNG, third edition (its chunks
 up to the pixels); RFC 9649 (WebP); GIF89a (up to the first picture); Exif 2.32, section 4.6.
 """
 
+import re
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import NamedTuple, TypeAlias
 
@@ -129,31 +130,56 @@ def canvas(data: Data) -> tuple[int, int] | None:
     return width + 1, int.from_bytes(data[27:30], "little") + 1
 
 
-_ORDERS: dict[bytes, tuple[Struct, Struct]] = {
-    b"II": (Struct("<H"), Struct("<I")),
-    b"MM": (Struct(">H"), Struct(">I")),
+_ORDERS: dict[bytes, tuple[Struct, Struct, Struct]] = {  # 16 bits, 32 bits, how an entry begins
+    b"II*\0": (Struct("<H"), Struct("<I"), Struct("<HHI")),
+    b"MM\0*": (Struct(">H"), Struct(">I"), Struct(">HHI")),
 }
-ORIENTATION = 0x0112
+ORIENTATION, _SHORT = 0x0112, 3
+_EXIF, _XMP = b"Exif\0\0", b"http://ns.adobe.com/xap/1.0/\0"
+_in_xmp = re.compile(rb'tiff:Orientation(?:="|>)([0-9])').search
+TURNED = "exif_rotated"
 
 
-def exif_turns(segment: Data) -> bool:
-    """Whether Exif asks for the picture to be turned or mirrored: orientation 2 to 8.
+def exif_orientation(block: bytes) -> int:
+    """Which way up Exif asks a picture to be shown, from 1; 0 where it does not say.
 
-    segment: as a JPEG has it, from "Exif" on.
+    block: as a JPEG has it, from "Exif" on.
+
+    Raises:
+        IndexError, struct.error: it is not plain.
     """
-    block = bytes(segment)
-    order = _ORDERS.get(block[6:8])
-    if order is None or not block.startswith(b"Exif\0\0"):
-        return False
-    u16, u32 = order
-    try:
-        first = 6 + u32.unpack_from(block, 10)[0]
-        for entry in range(first + 2, first + 2 + 12 * u16.unpack_from(block, first)[0], 12):
-            if u16.unpack_from(block, entry)[0] == ORIENTATION:
-                return u16.unpack_from(block, entry + 8)[0] in range(2, 9)
-    except struct.error:  # cut short
-        pass
-    return False
+    order = _ORDERS.get(block[6:10])
+    if order is None:
+        raise IndexError
+    u16, u32, entry = order
+    first = 6 + u32.unpack_from(block, 10)[0]
+    said = 0
+    for at in range(first + 2, first + 2 + 12 * u16.unpack_from(block, first)[0], 12):
+        tag, kind, count = entry.unpack_from(block, at)
+        if tag == ORIENTATION:
+            if said or (kind, count) != (_SHORT, 1):
+                raise IndexError
+            said = u16.unpack_from(block, at + 8)[0]
+    return said
+
+
+def turned_by(segments: Sequence[bytes]) -> tuple[str, ...]:
+    """The note of a picture that is to be turned or mirrored: 2 to 8 by Exif, or else by XMP.
+
+    segments: as a JPEG has them.
+
+    Raises:
+        IndexError, struct.error: they are not plain.
+    """
+    exif = [block for block in segments if block.startswith(_EXIF)]
+    if len(exif) > 1:
+        raise IndexError
+    said = exif_orientation(exif[0]) if exif else 0
+    for block in segments if not said else ():
+        if block.startswith(_XMP):
+            found = _in_xmp(block)
+            said = int(found[1]) if found else 0
+    return (TURNED,) if said in range(2, 9) else ()
 
 
 _u16 = Struct(">H").unpack_from
@@ -167,7 +193,8 @@ _JPEG_MODES = {1: "L", 3: "RGB", 4: "CMYK"}
 def jpeg_header(data: Data) -> Header | None:
     """Walk the segments up to the scan."""
     at, size = 2, len(data)
-    mode, width, height, turned = None, 0, 0, False
+    mode, width, height = None, 0, 0
+    about: list[bytes] = []
     while data[at] == 0xFF:
         marker = data[at + 1]
         length = _u16(data, at + 2)[0]
@@ -180,12 +207,11 @@ def jpeg_header(data: Data) -> Header | None:
             if mode is None or bits != 8 or (length - 8) % 3:
                 return None
         elif marker == _SOS:
-            notes = ("exif_rotated",) if turned else ()
-            return None if mode is None else Header("jpeg", mode, width, height, notes)
+            return None if mode is None else Header("jpeg", mode, width, height, turned_by(about))
         elif marker not in _SKIPPED or (marker in _ODD and _ODD[marker](data, begin, end)):
             return None
-        if marker == _APP1 and not turned:
-            turned = exif_turns(data[begin:end])
+        if marker == _APP1:
+            about.append(bytes(data[begin:end]))
         at = end
     return None
 
@@ -253,6 +279,7 @@ _LEAST = {
     b"bKGD": 0, b"sBIT": 0, b"tIME": 0, b"hIST": 0, b"sPLT": 0, b"cICP": 0, b"oFFs": 0,
     b"vpAg": 0, b"tRNS": 0, b"iCCP": 0, b"iTXt": 0,
 }  # fmt: skip
+_TEXTS = (b"tEXt", b"iTXt")
 _LEAST_TRNS = {"1": 2, "L": 2, "I;16": 2, "RGB": 6}
 MOST_PROFILE_BYTES = 1024**2  # PngImagePlugin.MAX_TEXT_CHUNK
 MOST_TEXT_BYTES = 1024**2  # of one chunk; Pillow bounds all of them together at 64 MiB
@@ -264,7 +291,8 @@ def png_header(data: Data) -> Header | None:
     mode = _PNG_MODES.get((depth, colour))
     if bytes(data[:8]) != _PNG_MAGIC or (length, name, filters) != (13, b"IHDR", 0) or not mode:
         return None
-    at, turned, texts = 8, False, 0
+    at, texts = 8, 0
+    notes: tuple[str, ...] = ()
     while name != b"IDAT":
         end = at + 12 + length
         if zlib.crc32(data[at + 4 : end - 4]) != _u32(data, end - 4)[0]:
@@ -277,22 +305,27 @@ def png_header(data: Data) -> Header | None:
             or _odd_chunk(name, data[at + 8 : at + 8 + length], mode)
         ):
             return None
-        texts += length if name in (b"tEXt", b"iTXt") else 0
-        turned = turned or (
-            name == b"eXIf" and exif_turns(b"Exif\0\0" + data[at + 8 : at + 8 + length])
-        )
+        texts += length if name in _TEXTS else 0
+        if name == b"eXIf":
+            notes = turned_by([_EXIF + data[at + 8 : at + 8 + length]])
     if texts > MOST_TEXT_BYTES:
         return None
-    return Header("png", mode, width, height, ("exif_rotated",) if turned else ())
+    return Header("png", mode, width, height, notes)
 
 
 def _odd_chunk(name: bytes, chunk: Data, mode: str) -> bool:
     if name == b"tRNS":
         return len(chunk) < _LEAST_TRNS.get(mode, 0)
+    if name in _TEXTS and _says_orientation(bytes(chunk)):
+        return True
     if name == b"iTXt":
         flag = bytes(chunk).find(b"\0") + 1
         return 0 < flag < len(chunk) and chunk[flag] != 0  # compressed
     return len(chunk) < _LEAST[name] or (name == b"iCCP" and _odd_profile(bytes(chunk)))
+
+
+def _says_orientation(text: bytes) -> bool:
+    return text.startswith(b"Raw profile type exif\0") or _in_xmp(text) is not None
 
 
 def _odd_profile(chunk: bytes) -> bool:

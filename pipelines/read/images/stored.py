@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.schema import IMAGE
-from tokenmill.pipelines.core.shard import SourceShard
+from tokenmill.pipelines.core.shard import SourceShard, folder_of
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
 from tokenmill.pipelines.read.options import Images
@@ -24,8 +24,8 @@ from tokenmill.pipelines.read.readers import reader_named
 
 SPOOLED = pa.struct([IMAGE.field(name) for name in ("path", "bytes", "offset")])
 STORED = pa.struct([pa.field("bytes", pa.binary()), pa.field("path", pa.string())])
-# path: of the input file; offset, bytes: of the image's own in it. All but path are null where
-# there are no bytes, and path is the URL.
+# path: of the tar, or the image's file; offset, bytes: of the image's own in it. All but path are
+# null where there are no bytes, and path is the URL.
 REFERENCE = pa.struct(
     [
         pa.field("path", pa.string()),
@@ -52,14 +52,19 @@ def in_dataset(images: Images) -> pa.DataType:
     return pa.list_(STORED if images.store == "bytes" else REFERENCE)
 
 
-def features_of(schema: pa.Schema, images: Images | None) -> dict[str, Any]:
+def features_of(
+    schema: pa.Schema, images: Images | None, *, all_there: bool = True
+) -> dict[str, Any]:
     """The `Features` that `datasets` makes of columns, as data: pictures, where there are bytes.
+
+    all_there: no image is but a URL, which would be fetched.
 
     Said here, since its import takes longer than all that a small run does.
     """
     features = {field.name: _feature(field.type) for field in schema}
     if images is not None and images.store == "bytes":
-        features["images"] = {"feature": {"_type": "Image"}, "_type": "List"}
+        shown = {} if all_there and images.all_decode else {"decode": False}
+        features["images"] = {"feature": {"_type": "Image", **shown}, "_type": "List"}
     return features
 
 
@@ -112,8 +117,12 @@ def kept_columns(
         path = pc.if_else(there, items.field("path"), elsewhere)
         columns = {"path": path, "bytes": sizes, "offset": items.field("offset")}
         return _lists(counts, SPOOLED, columns), stored
+    file = pa.scalar(shard.paths[0])
+    if not reader_named(shard.format).samples:  # each is a file beside the documents
+        folder = pa.scalar(folder_of(shard.paths[0], shard.names[0]))
+        file = pc.binary_join_element_wise(folder, items.field("path"), "")
     columns = {name: items.field(name) for name in ("format", "width", "height", "url")} | {
-        "path": pc.if_else(there, pa.scalar(shard.paths[0]), elsewhere),
+        "path": pc.if_else(there, file, elsewhere),
         "offset": items.field("source_offset"),
         "bytes": sizes,
         "md5": hex_of(items.field("md5")),
@@ -144,9 +153,7 @@ def check_references(documents: pa.RecordBatch, images: Images | None, shard: So
         return
     items = documents["images"].flatten()
     there = items.field("offset").is_valid()
-    lost = there
-    if reader_named(shard.format).samples:  # of other formats an offset would be of another file
-        lost = pc.and_(there, items.field("source_offset").is_null())
+    lost = pc.and_(there, items.field("source_offset").is_null())
     at = pc.index(lost, True).as_py()
     if at >= 0:
         row = owners_of(documents)[at]

@@ -6,12 +6,12 @@ import zlib
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from PIL import Image, UnidentifiedImageError
+from PIL import Image, PngImagePlugin, UnidentifiedImageError
 
 from tests.pipelines.read.images.shards import encoded, gif, jpeg, picture, png, webp
 from tokenmill.pipelines.read.batch import Lost
-from tokenmill.pipelines.read.images.facts import opened
-from tokenmill.pipelines.read.images.headers import canvas, exif_turns, read_header
+from tokenmill.pipelines.read.images.facts import image_facts, opened
+from tokenmill.pipelines.read.images.headers import canvas, exif_orientation, read_header
 from tokenmill.pipelines.read.options import Images
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:PIL", "ignore::ResourceWarning")
@@ -280,26 +280,75 @@ def test_plain_webps_need_no_pillow(size, lossless):
     assert read_header(data[:-1]) is None
 
 
-@pytest.mark.parametrize("order", ["little", "big"])
+def as_exif(orientation: int, order: str = "little", kind: int = 3, times: int = 1) -> bytes:
+    """Exif by its bytes: the entry, as often as said, of a kind: 3 are SHORT, 4 LONG."""
+    size = 2 if kind == 3 else 4
+    parts = [(42, 2), (8, 4), (times, 2)]
+    parts += [(ORIENTATION, 2), (kind, 2), (1, 4), (orientation, size), (0, 4 - size)] * times
+    body = b"".join(value.to_bytes(n, order) for value, n in parts)
+    return b"Exif\0\0" + (b"II" if order == "little" else b"MM") + body + bytes(4)
+
+
+def as_xmp(orientation: int) -> bytes:
+    return f'<x:xmpmeta><rdf:Description tiff:Orientation="{orientation}"/></x:xmpmeta>'.encode()
+
+
+def asks_to_be_turned(data: bytes) -> bool:
+    """By Pillow, of the file as it is stored."""
+    with Image.open(io.BytesIO(data)) as image:
+        return Image.Image.getexif(image).get(ORIENTATION, 1) in range(2, 9)
+
+
+def turned_files(orientation: int):
+    """(what it is, file) of all ways in which a picture says which way up it is."""
+    kinds = ("JPEG", "PNG", "WEBP", "TIFF", "AVIF", "MPO")
+    for kind in kinds:
+        yield f"{kind} Exif", encoded(picture(9, 4), kind, exif=exif(orientation).tobytes())
+    for name, options in {
+        "big": {"order": "big"},
+        "long": {"kind": 4},
+        "long big": {"kind": 4, "order": "big"},
+        "twice": {"times": 2},
+    }.items():
+        for kind in ("JPEG", "PNG", "WEBP"):
+            data = as_exif(orientation, **options)
+            yield f"{kind} {name}", encoded(picture(9, 4), kind, exif=data)
+    about = PngImagePlugin.PngInfo()
+    about.add_itxt("XML:com.adobe.xmp", as_xmp(orientation).decode())
+    yield "PNG XMP", encoded(picture(9, 4), "PNG", pnginfo=about)
+    hexed = as_exif(orientation).hex()
+    about = PngImagePlugin.PngInfo()
+    about.add_text("Raw profile type exif", f"\nexif\n{len(hexed) // 2:8}\n{hexed}\n")
+    yield "PNG raw profile", encoded(picture(9, 4), "PNG", pnginfo=about)
+    for kind in ("JPEG", "WEBP"):
+        xmp = as_xmp(orientation)
+        yield f"{kind} XMP", encoded(picture(9, 4), kind, xmp=xmp)
+        both = {"exif": as_exif(1), "xmp": xmp}
+        yield f"{kind} Exif before XMP", encoded(picture(9, 4), kind, **both)
+
+
 @pytest.mark.parametrize("orientation", range(10))
-def test_exif_tells_whether_a_picture_is_stored_turned(orientation, order):
-    data = exif(orientation).tobytes()
-    if order == "big":
-        data = (
-            b"Exif\0\0MM\0\x2a\0\0\0\x08\0\1\1\x12\0\3\0\0\0\1" + orientation.to_bytes(2) + bytes(6)
-        )
-    for made in (encoded(picture(9, 4), kind, exif=data) for kind in ("JPEG", "PNG")):
-        found = read_header(made)
-        assert found is not None
-        assert (found.width, found.height) == (9, 4)
-        assert (found.notes == ("exif_rotated",)) == (2 <= orientation <= 8)
+def test_what_is_stored_turned_is_told_whatever_tells_it(orientation):
+    told = set()
+    for what, data in turned_files(orientation):
+        wanted = asks_to_be_turned(data)
+        assert ("exif_rotated" in image_facts(data, Images()).notes) == wanted, what
+        told |= {what} if wanted else set()
+    assert len(told) == (22 if 2 <= orientation <= 8 else 0)
 
 
-@pytest.mark.parametrize(("said", "turned"), [(3, True), (2, False)])
+@pytest.mark.parametrize("kind", ["JPEG", "PNG"])
+@pytest.mark.parametrize("order", ["little", "big"])
+def test_plain_exif_needs_no_pillow(kind, order):
+    found = read_header(encoded(picture(9, 4), kind, exif=as_exif(6, order)))
+    assert found == (kind.lower(), "RGB", 9, 4, ("exif_rotated",))
+
+
+@pytest.mark.parametrize(("said", "turned"), [(3, 6), (2, 0)])
 def test_orientation_is_looked_for_among_the_entries_that_there_are(said, turned):
     other, wanted = b"\1\0\3\0\1\0\0\0\6\0\0\0", b"\x12\1\3\0\1\0\0\0\6\0\0\0"
     data = b"Exif\0\0II\x2a\0\x08\0\0\0" + bytes((said, 0)) + other + other + wanted
-    assert exif_turns(data) == turned
+    assert exif_orientation(data) == turned
 
 
 @given(st.binary(max_size=40))

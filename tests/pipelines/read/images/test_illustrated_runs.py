@@ -1,5 +1,6 @@
 """Whole runs with images, without an orchestrator: from tar shards to a dataset that shows them."""
 
+import base64
 import gzip
 import hashlib
 import io
@@ -8,16 +9,20 @@ import re
 import tarfile
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 
+import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from datasets import load_from_disk
+from datasets import List, load_from_disk
 from PIL import Image
 
 from tests.pipelines.read.images.shards import (
+    encoded,
     jpeg,
+    noise,
     png,
     sample,
     sample_members,
@@ -88,7 +93,8 @@ def raw(dataset):
 @pytest.mark.long_but("two passes")  # the first pass is the one pass
 @pytest.mark.parametrize("steps", [[], ["exact"]], ids=["one pass", "two passes"])
 def test_pictures_and_captions_come_out_as_they_went_in(corpus, tokenizer_path, tmp_path, steps):
-    report = run(recipe_of(corpus, tokenizer_path, steps=steps), tmp_path)
+    images = {"verify": True}
+    report = run(recipe_of(corpus, tokenizer_path, steps=steps, images=images), tmp_path)
     dataset = load_from_disk(str(tmp_path / "run" / "dataset"))
     expected = written(corpus)
     if steps:  # every shard has a sample called "a PNG"
@@ -129,7 +135,7 @@ def interleaved_run(tokenizer_path, folder, columns=INTERLEAVED, **images):
 
 
 def test_images_stand_where_they_stood_in_the_text(tokenizer_path, tmp_path):
-    _, dataset = interleaved_run(tokenizer_path, tmp_path, tokens=2)
+    _, dataset = interleaved_run(tokenizer_path, tmp_path, tokens=2, verify=True)
     assert raw(dataset) == [[i for i in images if i] for images in INTERLEAVED["images"]]
     assert [image.size for image in dataset[2]["images"]] == [(5, 6), (7, 8)]
     engine = load_recipe(tmp_path / "recipe.yaml").tokenizing().engine()
@@ -174,10 +180,52 @@ def test_an_image_of_which_there_is_a_url_alone_is_named_by_it(tokenizer_path, t
     for store, known in (("bytes", {"bytes": None}), ("reference", {"offset": None})):
         folder = tmp_path / store
         folder.mkdir()
-        report, dataset = interleaved_run(tokenizer_path, folder, columns, store=store)
-        (images,) = dataset.with_format("arrow")["images"].to_pylist()
-        assert images[0].items() >= {"path": url, **known}.items()
+        options = {"store": store, "verify": True}
+        report, dataset = interleaved_run(tokenizer_path, folder, columns, **options)
+        (row,) = dataset  # nothing is fetched
+        assert row["images"][0].items() >= {"path": url, **known}.items()
         assert report["ledger"][-1]["images"]["images_out"] == 1
+
+
+def damaged(kind):
+    """A picture whose header is right, and not what follows it."""
+    whole = {
+        "JPEG": encoded(noise(64, 64), "JPEG"),
+        "PNG": encoded(noise(64, 64), "PNG"),
+        "WEBP": encoded(noise(64, 64), "WEBP", exif=b"Exif\0\0MM"),
+        "GIF": encoded(noise(64, 64), "GIF"),
+    }[kind]
+    return whole[: len(whole) // 2] if kind != "WEBP" else whole
+
+
+DAMAGED = [damaged(kind) for kind in ("JPEG", "PNG", "WEBP", "GIF")]
+
+
+@pytest.mark.parametrize("store", ["bytes", "reference"])
+@pytest.mark.parametrize("verify", [False, True])
+def test_no_row_of_a_dataset_raises(tokenizer_path, tmp_path, store, verify):
+    """Broken images were let through, and stopped whoever read on."""
+    members = {}
+    for i, data in enumerate([png(5, 4), *DAMAGED, jpeg(7, 6)]):
+        members |= sample(f"{i}", data, f"caption {i}")
+    (tmp_path / "shard.tar").write_bytes(tar_bytes(members))
+    report = run(
+        recipe_of(tmp_path, tokenizer_path, images={"store": store, "verify": verify}), tmp_path
+    )
+    rows = list(load_from_disk(str(tmp_path / "run" / "dataset")))
+    failed = report["ledger"][0]["images"]["failed"]
+    if verify:
+        assert failed == {"damaged_image": len(DAMAGED)}
+        assert len(rows) == 2
+    else:
+        assert (len(rows), failed) == (2 + len(DAMAGED), {})
+    (first,) = rows[0]["images"]
+    if store == "reference":
+        assert (first["width"], first["height"]) == (5, 4)
+    elif verify:
+        assert first.size == (5, 4)
+    else:
+        assert first == {"bytes": png(5, 4), "path": "shard.tar/0.jpg"}
 
 
 def two_at_a_time(job, phase):
@@ -330,6 +378,44 @@ def test_references_lead_to_the_bytes_in_the_input(corpus, tokenizer_path, tmp_p
     assert found == [image for image, _ in written(corpus)]
 
 
+def test_references_lead_to_files_beside_documents(tokenizer_path, tmp_path):
+    pages = tmp_path / "manuals" / "en"
+    (pages / "img").mkdir(parents=True)
+    (pages / "img" / "a cat.png").write_bytes(png(5, 4))
+    (pages / "b.jpg").write_bytes(jpeg(7, 6))
+    (pages / "one.md").write_text("one ![cat](img/a%20cat.png) and ![b](b.jpg)")
+    (pages / "two.md").write_text("two ![far](https://example.org/c.png)")
+    recipe = recipe_of(tmp_path, tokenizer_path, images={"store": "reference"})
+    recipe["inputs"] = [{"path": str(tmp_path / "manuals"), "format": "markdown"}]
+    run(recipe, tmp_path)
+    one, two = load_from_disk(str(tmp_path / "run" / "dataset"))
+    assert [(i["path"], i["offset"], i["bytes"]) for i in one["images"]] == [
+        (str(pages / "img" / "a cat.png"), 0, len(png(5, 4))),
+        (str(pages / "b.jpg"), 0, len(jpeg(7, 6))),
+    ]
+    assert [hashlib.md5(Path(i["path"]).read_bytes()).hexdigest() for i in one["images"]] == [
+        i["md5"] for i in one["images"]
+    ]
+    assert [(i["path"], i["offset"]) for i in two["images"]] == [
+        ("https://example.org/c.png", None)
+    ]
+
+
+def test_images_in_a_table_or_in_a_text_cannot_be_referenced(tokenizer_path, tmp_path):
+    inline = base64.b64encode(png()).decode()
+    (tmp_path / "a.md").write_text(f"![inline](data:image/png;base64,{inline})")
+    pq.write_table(pa.table({"text": ["a"], "image": [png()]}), tmp_path / "b.parquet")
+    for i, source in enumerate(
+        [
+            {"path": str(tmp_path / "a.md"), "format": "markdown"},
+            {"path": str(tmp_path / "b.parquet"), "images": "image"},
+        ]
+    ):
+        recipe = recipe_of(tmp_path, tokenizer_path, images={"store": "reference"})
+        with pytest.raises(ConfigError, match=r"image 0 of .* does not stand in .* as it is"):
+            run(recipe | {"inputs": [source]}, tmp_path / str(i))
+
+
 def test_images_that_cannot_be_referenced_are_told_before_any_work(tokenizer_path, tmp_path):
     path = sample_tar(tmp_path / "packed.tar.gz", 3)
     recipe = recipe_of(tmp_path, tokenizer_path, images={"store": "reference"})
@@ -411,7 +497,8 @@ def test_real_shards_come_out_as_they_went_in(shared_data, tokenizer_path, tmp_p
         expected = [tar.extractfile(m).read() for m in tar if m.name.endswith(("jpg", "png"))]
     dataset = load_from_disk(str(tmp_path / "run" / "dataset"))
     assert [image for images in raw(dataset) for image in images] == expected
-    for (data,), (shown,) in zip(raw(dataset), dataset["images"][:], strict=True):
+    pictures = dataset.cast_column("images", List(datasets.Image()))["images"]
+    for (data,), (shown,) in zip(raw(dataset), pictures, strict=True):
         assert shown.size == Image.open(io.BytesIO(data)).size
     assert report["ledger"][-1]["images"]["bytes_out"] == sum(map(len, expected))
     (path,) = (tmp_path / "run" / "webdataset").iterdir()

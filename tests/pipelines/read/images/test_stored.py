@@ -1,8 +1,8 @@
 """Images on their way from a shard's spool into the dataset."""
 
 import hashlib
-from dataclasses import replace
 
+import PIL.Image
 import pyarrow as pa
 import pytest
 from datasets import Dataset, Features, Image, List
@@ -24,7 +24,7 @@ from tokenmill.pipelines.read.images.stored import (
     kept_columns,
     with_bytes,
 )
-from tokenmill.pipelines.read.options import Images, Patches
+from tokenmill.pipelines.read.options import READER_PIXELS, Images, Patches
 from tokenmill.pipelines.tokens.dataset import dataset_schema
 from tokenmill.pipelines.tokens.options import Tokenizer
 from tokenmill.pipelines.tokens.tokenize import load_engine
@@ -116,8 +116,6 @@ def test_an_image_that_does_not_stand_in_the_input_is_named():
     options = Images(store="reference")
     check_references(documents.slice(0, 1), options, SHARD)
     check_references(documents, Images(), SHARD)
-    with pytest.raises(ConfigError, match=r"image 0 of doc-0"):  # the offset is of another file
-        check_references(documents.slice(0, 1), options, replace(SHARD, format="markdown"))
     check_references(illustrated([("a", [image(offset=None)])]), options, SHARD)
     with pytest.raises(ConfigError) as e:
         check_references(documents, options, SHARD)
@@ -137,7 +135,7 @@ def test_datasets_shows_pictures():
     documents, window = documents_of([[png(4, 5)], []])
     column = with_bytes(kept_columns(documents, Images(), SHARD)[0], window)
     table = pa.table({"images": column})
-    features = Features.from_dict(features_of(table.schema, Images()))
+    features = Features.from_dict(features_of(table.schema, Images(verify=True)))
     assert features.arrow_schema.field("images").type == table.schema.field("images").type
     dataset = Dataset(table, info=None).cast(features)
     assert [[i.size for i in images] for images in dataset["images"]] == [[(4, 5)], []]
@@ -148,13 +146,31 @@ def test_datasets_shows_pictures():
 @pytest.mark.parametrize("seq_len", [None, 2048])
 @pytest.mark.parametrize("id_type", [pa.uint16(), pa.int32(), pa.uint32()])
 def test_columns_are_described_as_datasets_itself_does(id_type, seq_len, of_pages, store):
-    images = None if store is None else Images(store=store)
+    images = None if store is None else Images(store=store, verify=True)
     schema = dataset_schema(id_type, seq_len, images, of_pages=of_pages)
     expected = Features.from_arrow_schema(schema)
     if store == "bytes" and seq_len is None:
         expected["images"] = List(Image())
     if store != "bytes" or seq_len is None:  # packed sequences have no column of images
         assert features_of(schema, images) == expected.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("options", "all_there"),
+    [
+        (Images(), True),
+        (Images(verify=True), False),
+        (Images(verify=True, max_pixels=READER_PIXELS + 1), True),
+    ],
+)
+def test_images_of_which_one_might_not_be_shown_are_bytes(options, all_there):
+    schema = dataset_schema(pa.uint16(), None, options)
+    features = Features.from_dict(features_of(schema, options, all_there=all_there))
+    assert features["images"] == List(Image(decode=False))
+
+
+def test_the_most_pixels_are_those_that_datasets_shows():
+    assert Images().max_pixels == READER_PIXELS == 2 * PIL.Image.MAX_IMAGE_PIXELS
 
 
 def test_the_dataset_says_what_stands_for_images(tokenizer_path):

@@ -250,7 +250,7 @@ def illustrated(tmp_path_factory):
     folder = tmp_path_factory.mktemp("illustrated")
     recipe = {
         "inputs": [str(sample_tar(folder / "a.tar", 5))],
-        "images": {},
+        "images": {"verify": True},
         "tokenizer": {"path": str(train(folder))},
     }
     prepare(make_recipe(recipe, where="test"), folder / "run", one_by_one)
