@@ -160,8 +160,9 @@ class Packing:
             return
         self._names[number] = [_packed(self._out, number, group, having, found)] if having else []
         self._own[number] = {}
+        like = b""
         for receipt in having:
-            receipt.settle()
+            like = receipt.settle(like)
         if self._spends is not None and len(having) == len(group):
             self._spends(number, group)
 

@@ -12,6 +12,7 @@ import contextlib
 import json
 import pickle
 import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
@@ -93,20 +94,26 @@ class Receipt(Generic[F]):
     facts: F = field(default_factory=no_facts)
     seconds: tuple[float, float] = (0.0, 0.0)
     _settled: bytes = field(default=b"", init=False, repr=False, compare=False)
+    _like: bytes = field(default=b"", init=False, repr=False, compare=False)
 
-    def settle(self) -> None:
-        """Take a quarter of the memory: all but step and key is unpacked each time it is asked for.
+    def settle(self, like: bytes = b"") -> bytes:
+        """Take a tenth of the memory: all but step and key is unpacked each time it is asked for.
 
         Where it was settled already, nothing is done.
+
+        like: what another of the step returned, which says much the same; it is shared.
         """
         if self._settled:
-            return
+            return like
         parts: list[Any] = [getattr(self, name) for name in SETTLED]
         parts[0] = [(name, *vars(of).values()) for name, of in self.stats]
-        packed = pickle.dumps(parts, pickle.HIGHEST_PROTOCOL)
-        object.__setattr__(self, "_settled", packed)
+        plain = pickle.dumps(parts, pickle.HIGHEST_PROTOCOL)
+        packer = zlib.compressobj(1, zdict=like)
+        object.__setattr__(self, "_settled", packer.compress(plain) + packer.flush())
+        object.__setattr__(self, "_like", like)
         for name in SETTLED:
             object.__delattr__(self, name)
+        return like or plain
 
     if not TYPE_CHECKING:
 
@@ -114,7 +121,8 @@ class Receipt(Generic[F]):
             """What is settled; of other attributes that are not there."""
             if name not in SETTLED:
                 raise AttributeError(f"a receipt has no {name!r}", name=name, obj=self)
-            found = pickle.loads(self._settled)[SETTLED.index(name)]
+            plain = zlib.decompressobj(zdict=self._like).decompress(self._settled)
+            found = pickle.loads(plain)[SETTLED.index(name)]
             if name != SETTLED[0]:
                 return found
             return tuple((of, StageStats(**dict(zip(COUNTS, n, strict=True)))) for of, *n in found)

@@ -56,9 +56,8 @@ def test_a_settled_receipt_tells_what_it_told(made):
             receipt, stats=(*receipt.stats, ("tokenize", stats)), facts={"bins": [0, 3], "of": {}}
         ),
     ):
-        settled = replace(full)
-        settled.settle()
-        settled.settle()
+        settled, like = replace(full), replace(receipt, key="another").settle()
+        assert settled.settle(like) == settled.settle(like) == like
         assert settled == full
         assert (settled.digest, settled.to_json()) == (full.digest, full.to_json())
         assert settled.facts is not settled.facts  # it is not kept
