@@ -58,6 +58,42 @@ def ports_bytes_per_s(*, ports: float, port_bits_per_s: float) -> float:
     return ports * port_bits_per_s / BITS_PER_BYTE
 
 
+@formula(unit="FLOP/s")
+def reduced_flops_per_s(*, in_bytes_per_s: float, element_bytes: float) -> float:
+    """Additions of a switch that adds what comes in, one for each element.
+
+    >>> reduced_flops_per_s(in_bytes_per_s=800e9, element_bytes=4) / 1e9  # GFLOP/s
+    200.0
+    """
+    return in_bytes_per_s / element_bytes
+
+
+@formula(unit="bytes/s")
+def fed_bytes_per_s(
+    *, accelerators: float, accelerator_bytes_per_s: float, busy_frac: float
+) -> float:
+    """What accelerators read together that wait for some of the time.
+
+    accelerator_bytes_per_s: of one that never waits.
+
+    >>> fed_bytes_per_s(accelerators=8, accelerator_bytes_per_s=2e9, busy_frac=0.5) / 1e9  # GB/s
+    8.0
+    """
+    return accelerators * accelerator_bytes_per_s * busy_frac
+
+
+@formula(unit="accelerators")
+def fed_accelerators(
+    *, read_bytes_per_s: float, accelerator_bytes_per_s: float, busy_frac: float
+) -> float:
+    """Accelerators that read so much together, of which each waits for some of the time.
+
+    >>> fed_accelerators(read_bytes_per_s=8e9, accelerator_bytes_per_s=2e9, busy_frac=0.5)
+    8.0
+    """
+    return read_bytes_per_s / (accelerator_bytes_per_s * busy_frac)
+
+
 @formula(unit="bytes")
 def share_bytes(*, whole_bytes: float, shares: float) -> float:
     """What each accelerator, rank or server has of something.

@@ -55,6 +55,15 @@ def test_the_documents_and_how_many_claims_each_has():
     assert len({v.id for v in check_all()}) == len(check_all())
 
 
+def test_a_dozen_submissions_are_recomputed_in_what_they_wrote_and_what_they_fed():
+    """Checkpoint bandwidths, and accelerators of a node, by the files that submitters sent in."""
+    sent = [c for c in claims() if c.id.startswith("submission-")]
+    called = [{f.call for f in c.figures} for c in sent]
+    assert sum("checkpoint.written_bytes_per_s" in one for one in called) >= 10
+    assert sum("claims.fed_accelerators" in one for one in called) >= 5
+    assert len({c.id.split("-")[1] for c in sent}) >= 10  # submitters
+
+
 def test_what_is_within_its_tolerance_agrees():
     got = verdict()
     assert (got.verdict, got.why) == ("agrees", "")

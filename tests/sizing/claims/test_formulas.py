@@ -64,6 +64,16 @@ def test_ratios_undo_products(a, b):
     assert claims.several_usd(count=multiplier, one_usd=b) == pytest.approx(a)
 
 
+@given(n=st.integers(1, 10_000), rate=amounts, busy=st.floats(0.01, 1))
+def test_what_accelerators_read_feeds_as_many(n, rate, busy):
+    read = claims.fed_bytes_per_s(accelerators=n, accelerator_bytes_per_s=rate, busy_frac=busy)
+    assert read <= n * rate
+    fed = claims.fed_accelerators(
+        read_bytes_per_s=read, accelerator_bytes_per_s=rate, busy_frac=busy
+    )
+    assert fed == pytest.approx(n)
+
+
 def test_markets_and_prices():
     assert claims.remaining_frac(taken_frac=0.85) == pytest.approx(0.15)
     assert claims.several_usd(count=512, one_usd=30_000) == 15_360_000
