@@ -141,7 +141,6 @@ def _have_images(units: Units) -> Bools:
     data, offsets = units.text
     mark = np.frombuffer(PLACEHOLDER.encode(), np.uint8)
     begins = np.flatnonzero(data[offsets[0] : offsets[-1]] == mark[0]) + offsets[0]
-    begins = begins[begins + len(mark) <= offsets[-1]]
     found = begins[(data[begins[:, None] + np.arange(len(mark))] == mark).all(axis=1)]
     at = np.searchsorted(found, offsets)
     return np.diff(at) > 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.pipelines.corpus.spans_corpora import corpora, find, found_in, job_of, left, taken
@@ -146,6 +146,8 @@ placed = st.lists(st.sampled_from(["a", "\n", PLACEHOLDER, "\ufffd", "東"]), ma
 
 
 @given(text_columns(placed))
+@example(pa.array(["a", PLACEHOLDER]))
+@example(pa.array([PLACEHOLDER, "\ufffd", PLACEHOLDER]).slice(0, 2))
 def test_lines_with_the_place_of_an_image_are_told_wherever_it_stands(column):
     expected = [PLACEHOLDER in line for text in column.to_pylist() for line in text.split("\n")]
     assert _have_images(lines(text_buffers(column))).tolist() == expected
