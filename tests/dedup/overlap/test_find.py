@@ -78,6 +78,7 @@ def test_spans_equal_the_reference(corpus):
         max_size=12,
     )
 )
+@example([(0, 0, 0, 4), (0, 0, 1, 1), (0, 0, 3, 1)])  # one lies inside of another
 def test_hits_of_a_document_and_item_are_joined_where_they_share_a_place(drawn):
     hits = sorted((doc, item, start, start + n) for doc, item, start, n in drawn)
     joined = []

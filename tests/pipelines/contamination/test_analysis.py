@@ -1,5 +1,6 @@
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +12,7 @@ from tokenmill.dedup.overlap.counts import document_counts, frequent, total
 from tokenmill.dedup.overlap.find import find
 from tokenmill.pipelines.contamination import found as found_module
 from tokenmill.pipelines.contamination.analysis import Analysis, BenchmarkCounts
-from tokenmill.pipelines.contamination.found import FOUND, collect, hits_of, parts_of
+from tokenmill.pipelines.contamination.found import CONTEXT_BYTES, FOUND, collect, hits_of, parts_of
 from tokenmill.pipelines.contamination.index import prepare_texts
 
 STATUS = ("clean", "dirty", "untestable")
@@ -138,6 +139,24 @@ def test_what_is_found_can_be_read_again():
             assert doc.encode()[start:].startswith(passage.encode())
             assert item in passage
     assert [len(p) for p in found["passages"].to_pylist()] == [1, 2]
+
+
+@pytest.mark.parametrize("character", ["x", "é", "東", "😀"])
+def test_what_stands_around_a_hit_is_so_many_bytes_cut_at_characters(character):
+    item = words(13, "i")
+    texts, hits = [], []
+    for n in (CONTEXT_BYTES - 4, CONTEXT_BYTES):
+        for nth in range(4):  # bytes of what stands between, so that each place is a cut
+            before, after = character * n + "." * nth, "." * nth + character * n
+            texts.append(f"{before} {item} {after}")
+            hits.append((len(before.encode()) + 1, len(f"{before} {item}".encode())))
+    rows = searched(document_batch(texts), prepared([item], [0], 1).indexed(), "web").to_pylist()
+    for text, (start, end), row in zip(texts, hits, rows, strict=True):
+        ends = [i for i, _ in enumerate(text.encode()) if text.encode()[i] & 0xC0 != 0x80]
+        first = min(i for i in ends if i >= start - CONTEXT_BYTES)
+        last = min((i for i in ends if i >= end + CONTEXT_BYTES), default=len(text.encode()))
+        assert row["passage_starts"] == [first]
+        assert row["passages"] == [text.encode()[first:last].decode()]
 
 
 def test_an_example_shows_the_match_and_the_text_around_it():

@@ -6,6 +6,8 @@ import os
 import pickle
 
 import datasets
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -103,6 +105,13 @@ def test_a_bad_file_does_not_stop_the_others(tmp_path):
     ]
     assert got.plan.skipped == (f"{tmp_path}/LICENSE",)
     assert len(got.plan.files) == 5
+
+
+def test_a_failed_file_says_how_many_documents_it_has_where_it_tells(tmp_path):
+    path = tmp_path / "d.parquet"
+    pq.write_table(pa.table({"n": [1, 2, 3]}), path)
+    (failed,) = plan_inputs([Input(path=str(path))], 100).failed
+    assert (failed.cause, failed.bytes, failed.docs) == ("missing_column", path.stat().st_size, 3)
 
 
 def test_a_folder_of_several_formats_keeps_the_order_of_paths(tmp_path):

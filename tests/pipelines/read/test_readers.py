@@ -83,7 +83,7 @@ def test_ids_do_not_depend_on_the_shards(tmp_path, write):
 OF_A_FILE = [
     *("truncated_gzip", "damaged_gzip", "truncated_zstd", "damaged_zstd", "window_too_large"),
     *("truncated_lz4", "damaged_lz4", "truncated_warc", "damaged_warc"),
-    *("truncated_arrow", "damaged_arrow", "damaged_parquet"),
+    *("truncated_arrow", "damaged_arrow", "damaged_parquet", "damaged_csv", "expands_too_far"),
     *("truncated_tar", "damaged_tar", "unended_tar", "not_found", "permission_denied"),
 ]
 OF_A_DOCUMENT = [

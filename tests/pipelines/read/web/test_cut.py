@@ -76,6 +76,16 @@ def test_a_plain_archive_is_cut_at_the_first_records_from_equal_places_on(tmp_pa
         assert [p.start for p in found] == sorted(wanted)
 
 
+def test_no_piece_of_a_plain_archive_begins_with_a_damaged_record(tmp_path):
+    made = [record("metadata", b"x" * 200) for _ in range(24)]
+    made[12] = made[12].replace(b"Content-Length: ", b"Content-Length: x")
+    path = tmp_path / "crawl.warc"
+    path.write_bytes(archive(made, None))
+    starts = begins(made, None)
+    assert starts[12] * 2 >= path.stat().st_size - 1
+    assert [p.start for p in pieces(path, path.stat().st_size // 2)] == [0, starts[13]]
+
+
 def test_an_archive_inside_of_a_record_is_no_place_to_cut(tmp_path):
     picture = http(noise(2000), type="image/png")
     inner = archive(response(i, picture) for i in range(90))

@@ -18,8 +18,8 @@ from tests.running import KilledError, killed_in, one_by_one, prepare
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.dry_run import dry_run
 from tokenmill.pipelines.prepare.recipe import make_recipe
-from tokenmill.pipelines.tokens.mix.groups import Grouping
-from tokenmill.pipelines.tokens.options import Mix
+from tokenmill.pipelines.tokens.mix.groups import Grouping, own_weights
+from tokenmill.pipelines.tokens.options import MOST_COPIES, Mix
 
 TOPICS = ("law", "art", "sport")
 
@@ -256,6 +256,19 @@ def test_shares_that_no_document_has_are_told(corpus, tmp_path):
     assert told["law"]["share"] == 1.0
     with pytest.raises(ConfigError, match="none of 160 documents has a share: of topic they have"):
         prepare(recipe(corpus, {"by": ["topic"], "shares": {"lw": 1}}), tmp_path / "r", one_by_one)
+
+
+@pytest.mark.parametrize(
+    ("weight", "fits"),
+    [(0, True), (-1e-9, False), (MOST_COPIES, True), (MOST_COPIES + 1, False), (None, True)],
+)
+def test_a_weight_is_from_0_to_the_limit(weight, fits):
+    rows = pa.record_batch({"id": ["a", "b"], "times": pa.array([1.5, weight], pa.float64())})
+    if fits:
+        assert own_weights(rows, "times").tolist() == [1.5, weight or 0]
+    else:
+        with pytest.raises(ConfigError, match="document 'b' has times"):
+            own_weights(rows, "times")
 
 
 def test_a_weight_beyond_bounds_names_the_document(corpus, tmp_path):
