@@ -11,6 +11,7 @@ from tests import prefect_home
 from tests.apart import synced, unsynced
 from tests.kernels import compile_once
 from tests.strategies import THOROUGH
+from tests.turns import import_in_turns
 from tokenmill.flows.prefect.server import embedded_server
 
 # The first call of a kernel compiles it, so no deadline. What CI found it finds again.
@@ -32,6 +33,10 @@ compile_once()
 gc.disable()  # until all is collected: a fifth of the time that takes
 
 SHARED_DATA = Path(__file__).parent.parent.parent / "shared" / "data"
+
+
+def pytest_sessionstart(session):
+    import_in_turns(session.config.args)
 
 
 @pytest.hookimpl(wrapper=True)
