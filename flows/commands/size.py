@@ -15,6 +15,7 @@ from tokenmill.flows.exits import OK
 from tokenmill.flows.sheets import write_sheet, write_texts
 from tokenmill.flows.show import as_json, filled, show, table
 from tokenmill.pipelines.core.places import folder_here, is_remote
+from tokenmill.sizing.billing import bills
 from tokenmill.sizing.comparison import (
     Case,
     compare,
@@ -29,7 +30,14 @@ from tokenmill.sizing.report.data import rests_on, sheet_json
 from tokenmill.sizing.report.image_tokens import by_image_tokens
 from tokenmill.sizing.report.notes import notes
 from tokenmill.sizing.report.outline import FIRST, about, answer, prepared
-from tokenmill.sizing.report.tiers import TIERS, legend, remarks, tier_table
+from tokenmill.sizing.report.tiers import (
+    COSTS_WORDS,
+    TIERS,
+    bill_table,
+    legend,
+    remarks,
+    tier_table,
+)
 from tokenmill.sizing.report.tornado import tornado_table
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.requirements import headline, size
@@ -69,7 +77,7 @@ def _run(args: argparse.Namespace, corpus: Path | None) -> int:
         as_json(sheet_json(sheet))
         return OK
     verdicts = judge(sheet)
-    tiers = tier_table(verdicts, TIERS)
+    tiers, costs = tier_table(verdicts, TIERS), bill_table(bills(sheet, verdicts))
     tables = [(s.title, s.rows) for s in sheet.sections] if args.all else []
     show(
         [about(sheet), answer(sheet)],
@@ -81,6 +89,8 @@ def _run(args: argparse.Namespace, corpus: Path | None) -> int:
         *map(warning, sheet.warnings),
         filled(table(TIERS, [c.name for c in tiers.columns], tiers.rows)),
         [*legend(tiers), *remarks(verdicts)] if tiers.rows else [],
+        costs,
+        COSTS_WORDS if costs else None,
         *(requirements_table(title, rows, sheet) for title, rows in tables),
         [
             UNVERIFIED,

@@ -73,6 +73,16 @@ def storage_usd(*, tb_months: float, usd_per_tb_month: float) -> float:
     return tb_months * usd_per_tb_month
 
 
+@formula(unit="USD/month", equation="storage_bytes / 10^12 x usd_per_tb_month")
+def storage_usd_per_month(*, storage_bytes: float, usd_per_tb_month: float) -> float:
+    """What storage costs each month that it is held.
+
+    >>> storage_usd_per_month(storage_bytes=100e12, usd_per_tb_month=20.0)
+    2000.0
+    """
+    return storage_bytes / TB * usd_per_tb_month
+
+
 @formula(unit="fraction")
 def saved_frac(*, waste_frac: float, faster_waste_frac: float) -> float:
     """Share of time that faster storage saves.

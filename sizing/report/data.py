@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tokenmill.sizing.billing import bills
 from tokenmill.sizing.plan.fields import OUR_CHOICE
 from tokenmill.sizing.report.notes import notes
 from tokenmill.sizing.requirement import Input, Requirement, leaves
@@ -15,7 +16,7 @@ SHEET_VERSION = "3"  # raise it when a key changes its meaning
 
 def sheet_json(sheet: Sheet) -> dict[str, Any]:
     """The sheet as plain data."""
-    assumed = assumptions(sheet)
+    assumed, verdicts = assumptions(sheet), judge(sheet)
     return {
         "sheet": SHEET_VERSION,
         "corpora": {name: found.to_json() for name, found in sheet.measurements.items()},
@@ -24,7 +25,8 @@ def sheet_json(sheet: Sheet) -> dict[str, Any]:
             {"title": section.title, "rows": [_row(row, sheet.rows) for row in section.rows]}
             for section in sheet.sections
         ],
-        "verdicts": [verdict.to_json() for verdict in judge(sheet)],
+        "verdicts": [verdict.to_json() for verdict in verdicts],
+        "bills": [bill.to_json() for bill in bills(sheet, verdicts)],
         "assumptions": [given.to_json() for given in assumed],
         "unverified": [given.to_json() for given in assumed if not given.verified],
         "notes": notes(sheet),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from tokenmill.sizing.billing import Bill, bills
 from tokenmill.sizing.document.section import NONE, Table, table
 from tokenmill.sizing.limits import CAPACITY
 from tokenmill.sizing.sheet import Sheet
@@ -22,6 +23,12 @@ TIER_WORDS = (
     "Each tier is judged with the capacity that is needed anyway. An asterisk: it rests on"
     " unverified figures."
 )
+COSTS = "What tiers cost"
+COSTS_WORDS = (
+    "billed: what the seller counts, as much as meets every requirement. A month is of storage"
+    " alone, the rest of as long as training takes. Tiers without a price are left out"
+)
+PRICES = tuple(name for name in TierRow.model_fields if name.startswith("usd_per_"))
 TO_BUY = "to buy: usable capacity; drives are raw, with redundancy"
 # word of a cell -> what it means, in the order in which it is told
 LEGEND: Mapping[str, str] = {
@@ -70,6 +77,7 @@ def tier_blocks(sheet: Sheet) -> tuple[str | Table, ...]:
         TIER_WORDS,
         made,
         *(f"{sentence[0].upper()}{sentence[1:]}." for sentence in said),
+        *_costs(sheet, verdicts),
         table("Where a tier is too slow", ("tier", "requirement", "verdict"), told, folded=True),
         delivered(candidates(sheet)),
     )
@@ -92,6 +100,43 @@ def tier_table(verdicts: Sequence[Verdict], caption: str) -> Table:
         cells.append((tier, *(of[name] for name in needs), told_to_buy(of_tier)))
     columns = ("tier", *(f"*{WORDS.get(name, name)}" for name in needs), "to buy")
     return table(caption, columns, cells)
+
+
+def bill_table(of: Sequence[Bill]) -> Table | None:
+    """A row for each tier that has a price; without columns of which none is paid."""
+    if not of:
+        return None
+    names = ["tier", "billed", ">a month", ">storage", ">requests", ">moved", ">in all"]
+    cells = [_bill_cells(bill) for bill in of]
+    for i in (5, 4):
+        if all(cell[i] == NONE for cell in cells):
+            for line in (names, *cells):
+                del line[i]
+    return table(COSTS, tuple(names), map(tuple, cells))
+
+
+def _costs(sheet: Sheet, verdicts: Sequence[Verdict]) -> tuple[str | Table, ...]:
+    """What tiers cost, and who says what they take."""
+    made = bill_table(bills(sheet, verdicts))
+    if made is None:
+        return ()
+    prices = [
+        (tier.name, column.removeprefix("usd_per_").replace("_", " "), usd, tier.source_of(column))
+        for tier in candidates(sheet)
+        for column in PRICES
+        if (usd := _cell(tier, column, ""))
+    ]
+    names = ("tier", "for each", ">USD", "source")
+    return made, f"{COSTS_WORDS}.", table("Prices", names, prices, folded=True)
+
+
+def _bill_cells(bill: Bill) -> list[str]:
+    shown = [
+        NONE if row is None else row.shown.replace("/month", "")
+        for row in (bill.month, bill.storage, bill.requests, bill.moved, bill.total)
+    ]
+    mark = " *" if bill.unverified else ""
+    return [bill.tier, f"{bill.much.shown} {bill.billed}", *shown[:-1], shown[-1] + mark]
 
 
 def outcome(verdict: Verdict) -> str:

@@ -18,9 +18,8 @@ def add(sheet: Sheet) -> None:
     parts: dict[str, Given] = {
         "compute": sheet.add("compute cost", cost.compute_usd, accelerator_hours=hours)
     }
-    days, ends = sheet["training time"], WITH_FAILURES in sheet
+    days, ends = paid_days(sheet), WITH_FAILURES in sheet
     if ends:
-        days = sheet[WITH_FAILURES]
         parts["waste"] = _waste(sheet, days)
     parts["storage"] = _storage(sheet, days)
     if HOT in sheet:
@@ -36,6 +35,11 @@ def add(sheet: Sheet) -> None:
 def _waste(sheet: Sheet, days: Requirement) -> Requirement:
     a_day = sheet.add("cost of waste, one day", cost.waste_usd_per_day)
     return sheet.add("cost of waste", cost.waste_usd, waste_usd_per_day=a_day, days=days)
+
+
+def paid_days(sheet: Sheet) -> Requirement:
+    """How long storage is held: as training takes, with its failures where it ends."""
+    return sheet[WITH_FAILURES if WITH_FAILURES in sheet else "training time"]
 
 
 def billed(sheet: Sheet) -> Requirement:

@@ -1,8 +1,7 @@
 """A fast pool before a slower store: what must be hot, how it is filled, what is read behind it."""
 
 from tokenmill.sizing.formulas import capacity, cluster, cost
-from tokenmill.sizing.sections.checkpoints import WITH_FAILURES
-from tokenmill.sizing.sections.cost import billed
+from tokenmill.sizing.sections.cost import billed, paid_days
 from tokenmill.sizing.sections.stages import STORED, all_datasets, parts
 from tokenmill.sizing.sheet import Given, Sheet
 from tokenmill.sizing.units import format_quantity
@@ -79,7 +78,7 @@ def _staging(sheet: Sheet) -> None:
 
 
 def _cost(sheet: Sheet) -> None:
-    days = sheet[WITH_FAILURES if WITH_FAILURES in sheet else "training time"]
+    days = paid_days(sheet)
     pools: dict[str, tuple[Given, str]] = {
         "hot pool": (sheet[POOL], "storage.hot.usd_per_tb_month"),
         "cold store": (billed(sheet), "prices.storage_tb_month"),

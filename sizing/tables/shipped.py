@@ -13,7 +13,7 @@
 """
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -143,6 +143,9 @@ class TierRow(Row):
     several: more than one instance may be bought, each a file system of its own.
     local: each node has its own, so that one node's share is all it can read.
     candidate: judged where a plan names no candidates; false for what others have built.
+    billed: what its seller counts: bytes stored, usable capacity, or raw.
+    usd_per_tb_month: of a TB of that.  usd_per_1000_*: of requests; None where they are free.
+    usd_per_gb_*: that are read, written, or leave the seller's cloud.
     """
 
     client_read_bytes_per_s: ByteRate | None = None
@@ -170,6 +173,21 @@ class TierRow(Row):
     several: bool = False
     local: bool = False
     candidate: bool = True
+    billed: Literal["stored", "usable", "raw"] | None = None
+    usd_per_tb_month: Positive | None = None
+    usd_per_1000_get: Positive | None = None
+    usd_per_1000_put: Positive | None = None
+    usd_per_gb_read: Positive | None = None
+    usd_per_gb_written: Positive | None = None
+    usd_per_gb_egress: Positive | None = None
+
+    @model_validator(mode="after")
+    def _prices_go_together(self) -> "TierRow":
+        priced = any(n.startswith("usd_") and v is not None for n, v in vars(self).items())
+        for column in ("usd_per_tb_month", "billed"):
+            if priced and getattr(self, column) is None:
+                raise ValueError(f"{self.name}: it has a price; give {column} as well")
+        return self
 
     @model_validator(mode="after")
     def _limits_go_together(self) -> "TierRow":

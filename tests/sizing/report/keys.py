@@ -97,6 +97,25 @@ class VerdictData(_Data):
     told: Annotated[str, Field(description="All that in words")]
 
 
+class BillData(_Data):
+    """What one tier costs, as much of it as meets every requirement."""
+
+    tier: Annotated[str, Field(description="Its name")]
+    billed: Annotated[
+        Literal["stored", "usable", "raw"], Field(description="What its seller counts")
+    ]
+    much: Annotated[RequirementData, Field(description="Bytes of that")]
+    month: Annotated[RequirementData, Field(description="Of storage alone, a month")]
+    storage: Annotated[RequirementData, Field(description="For as long as training takes")]
+    requests: Annotated[RequirementData | None, Field(description="Likewise; null if free")]
+    moved: Annotated[
+        RequirementData | None, Field(description="Read, written, leaving a cloud; null if free")
+    ]
+    total: Annotated[RequirementData, Field(description="Of the three above")]
+    steps: Annotated[list[RequirementData], Field(description="That these were added up from")]
+    unverified: Annotated[tuple[str, ...], Field(strict=False, description="Prices from memory")]
+
+
 class SheetData(_Data):
     """requirements.json."""
 
@@ -105,6 +124,7 @@ class SheetData(_Data):
     headline: Annotated[list[str], Field(description="Names of the rows that matter first")]
     sections: list[SectionData]
     verdicts: Annotated[list[VerdictData], Field(description="Of each tier on each requirement")]
+    bills: Annotated[list[BillData], Field(description="Of each tier that has a price")]
     assumptions: Annotated[
         list[InputData], Field(description="Inputs at the bottom that nobody measured, each once")
     ]
