@@ -122,9 +122,8 @@ def _paid(sheet: Sheet, tier: TierRow, of: Mapping[str, str]) -> Iterator[tuple[
         told, much = f"{tier.name}: {part}", sheet[row]
         if of is REQUESTS:
             price = sheet.cell(tier, column, "USD/1,000 requests")
-            usd = object_store.requests_usd
-            yield part, sheet.aside(told, usd, requests=much, usd_per_1000=price)
+            paid = sheet.aside(told, object_store.requests_usd, requests=much, usd_per_1000=price)
         else:
             price = sheet.cell(tier, column, "USD/GB")
-            usd = object_store.egress_usd
-            yield part, sheet.aside(told, usd, egress_bytes=much, usd_per_gb=price)
+            paid = sheet.aside(told, object_store.egress_usd, egress_bytes=much, usd_per_gb=price)
+        yield part, paid
