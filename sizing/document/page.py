@@ -50,9 +50,13 @@ def page(
     links = "".join(f'<a href="#{s.key}">{escaped(s.title)}</a>' for s in shown if s.key != SUMMARY)
     parts = []
     for section in shown:
-        parts.append(_section(section, plots.get(section.key, ())))
+        drawn = plots.get(section.key, ())
         if section.key == SUMMARY:
-            parts.append(f'{_key_figures(key_figures)}<nav aria-label="Sections">{links}</nav>')
+            figures = _key_figures(key_figures) + _group("plots", drawn)
+            links = f'<nav aria-label="Sections">{links}</nav>'
+            parts += [_section(section, ()), figures, links]
+        else:
+            parts.append(_section(section, drawn))
     style = "\n" + STYLE.read_text(encoding="utf-8")
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

@@ -1,14 +1,17 @@
 """A sheet as one page of HTML, with plots."""
 
+import math
 from collections.abc import Sequence
 
 from tokenmill.sizing.document import charts
 from tokenmill.sizing.document.charts import Bar, Curve, Dots, Flag, curves, dots
 from tokenmill.sizing.document.page import KeyFigure, figure, page
 from tokenmill.sizing.document.svg import Axis
+from tokenmill.sizing.document.swings import Swing, swings
 from tokenmill.sizing.formulas import failures
 from tokenmill.sizing.report.outline import TITLE, sections
 from tokenmill.sizing.report.tiers import tiers_by_name
+from tokenmill.sizing.report.tornado import MOVED, most_of
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sections.checkpoints import JOB_RATE, YOUNG
 from tokenmill.sizing.sections.stages import STORED, held
@@ -28,6 +31,7 @@ LARGE = (  # of the headline, what storage is bought by
 def sheet_html(sheet: Sheet) -> str:
     """The document of `sections`, with some of its figures large, and plots."""
     plots: dict[str, list[str | None]] = {
+        "summary": [tornado_plot(sheet, name) for name in MOVED],
         "tiers": [tiers_plot(sheet)],
         "capacity": [capacity_plot(sheet)],
         "checkpoints": [checkpoint_plot(sheet)],
@@ -60,6 +64,26 @@ TIMES = tuple(  # seconds that a clock face would show
 AROUND = 10  # times below and above the intervals of interest
 POINTS = 120
 ALL = 100.0  # percent
+MOST_KEY = 28  # letters that a tornado has room for
+
+
+def tornado_plot(sheet: Sheet, name: str) -> str | None:
+    """The inputs that move one figure most; None where nothing does."""
+    base = sheet[name]
+    data = [Swing(_short(moved.name), moved.ends, *ends) for moved, ends in most_of(sheet, name)]
+    if not data or not all(map(math.isfinite, (base.value, *(v for d in data for v in d[2:])))):
+        return None
+    title = f"What would change the {name} most"
+    axis = Axis(base.unit, lambda value: format_quantity(value, base.unit))
+    drawn = swings(f"{name.partition(' ')[0]}-swings", title, axis, base.value, data)
+    return figure(
+        title, "each input varied alone, as is told below it; the axis does not begin at 0", drawn
+    )
+
+
+def _short(key: str) -> str:
+    """The end of a key that is long, as it stands in the plan."""
+    return key if len(key) <= MOST_KEY else ".".join(key.split(".")[-2:])
 
 
 def capacity_plot(sheet: Sheet) -> str:

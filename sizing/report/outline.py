@@ -42,7 +42,7 @@ def sections(sheet: Sheet) -> list[Section]:
     """What a buyer wants to know, in the order in which it is asked."""
     warnings = tuple(f"Warning: {sentence}." for sentence in sheet.warnings)
     parts = [
-        Section(key="summary", title="In short", blocks=(about(sheet), answer(sheet))),
+        Section(key="summary", title="In short", blocks=(about(sheet), answer(sheet), why(sheet))),
         Section(key="headline", title=FIRST, blocks=_headline(sheet)),
         Section(key="warnings", title="Warnings", blocks=warnings),
         Section(key="tiers", title="Which storage would do", blocks=tier_blocks(sheet)),
@@ -58,7 +58,7 @@ def sections(sheet: Sheet) -> list[Section]:
 
 
 def _headline(sheet: Sheet) -> tuple[str | Table, ...]:
-    sentences = (f"{sentence}." for sentence in notes(sheet))
+    sentences = (f"{sentence}." for sentence in notes(sheet)[1:])  # the first is the summary's
     made = (prepared(sheet), by_image_tokens(sheet), tornado_table(sheet))
     beside = [block for block in made if block is not None]
     tables = (_rows(FIRST, headline(sheet), sheet), *beside)
@@ -94,6 +94,11 @@ def answer(sheet: Sheet) -> str:
         f"What to buy: {sheet['raw capacity'].shown} of drives, {sheet['usable capacity'].shown}"
         f" usable,{fast}."
     )
+
+
+def why(sheet: Sheet) -> str:
+    """What the capacity is for."""
+    return f"{notes(sheet)[0]}."
 
 
 READS = "read bandwidth, whole job"

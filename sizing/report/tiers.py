@@ -28,7 +28,14 @@ COSTS_WORDS = (
     "billed: what the seller counts, as much as meets every requirement. A month is of storage"
     " alone, the rest of as long as training takes. Tiers without a price are left out"
 )
-PRICES = tuple(name for name in TierRow.model_fields if name.startswith("usd_per_"))
+PRICES: Mapping[str, str] = {  # column of a tier -> what it is the price of
+    "usd_per_tb_month": "TB and month",
+    "usd_per_1000_get": "1,000 reads",
+    "usd_per_1000_put": "1,000 writes",
+    "usd_per_gb_read": "GB read",
+    "usd_per_gb_written": "GB written",
+    "usd_per_gb_egress": "GB that leaves the cloud",
+}
 TO_BUY = "to buy: usable capacity; drives are raw, with redundancy"
 # word of a cell -> what it means, in the order in which it is told
 LEGEND: Mapping[str, str] = {
@@ -121,13 +128,13 @@ def _costs(sheet: Sheet, verdicts: Sequence[Verdict]) -> tuple[str | Table, ...]
     if made is None:
         return ()
     prices = [
-        (tier.name, column.removeprefix("usd_per_").replace("_", " "), usd, tier.source_of(column))
+        (tier.name, what, usd, tier.sources.get(column, tier.source))
         for tier in candidates(sheet)
-        for column in PRICES
+        for column, what in PRICES.items()
         if (usd := _cell(tier, column, ""))
     ]
     names = ("tier", "for each", ">USD", "source")
-    return made, f"{COSTS_WORDS}.", table("Prices", names, prices, folded=True)
+    return made, f"B{COSTS_WORDS[1:]}.", table("Prices", names, prices, folded=True)
 
 
 def _bill_cells(bill: Bill) -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any
 
 from pydantic import ValidationError
@@ -38,7 +39,22 @@ class Moved:
 
 
 def tornado(sheet: Sheet) -> tuple[Moved, ...]:
-    """The inputs that move most, the greatest first.
+    """The inputs that move most, the greatest first."""
+    return moved_by(sheet)[:MOST]
+
+
+def most_of(sheet: Sheet, name: str) -> tuple[tuple[Moved, tuple[float, float]], ...]:
+    """Those that move one of the figures most, the greatest first, and its ends."""
+    at, base = MOVED.index(name), sheet[name].value
+    found = [(m, pair) for m in moved_by(sheet) if (pair := m.figures[at]) is not None]
+    moving = [one for one in found if not _same(sheet, name, one[1])]
+    moving.sort(key=lambda one: -max(abs(end - base) for end in one[1]))
+    return tuple(moving[:MOST])
+
+
+@lru_cache(maxsize=1)  # the terminal, the page and the text show the same
+def moved_by(sheet: Sheet) -> tuple[Moved, ...]:
+    """What each input moves, the greatest first.
 
     An input is varied within its interval, and by a fifth where it has none; a share stays one.
     """
@@ -47,8 +63,7 @@ def tornado(sheet: Sheet) -> tuple[Moved, ...]:
         if given.key and (given.key not in GIVEN or given.spread):
             found.setdefault(given.key, given)
     made = [*_drawn(sheet), *(m for i in found.values() if (m := _varied(sheet, i)) is not None)]
-    made.sort(key=lambda moved: -moved.most)
-    return tuple(made[:MOST])
+    return tuple(sorted(made, key=lambda moved: -moved.most))
 
 
 def _drawn(sheet: Sheet) -> Iterator[Moved]:
@@ -76,8 +91,15 @@ def _varied(sheet: Sheet, given: Input) -> Moved | None:
     except (PlanError, ValidationError, TypeError):
         return None
     ends = tuple((sheets[0][name].value, sheets[1][name].value) for name in MOVED)
-    told = " to ".join(format_quantity(value, given.unit) for value in (low, high))
-    return _moved(sheet, key, told, ends)
+    return _moved(sheet, key, _between(low, high, given.unit), ends)
+
+
+def _between(low: float, high: float, unit: str) -> str:
+    """Both ends, the words that both end with told once: "6.4 to 9.6 billion parameters"."""
+    first, last = (format_quantity(end, unit).split(" ") for end in (low, high))
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(first[:0:-1], last[:0:-1], strict=False))
+    shared = len(list(alike))
+    return " ".join((*first[: len(first) - shared], "to", *last))
 
 
 def _moved(
@@ -109,7 +131,6 @@ def _set(section: Any, steps: list[str], value: float) -> Any:
     return section.model_copy(update={name: max(1, round(value)) if whole else value})
 
 
-@lru_cache(maxsize=1)  # the terminal, the page and the text show the same
 def tornado_table(sheet: Sheet) -> Table | None:
     """The five, with the figures at both ends; None where nothing moves."""
     rows = []

@@ -6,11 +6,15 @@ from tests.sizing.corpora import measured
 from tests.sizing.document.pages import Page, check_self_contained, check_structure
 from tokenmill.sizing.plan.load import parse_plan
 from tokenmill.sizing.report.html import sheet_html
+from tokenmill.sizing.report.tornado import MOST, MOVED, most_of
 from tokenmill.sizing.requirements import example_names, requirement_sheet, size
 from tokenmill.sizing.units import format_quantity
 
 HOSTILE = '</title><script>alert("1")</script>'
-ALL_PLOTS = ["tiers-bandwidth-title", "interval-waste-title", "capacity-parts-title"]
+ALL_PLOTS = [
+    *("raw-swings-title", "read-swings-title"),
+    *("tiers-bandwidth-title", "interval-waste-title", "capacity-parts-title"),
+]
 
 
 def plots(html):
@@ -42,6 +46,37 @@ def test_text_from_outside_stays_text():
     page = Page(html)
     assert "script" not in {tag for tag, _ in page.tags}
     assert sum(HOSTILE in shown for shown in page.text) > 3
+
+
+def test_the_first_screen_answers_what_how_fast_why_and_what_would_change_it():
+    """In this order, before any other section; how sure, as intervals of the large figures."""
+    html = sheet_html(size(changes={"cluster.mfu": {"value": 0.4, "low": 0.3, "high": 0.5}}))
+    first = html.partition('<section id="headline">')[0]
+    said = (
+        "What to buy: ",
+        "The capacity is for ",
+        "<dl>",
+        "raw-swings-title",
+        "read-swings-title",
+    )
+    at = [first.find(words) for words in said]
+    assert -1 not in at
+    assert at == sorted(at)
+    assert "to" in first.partition("read bandwidth, whole job</dt>")[2].partition("</div>")[0]
+
+
+def test_each_figure_is_beside_the_five_inputs_that_move_it_most():
+    sheet = size(changes={"storage.growth_frac": 0.5})
+    for name, key in zip(MOVED, ("raw-swings", "read-swings"), strict=True):
+        told = described(sheet_html(sheet), key).split("; ")
+        assert told[0] == f"this plan {sheet[name].shown}"
+        found = most_of(sheet, name)
+        assert 0 < len(found) <= MOST
+        assert len(told) == 1 + len(found)
+        spans = [max(abs(end - sheet[name].value) for end in ends) for _, ends in found]
+        assert spans == sorted(spans, reverse=True)
+    assert any(moved.name == "storage.fill_frac" for moved, _ in most_of(sheet, MOVED[0]))
+    assert all(moved.name != "storage.fill_frac" for moved, _ in most_of(sheet, MOVED[1]))
 
 
 def test_capacity_goes_from_what_is_stored_to_what_is_bought():
@@ -80,7 +115,7 @@ def test_the_interval_of_the_plan_and_the_best_one_are_marked():
 def test_no_tier_no_plot_of_tiers():
     text = "tiers: [{name: ours}]\nstorage: {candidates: [ours]}"
     html = sheet_html(requirement_sheet(parse_plan(text, where="p"), {}))
-    assert plots(html) == ALL_PLOTS[1:]
+    assert plots(html) == [plot for plot in ALL_PLOTS if plot != "tiers-bandwidth-title"]
 
 
 def test_warnings_are_counted_at_the_top():

@@ -108,9 +108,10 @@ def test_the_headline_comes_first_with_value_interval_and_what_it_rests_on():
     assert text[6].startswith(
         "What to buy: 13 TB of drives, 10.4 TB usable, that give the whole job"
     )
-    assert text[8] == "## What matters first"
-    assert text[10] == "| requirement | value | 95 % interval | rests on |"
-    assert text[12].startswith("| raw capacity | ")
+    assert text[8].startswith("The capacity is for 8.34 TB at once: dataset 4.4 TB (53 %), ")
+    assert text[10] == "## What matters first"
+    assert text[12] == "| requirement | value | 95 % interval | rests on |"
+    assert text[14].startswith("| raw capacity | ")
     dataset = "| stored: dataset | 4.4 TB | 4.36 to 4.44 TB | extrapolated, stated |"
     assert dataset in text
     assert "| one checkpoint | 980 GB | — | stated, chosen |" in text

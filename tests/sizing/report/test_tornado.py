@@ -31,7 +31,7 @@ def test_five_inputs_are_told_the_greatest_first_each_as_if_varied_alone():
 def test_an_input_with_an_interval_is_varied_within_it():
     made = sheet("cluster: {mfu: {value: 0.4, low: 0.1, high: 0.5}}")
     mfu = by_name(made)["cluster.mfu"]
-    assert mfu.ends == "10 % to 50 %"
+    assert mfu.ends == "10 to 50 %"
     read = made["read bandwidth, whole job"].value
     assert mfu.figures[1] == pytest.approx((read / 4, read * 1.25))
 
