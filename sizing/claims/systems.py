@@ -21,11 +21,13 @@ class SystemFigure(Strict):
     """row: of the sheet.  published: as the document prints it; None of a plan of a user.
 
     within: of it, that the sheet's figure is to be; our choice.  why: of the difference.
+    at_most: it is published as a bound, which the sheet's figure is to keep.
     """
 
     row: str
     published: str | None = None
     within: Share | None = None
+    at_most: bool = False
     why: str
 
 
@@ -85,6 +87,7 @@ def _compared(system: System, figure: SystemFigure, row: Any) -> SystemVerdict:
         value = row.value * own.factor
         predicted, ratio = show_in(value, published.unit), value / published.value
         near = figure.within is not None and abs(ratio - 1) <= figure.within
+        near = near or (figure.at_most and ratio <= 1)
         told = figure.why.startswith(UNPUBLISHED)
         verdict = "within" if near else "apart" if told else "differs"
     return SystemVerdict(
@@ -93,7 +96,7 @@ def _compared(system: System, figure: SystemFigure, row: Any) -> SystemVerdict:
         row=figure.row,
         predicted=predicted,
         interval=row.between,
-        published=figure.published or "",
+        published=f"{'under ' if figure.at_most else ''}{figure.published or ''}",
         ratio=ratio,
         verdict=verdict,
         why=figure.why,

@@ -36,3 +36,11 @@ def test_a_figure_that_differs_without_a_reason_is_a_mistake():
     other = {**figure, "published": "50 days"}
     with pytest.raises(ValueError, match="'50 days' is no bytes"):
         check_system(System.model_validate({**data, "figures": [other]}))
+
+
+@pytest.mark.parametrize(("bound", "verdict"), [("15 TB", "within"), ("13 TB", "differs")])
+def test_a_figure_that_is_published_as_a_bound_is_to_be_kept(bound, verdict):
+    figure = {"row": "one checkpoint", "published": bound, "at_most": True, "why": "none"}
+    data = {"name": "s", "source": "d", "plan": {"model": {"params": "1T"}}, "figures": [figure]}
+    (found,) = check_system(System.model_validate(data))
+    assert (found.verdict, found.published) == (verdict, f"under {bound}")
