@@ -1,6 +1,7 @@
 """Kernels that score how much of an item's text stands in a stretch of a document.
 
 word hashes --> a bitmap, a table --> seeds --> words near them --> the stretch with most grams
+            --> its words and the text's, laid side by side --> how many are in place
 """
 
 from typing import NamedTuple
@@ -55,6 +56,9 @@ class Texts(NamedTuple):
     table: the lower halves of the hashes of each text's grams, EMPTY where there is none.
     offsets: (n_texts + 1,); the open-addressing table of text t is
         `table[offsets[t]:offsets[t + 1]]`.
+    spelled: the lower halves of the hashes of each text's words, one text behind the other.
+    begins: (n_texts,); text t is `spelled[begins[t]:begins[t] + words[t]]`; -1 of one whose words
+        in place say nothing.
     """
 
     gram: int
@@ -62,6 +66,8 @@ class Texts(NamedTuple):
     grams: I64
     table: U32
     offsets: I64
+    spelled: U32
+    begins: I64
 
 
 class Room(NamedTuple):
@@ -73,6 +79,7 @@ class Room(NamedTuple):
     near: (n_texts, 4) zeros: the words now known to be near seeds of a text, from and to; the
         most grams of a stretch so far, and its last word. To is 0 where the document has no seed.
     touched: (n_texts,) texts of which the document has a seed.
+    scores: (> words around a stretch,); a text with more than this allows has none in place.
     """
 
     lasts: I64
@@ -80,14 +87,17 @@ class Room(NamedTuple):
     counts: I32
     near: I64
     touched: I64
+    scores: I32
 
 
 class Thresholds(NamedTuple):
-    """The containment from which on a stretch counts.
+    """The containment from which on a stretch counts, of grams or of words in place.
 
     short: of texts with fewer than `grams` grams.
     middle: of those with fewer than `more_grams`.
     full: of all others.
+    worth: share of the threshold that the grams must have for words in place to be looked for.
+    chance: what the share of words in place is to exceed it by.
     """
 
     short: float
@@ -95,6 +105,8 @@ class Thresholds(NamedTuple):
     full: float
     grams: int
     more_grams: int
+    worth: float
+    chance: float
 
 
 GAP = 2  # words behind the one that a spaced seed says nothing of
@@ -311,8 +323,41 @@ def first_word(words: U64, text: int, texts: Texts, room: Room) -> int:
 
 
 @inlined
+def in_place(
+    words: U64, begin: int, end: int, first: int, last: int, text: int, texts: Texts, room: Room
+) -> int:
+    """Twice the words of a text that stand in place around a stretch, less the words skipped.
+
+    Text and document are laid side by side so that this is most (Smith and Waterman 1981): two
+    words beside each other that are not the same cost nothing, one beside none costs 1.
+
+    begin, end: words of the document.
+    first, last: of the stretch.
+    """
+    reach = reach_of(texts.words[text])
+    start, stop = max(last + 1 - reach, begin), min(first + reach, end)
+    at = texts.begins[text]
+    if at < 0 or stop - start >= room.scores.shape[0]:
+        return 0
+    most = 0
+    for j in range(stop - start + 1):
+        room.scores[j] = 0
+    for word in texts.spelled[at : at + texts.words[text]]:
+        before, left = 0, 0
+        for j in range(start, stop):
+            above = room.scores[j - start + 1]
+            here = before + 2 * np.int64(word == np.uint32(words[j]))
+            left = max(here, above - 1, left - 1)
+            before = above
+            room.scores[j - start + 1] = left
+            most = max(most, left)
+    return int(most)
+
+
+@inlined
 def close(
     words: U64,
+    doc_words: I64,
     doc: int,
     n_touched: int,
     texts: Texts,
@@ -322,20 +367,26 @@ def close(
     found: int,
 ) -> int:
     """Score the texts of which a document has a seed, and forget them."""
+    begin, end = doc_words[doc], doc_words[doc + 1]
     for k in range(n_touched):
         t = room.touched[k]
         slide(words, t, texts, room)
         grams = texts.grams[t]
         threshold = least.short if grams < least.grams else least.middle
         threshold = least.full if grams >= least.more_grams else threshold
-        if room.near[t, 2] / grams >= threshold:
-            if found < hits.shape[0]:
-                hits[found, 0] = doc
-                hits[found, 1] = t
-                hits[found, 2] = first_word(words, t, texts, room)
-                hits[found, 3] = room.near[t, 3]
-                hits[found, 4] = room.near[t, 2]
-            found += 1
+        share = room.near[t, 2] / grams
+        if share >= threshold * least.worth:
+            first, last = first_word(words, t, texts, room), room.near[t, 3]
+            twice = in_place(words, begin, end, first, last, t, texts, room)
+            if max(share, twice / (2 * texts.words[t]) - least.chance) >= threshold:
+                if found < hits.shape[0]:
+                    hits[found, 0] = doc
+                    hits[found, 1] = t
+                    hits[found, 2] = first
+                    hits[found, 3] = last
+                    hits[found, 4] = room.near[t, 2]
+                    hits[found, 5] = twice
+                found += 1
         room.near[t, 1] = 0
     return found
 
@@ -390,15 +441,15 @@ def find_stretches(
     """Find the best stretch of each document and text that have a seed in common.
 
     doc_words: (n_docs + 1,), where in `words` each document begins.
-    hits: (room, 5), out from row `found` on: document, text, first and last word of the
-        stretch, distinct grams of the text that it has.
+    hits: (room, 6), out from row `found` on: document, text, first and last word of the
+        stretch, distinct grams of the text that it has, as of `in_place`.
     Returns `found` and the number of stretches found, stored or not.
     """
     doc = 0
     n_touched = 0
     for last in room.lasts[: candidates(words, probe, room.lasts)]:
         if doc_words[doc + 1] <= last:
-            found = close(words, doc, n_touched, texts, least, room, hits, found)
+            found = close(words, doc_words, doc, n_touched, texts, least, room, hits, found)
             n_touched = 0
             while doc_words[doc + 1] <= last:
                 doc += 1
@@ -425,4 +476,4 @@ def find_stretches(
                     room,
                     n_touched,
                 )
-    return int(close(words, doc, n_touched, texts, least, room, hits, found))
+    return int(close(words, doc_words, doc, n_touched, texts, least, room, hits, found))

@@ -6,15 +6,20 @@ The *containment* of a text A in B is the share of A's grams that stand in B too
 the resemblance and containment of documents"). Here
 - A is an item's text, B a *stretch* of the document: words in a row, at most 5/4 as many as A has;
 - a gram is 2 gram words in a row (`dedup.text.gram_words`), counted once however often it stands;
-- a *seed* is 4 to 7 of them, more of longer texts (`SEED_LENGTHS`); of texts of 16 words or more
+- a *seed* is 4, 6 or 7 of them, more of longer texts (`SEED_LENGTHS`); of texts of 16 words or more
   also 7 of which the fifth may be another (`SPACED`). Windows of as many words that
   many items of a benchmark share (`overlap.counts.MOST_ITEMS`), or more than 64 texts of all
   (`MOST_TEXTS`), or that have no letter, are no seeds, and grams within them do not count if 12
   others do: a prompt is not found for its items;
 - the document's containment of the text is the greatest of all stretches each word of which is
   near a seed of the text, of one kind: in some stretch that holds a whole one.
-Where most words of a text are characters by themselves (`dense`), seeds are 8 of them, and it has
-16 or more.
+- where the grams come to a third of the threshold (`WORTH`), the words in place are counted too:
+  text and document are laid side by side around the stretch, where two words that differ cost
+  nothing and one beside none half a word (local alignment, Smith and Waterman 1981); their share
+  of the text's words less .1 (`CHANCE`) is the containment, if that is more. Of texts of some 500
+  words and more (`MOST_ALIGNED`) grams alone count.
+Where most words of a text are characters by themselves (`dense`), seeds are 8 of them, 6 of Han, it
+has 16 or more, and grams alone count: of Thai clusters too many are in place by chance.
 Texts of fewer than 8 words, without a seed, or of fewer than 7 distinct grams are left out. A
 document's figures depend on nothing but it and the items: not on the batch, nor on others.
 
@@ -51,6 +56,9 @@ from tokenmill.dedup.text.gram_words import Block, blocks
 THRESHOLD = 0.45  # of texts with LONGER_GRAMS grams or more
 MIDDLE_THRESHOLD = 0.6  # at least, of shorter ones
 SHORT_THRESHOLD = 0.8  # of texts with fewer than LONG_GRAMS grams
+
+CHANCE = 0.1  # of a text's words in place that are not counted
+WORTH = 1 / 3  # of a threshold, that grams have of a copy whose words in place reach it
 
 FIRST_HITS = 1 << 10  # room for what is found in a block; where it is more the block is read again
 
@@ -101,10 +109,16 @@ def contained(
     data = text_buffers(text).data
     middle = min(max(threshold, MIDDLE_THRESHOLD), short_threshold)
     limits = Thresholds(
-        float(short_threshold), float(middle), float(threshold), LONG_GRAMS, LONGER_GRAMS
+        float(short_threshold),
+        float(middle),
+        float(threshold),
+        LONG_GRAMS,
+        LONGER_GRAMS,
+        WORTH,
+        CHANCE,
     )
-    room, hits = index.room(), np.empty((FIRST_HITS, 5), np.int64)
-    found = [np.empty((0, 7), np.int64)]
+    room, hits = index.room(), np.empty((FIRST_HITS, 6), np.int64)
+    found = [np.empty((0, 8), np.int64)]
     for block in blocks(text, longest=None, words=index.gram_words):
         n_words = len(block.hashes)
         if n_words > len(room.lasts):
@@ -112,20 +126,21 @@ def contained(
             room = room._replace(lasts=lasts, at=at)
         n = _find(block, index, limits, room, hits)
         if n > len(hits):  # they have been counted, now there is room
-            hits = np.empty((n, 5), np.int64)
+            hits = np.empty((n, 6), np.int64)
             _find(block, index, limits, room, hits)
         places = block.places(data, np.ascontiguousarray(hits[:n, :4]))
-        found.append(np.column_stack((places, hits[:n, 4])))
+        found.append(np.column_stack((places, hits[:n, 4:])))
     every = np.concatenate(found)
-    _, texts, firsts, lasts, _, _, grams = every.T
+    docs, texts, firsts, lasts, _, _, grams, twice = every.T
+    shares = np.maximum(grams / index.grams[texts], twice / (2 * index.words[texts]) - CHANCE)
     # a text may be found by seeds of two kinds: the better one, as of stretches
-    order = np.lexsort((-firsts, lasts, -grams, texts, every[:, 0]))
+    order = np.lexsort((-firsts, lasts, -grams, -shares, texts, docs))
     pairs = every[order, :2]
-    fresh = np.append(True, (np.diff(pairs, axis=0) != 0).any(axis=1))[: len(order)]
-    docs, texts, _, _, starts, ends, grams = np.ascontiguousarray(every[order[fresh]].T)
+    best = order[np.append(True, (np.diff(pairs, axis=0) != 0).any(axis=1))[: len(order)]]
+    docs, texts, _, _, starts, ends, _, _ = np.ascontiguousarray(every[best].T)
     items = index.items[texts]
     order = np.lexsort((texts, items, docs))
-    columns = (docs, items, texts, starts, ends, grams / index.grams[texts])
+    columns = (docs, items, texts, starts, ends, shares[best])
     return Containments(len(text), *(column[order] for column in columns))
 
 

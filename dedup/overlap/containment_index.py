@@ -1,6 +1,6 @@
 """Seeds and grams of benchmark items' texts, to find edited copies of them.
 
-texts --> gram words --> windows of 4 to 7 words: seeds --> which texts have each ┐
+texts --> gram words --> windows of 4, 6 or 7 words: seeds --> which texts have each ┐
                      --> windows of 2 words: grams --> a table a text             ┴ ContainmentIndex
 
 Two seeds are taken as equal if their 64-bit hashes are, two grams of a text if 32 bits of theirs.
@@ -39,9 +39,12 @@ from tokenmill.dedup.text.unicode import UNICODE_VERSION
 
 MIN_WORDS = 8  # of a text; of a shorter one an edited copy cannot be told from chance
 # Words of a seed, of a text of so many words or more. In 8 words one of which is replaced, 4 in a
-# row are left; in 64 one of six of which is, 7 in a row mostly. Long seeds are met less by chance.
-SEED_LENGTHS = {MIN_WORDS: 4, 16: 5, 32: 6, 64: 7}
-DENSE_SEED = 8  # characters at most, of a text whose words are characters: four words intact
+# row are left, as where every fifth is; in 64 one of six of which is, 7 in a row mostly. Long seeds
+# are met less by chance.
+SEED_LENGTHS = {MIN_WORDS: 4, 32: 6, 64: 7}
+# Characters, of a text whose words are characters: four words intact, or three of Han, which say
+# more. Of six kana or Thai clusters so many are alike that the search takes three times as long.
+DENSE_SEED, HAN_SEED = 8, 6
 GRAM_WORDS = 2
 MIN_GRAMS = MIN_WORDS - GRAM_WORDS + 1  # of a text, distinct
 # If as many grams of a text stand outside windows that are no seeds, they alone count.
@@ -54,6 +57,9 @@ LONGER_GRAMS = 16  # from so many on nothing was met by chance that is as like a
 MOST_TEXTS = 64
 
 
+MOST_ALIGNED = 512  # words of a text, at most, of which those in place are counted: a square
+
+
 class Family(NamedTuple):
     """Seeds of `shortest` to `longest` words, which are looked for together; see `Probe`."""
 
@@ -62,10 +68,11 @@ class Family(NamedTuple):
     spaced: int = 0
 
 
-# the third of `dense` texts, the last of others from SPACED_FROM words on
-FAMILIES = (Family(4, 4), Family(5, 7), Family(8, 14), Family(7, 7, 1))
+# the third of `dense` texts but Han, the last of others from SPACED_FROM words on
+FAMILIES = (Family(4, 4), Family(6, 7), Family(8, 8), Family(7, 7, 1))
 SPACED = FAMILIES[-1]
 SPACED_FROM = 16  # of fewer words seeds are so short that they stand between words replaced
+HAN_FIRST, HAN_LAST = 0xE4, 0xE9  # first bytes of U+4000 to U+9FFF in UTF-8, of no other character
 BITS_PER_SEED = 16
 SLOTS_PER_SEED = 2
 
@@ -102,6 +109,14 @@ def seed_lengths(words: I64) -> I64:
     """Words of a seed of texts of so many words; 0 of a text that is too short."""
     lengths = np.array([0, *SEED_LENGTHS.values()])
     return lengths[np.searchsorted(list(SEED_LENGTHS), words, "right")]
+
+
+def count_han(texts: pa.Array) -> I64:
+    """(n_texts,) characters of CJK Unified Ideographs, but for extensions: by their first bytes."""
+    data, offsets = text_buffers(texts)
+    before: I64 = np.append(0, np.cumsum((data >= HAN_FIRST) & (data <= HAN_LAST)))
+    counts: I64 = before[offsets[1:]] - before[offsets[:-1]]
+    return counts
 
 
 def postings_of(
@@ -172,16 +187,17 @@ def _shared(found: Postings, items: I64, starts: I64) -> Bools:
 def gram_tables(
     texts: pa.Array, words: I64, lengths: I64, seeds: Seeds, gram_words: GramWords = "scripts"
 ) -> Texts:
-    """The grams of each text that count.
+    """The grams of each text that count, and its words.
 
     words, lengths: (n_texts,), words of each text and of its seeds.
     """
     n_grams = np.where(lengths > 0, words - GRAM_WORDS + 1, 0)
     offsets = np.append(0, np.cumsum(np.where(n_grams > 0, n_grams * 3 // 2 + 1, 0)))
     table = np.full(offsets[-1], kernels.EMPTY, np.uint32)
-    counts = np.zeros(len(words), np.int64)
+    counts, spelled = np.zeros(len(words), np.int64), [np.empty(0, np.uint32)]
     for block in blocks(texts, longest=None, words=gram_words):
         rows = slice(block.doc, block.doc + len(block.begins))
+        spelled.append(block.hashes.astype(np.uint32))
         kernels.enter_grams(
             block.hashes,
             block.doc_words,
@@ -196,7 +212,8 @@ def gram_tables(
     has_seed = np.zeros(len(words), bool)
     has_seed[seeds.texts] = True
     counts = np.where(has_seed & (counts >= MIN_GRAMS), counts, 0)
-    return Texts(GRAM_WORDS, words, counts, table, offsets)
+    begins = np.cumsum(words) - words
+    return Texts(GRAM_WORDS, words, counts, table, offsets, np.concatenate(spelled), begins)
 
 
 def bitmap_of(tails: U64) -> U64:
@@ -211,7 +228,7 @@ def slots_of(seeds: U64) -> I32:
     return slots
 
 
-FORMAT = "4"  # of the saved index; raise it with any change of hash, gram words or layout
+FORMAT = "5"  # of the saved index; raise it with any change of hash, gram words or layout
 KIND = "containment index"
 
 
@@ -226,7 +243,7 @@ class ContainmentIndex:
         and (n_families,) int64, where they end.
     words: (n_texts,) int64, gram words of each text.
     items: (n_texts,) int64, the item of each.
-    grams, table, table_offsets: as of `Texts`.
+    grams, table, table_offsets, spelled: as of `Texts`; there `spelled_begins` are its begins.
     """
 
     gram_words: GramWords
@@ -241,6 +258,8 @@ class ContainmentIndex:
     grams: I64
     table: U32
     table_offsets: I64
+    spelled: U32
+    spelled_begins: I64
 
     @classmethod
     def build(
@@ -269,8 +288,9 @@ class ContainmentIndex:
         of_text, starts = np.asarray(items, np.int64), np.append(benchmark_starts, n_items)
         words = count_words(texts, gram_words)
         by = dense(texts, words, gram_words)
-        lengths = by * seed_lengths(words // by)
-        lengths[by > 1] = np.minimum(lengths[by > 1], DENSE_SEED)
+        lengths = seed_lengths(words // by)
+        of_dense = np.where(2 * count_han(texts) > words, HAN_SEED, DENSE_SEED)
+        lengths = np.where((by > 1) & (lengths > 0), of_dense, lengths)
         plain = postings_of(texts, of_text, lengths, starts, gram_words)
         of_spaced = np.where((by == 1) & (words >= SPACED_FROM), SPACED.longest, 0)
         with_gap = postings_of(texts, of_text, of_spaced, starts, gram_words, spaced=1)
@@ -297,6 +317,8 @@ class ContainmentIndex:
             grams=tables.grams,
             table=tables.table,
             table_offsets=tables.offsets,
+            spelled=tables.spelled,
+            spelled_begins=np.where(by == 1, tables.begins, -1),
         )
 
     def save(self, path: Path) -> None:
@@ -325,6 +347,8 @@ class ContainmentIndex:
             read_only(self.grams),
             read_only(self.table),
             read_only(self.table_offsets),
+            read_only(self.spelled),
+            read_only(self.spelled_begins),
         )
 
     def room(self) -> Room:
@@ -336,6 +360,7 @@ class ContainmentIndex:
             np.zeros(largest, np.int32),
             np.zeros((n_texts, 4), np.int64),
             np.empty(n_texts, np.int64),
+            np.empty(min(int(self.words.max(initial=0)), MOST_ALIGNED) * 5 // 2 + 1, np.int32),
         )
 
     @cached_property
@@ -360,7 +385,7 @@ def _parameters(gram_words: GramWords) -> dict[str, str]:
         "format": FORMAT,
         "spaced": f"{SPACED.longest} from {SPACED_FROM}",
         "seed": ",".join(f"{n} from {words}" for words, n in SEED_LENGTHS.items()),
-        "dense": str(DENSE_SEED),
+        "dense": f"{DENSE_SEED}, {HAN_SEED} of Han",
         "gram": f"{GRAM_WORDS}, {MIN_GRAMS} to {LONG_GRAMS}",
         "shared": f"{MOST_ITEMS}, {MOST_ITEMS_FRAC}, {MOST_TEXTS}",
         "words": gram_words,

@@ -29,7 +29,7 @@ COPY = versioned(
     *IDS,
     # which item, and which of the item texts of the index
     *needed(item=pa.int64(), text=pa.int64()),
-    # share of the text's word pairs that the stretch of the document has
+    # share of the text's word pairs that the stretch of the document has, or of words in place
     *needed(containment=pa.float64()),
     # bits of the foldings (`dedup.text.fold.FOLDINGS`) that it took to see all of the stretch
     *needed(foldings=pa.uint8()),

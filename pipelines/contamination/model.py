@@ -145,7 +145,10 @@ class NgramExample(Example):
 class EditedExample(Example):
     """An item of which a document has an edited copy, which is the match."""
 
-    containment: float = Field(description="Share of the item's word pairs that the copy has")
+    containment: float = Field(
+        description="Share of the item's word pairs that the copy has, or of its words in place,"
+        " less a tenth, if that is more"
+    )
 
 
 class ParaphraseExample(Example):

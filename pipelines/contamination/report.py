@@ -144,7 +144,7 @@ SOURCE = "Brown et al. 2020, arXiv:2005.14165, appendix C"
 
 # shares of the texts with one word in so many replaced that n-grams show, and that containment
 # shows with its default thresholds (tests/pipelines/contamination/test_report_method.py)
-EDITED_FRAC = {"ten": (0.70, 0.99), "six": (0.44, 0.95)}
+EDITED_FRAC = {"ten": (0.70, 1.00), "six": (0.44, 0.99)}
 
 FOLDING_WORDS = {
     "entities": "HTML character references (&quot;, &#39;)",
@@ -159,8 +159,9 @@ FOLDING_WORDS = {
 
 COPIES = (
     " Edited copies are looked for by containment (Broder 1997): a stretch of a document that has"
-    " many of the pairs of words that stand side by side in the item; they make no item dirty, and"
-    " the step decontaminate leaves them unless its edited says otherwise."
+    " many of the pairs of words that stand side by side in the item, or of its words at their"
+    " places. They make no item dirty, and the step decontaminate leaves them unless its edited"
+    " says otherwise."
 )
 
 PARAPHRASES = (

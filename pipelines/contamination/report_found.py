@@ -252,7 +252,11 @@ def _facts(example: AnyExample) -> list[str]:
     documents = f"in {count(example.documents, 'document')}"
     foldings = [f"seen through {', '.join(example.foldings)}"] if example.foldings else []
     if isinstance(example, EditedExample):
-        return [f"{100 * example.containment:.0f} % of its word pairs", documents, *foldings]
+        return [
+            f"{100 * example.containment:.0f} % of its words, in pairs or in place",
+            documents,
+            *foldings,
+        ]
     if isinstance(example, ParaphraseExample):
         kind = "sibling" if example.sibling else "paraphrase"
         agree = f"{example.agreeing} of {count(example.numbers, 'number')} agree"
@@ -314,7 +318,7 @@ def _worst(summary: Summary) -> list[str | Table]:
         for row in (summary.worst_edited or ())[:MOST_ROWS]
     ]
     columns = ("`id", "`doc_id", "source", ">items", ">bytes of them", ">share of text", ">text")
-    of_edited = ("`id", "`doc_id", "source", ">edited items", ">word pairs of the best copy")
+    of_edited = ("`id", "`doc_id", "source", ">edited items", ">share of the best copy")
     tables = (
         table(_shown("Documents", len(rows), summary.found_docs), columns, rows),
         table(

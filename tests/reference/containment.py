@@ -20,18 +20,38 @@ def contained(
     found = []
     for d, doc in enumerate(docs):
         words = gram_words(doc)
+        in_words = [w.text for w in words]
         for t, own in grams.items():
-            n_words = len(gram_words(texts[t]))
-            in_words = [w.text for w in words]
-            bests = [best_stretch(in_words, own, s, n_words * 5 // 4) for s in seeds[t] if s]
-            best = max(filter(None, bests), key=lambda b: (b[0], -b[2], b[1]), default=None)
+            item = [w.text for w in gram_words(texts[t])]
             middle = min(max(threshold, 0.6), short_threshold)
             least = threshold if len(own) >= 16 else middle if len(own) >= 12 else short_threshold
-            if best and best[0] / len(own) >= least:
-                n, first, last = best
-                place = words[first].start, words[last].end
-                found.append((d, items[t], t, *place, n / len(own)))
+            likes = []
+            for kind in filter(None, seeds[t]):
+                reach = len(item) * 5 // 4
+                if best := best_stretch(in_words, own, kind, reach):
+                    n, first, last = best
+                    likes.append((n / len(own), n, -last, first))
+                    if n / len(own) >= least * (1 / 3):
+                        around = in_words[max(last + 1 - reach, 0) : first + reach]
+                        share = in_place(item, around) / (2 * len(item)) - 0.1
+                        likes[-1] = (max(n / len(own), share), n, -last, first)
+            share, _, last, first = max(likes, default=(0, 0, 0, 0))
+            if share >= least:
+                found.append((d, items[t], t, words[first].start, words[-last].end, share))
     return sorted(found)
+
+
+def in_place(item, words):
+    """The most, over all ways to lay them side by side, of 2 for words that are the same and
+    -1 for each that is beside none; 0 if there are very many."""
+    if len(words) > 512 * 5 // 2:
+        return 0
+    table = [[0] * (len(words) + 1) for _ in range(len(item) + 1)]
+    for i, own in enumerate(item):
+        for j, word in enumerate(words):
+            beside = table[i][j] + 2 * (own == word)
+            table[i + 1][j + 1] = max(beside, table[i][j + 1] - 1, table[i + 1][j] - 1)
+    return max(map(max, table))
 
 
 def indexed(texts, items, starts, most_items=10, most_texts=64):
@@ -68,7 +88,7 @@ def seed_windows(words):
     n = len(words)
     if n < 8:
         return []
-    length = 4 if n < 16 else 5 if n < 32 else 6 if n < 64 else 7
+    length = 4 if n < 32 else 6 if n < 64 else 7
     return [tuple(words[i : i + length]) for i in range(n - length + 1)]
 
 

@@ -161,9 +161,14 @@ def edited(index: BenchmarkIndex, planted: list[Plant]) -> list[Result]:
     ends = np.searchsorted(docs[at], np.arange(len(planted) + 1))
     columns = [copies[name].to_numpy() for name in ("start_byte", "end_byte", "foldings")]
     return [
-        _result(p.spans, *(column[at[a:b]] for column in columns))
+        _result(_reaching(p.spans), *(column[at[a:b]] for column in columns))
         for p, (a, b) in zip(planted, pairwise(ends), strict=True)
     ]
+
+
+def _reaching(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans and half as much on each side: by chance a copy's next words may stand there."""
+    return [(a - (b - a) // 2, b + (b - a) // 2) for a, b in spans]
 
 
 def copies_in(index: BenchmarkIndex, documents: list[str]) -> pa.RecordBatch:

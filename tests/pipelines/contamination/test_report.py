@@ -296,14 +296,14 @@ def test_edited_copies_are_shown_where_they_were_looked_for(tmp_path):
     (note, block) = next(s for s in parts if s.key == "edited").blocks
     assert note.startswith("Items without an n-gram in the corpus that counts")
     assert block.heading(1) == "other|set: 3 items, 1 shown"
-    assert block.rows[0].facts[0] == "72 % of its word pairs"
+    assert block.rows[0].facts[0] == "72 % of its words, in pairs or in place"
     assert (
         "Edited copies of 3 other items stand in 2 documents: the step decontaminate takes these"
         in (headline(data))
     )
     tables = cells_of(parts, "method")
     assert "60 % of the item's word pairs" in tables["What is not seen"][-1][1]
-    assert "99 % of texts with one word in ten" in tables["What is not seen"][-1][1]
+    assert "100 % of texts with one word in ten" in tables["What is not seen"][-1][1]
     (method, *_) = next(s for s in parts if s.key == "method").blocks
     assert method.endswith("leaves them unless its edited says otherwise.")
     assert ["copies: threshold", "60 %"] in [row[:2] for row in tables["Settings"]]
