@@ -11,7 +11,7 @@ from tests import prefect_home
 from tests.apart import synced, unsynced
 from tests.kernels import compile_once
 from tests.strategies import THOROUGH
-from tests.turns import import_in_turns
+from tests.turns import import_in_turns, in_stretches
 from tokenmill.flows.prefect.server import embedded_server
 
 # The first call of a kernel compiles it, so no deadline. What CI found it finds again.
@@ -49,6 +49,11 @@ def pytest_pycollect_makeitem():
     for name in cases.keys() - quick if quick else ():
         cases[name].add_marker("long")
     return made
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    in_stretches(items)
 
 
 def pytest_collection_finish():

@@ -1,7 +1,8 @@
-"""The modules of the tests, imported by each process from another on.
+"""What several processes of tests would each do for itself, done by one of them.
 
-A new clone has no bytecode. Processes that all begin with the first module make that of every
-module at the same time, each for itself; so each finds what the others have made.
+A new clone has no bytecode: processes that all begin with the first module make that of every
+module at the same time, so each begins with another. Each is given a stretch of the tests, and
+takes from the ends of others' when it is done: tests of one server stand at the begin of one.
 """
 
 import os
@@ -13,6 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 ELSEWHERE = {"cluster", "peers"}  # what has commands of its own
+SERVERS = ("server", "one_s3")  # fixtures that start one: Prefect's takes 11 s of CPU
 
 
 def import_in_turns(asked: list[str]) -> None:
@@ -26,3 +28,24 @@ def import_in_turns(asked: list[str]) -> None:
     for name in names[at:] + names[:at]:
         with suppress(Exception, pytest.skip.Exception):  # told when it is collected
             import_module(name)
+
+
+def in_stretches(items: list[pytest.Item]) -> None:
+    """Put the modules with tests of a server where the stretch of a process begins."""
+    count = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
+    if count == 1:
+        return
+    served: dict[Path, str] = {}
+    for item in items:
+        served[item.path] = served.get(item.path) or server_of(item)
+    for n, server in enumerate(SERVERS):
+        here = [item for item in items if served[item.path] == server]
+        others = [item for item in items if served[item.path] != server]
+        at = len(items) * (n % count) // count
+        while 0 < at < len(others) and others[at].path == others[at - 1].path:
+            at += 1  # no module is cut in two
+        items[:] = [*others[:at], *here, *others[at:]]
+
+
+def server_of(item: pytest.Item) -> str:
+    return next((name for name in SERVERS if name in getattr(item, "fixturenames", ())), "")

@@ -169,6 +169,7 @@ def test_a_run_stopped_between_files_of_text_ends_with_the_same_bytes(recipe_pat
     assert digests(stopped, "text", "dataset") == digests(whole, "text", "dataset")
 
 
+@pytest.mark.long_but("here-parquet-False", "s3-jsonl.zst-True")  # each form, and each place
 @pytest.mark.parametrize(("form", "ids"), [("parquet", False), ("jsonl.zst", True)])
 @pytest.mark.parametrize("where", ["here", "s3"])
 def test_killed_at_random_it_ends_with_the_same_bytes(
