@@ -1,6 +1,7 @@
 """`tokenmill claims` as a user types it."""
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -66,6 +67,8 @@ def test_nothing_heavy_is_imported():
 def test_systems_are_shown_with_predicted_published_ratio_and_reason(capsys):
     assert main(["claims", "--systems"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    within = "15 systems: 14 figures within our bounds of what was published"
-    assert f"{within}, 6 apart for what was not" in told
+    within = r"(\d+) systems: (\d+) figures within our bounds of what was published"
+    found = re.search(rf"{within}, 6 apart for what was not, 0 differ", told)
+    assert found is not None
+    assert (int(found[1]), int(found[2])) >= (19, 21)  # there only come more
     assert "DeepSeek-V3" in told
