@@ -301,7 +301,8 @@ def dots(
     first = math.floor(math.log10(min(values, default=1)))
     last = math.ceil(math.log10(max(values, default=1)))
     decades = [10.0**k for k in range(first, last + 1)]
-    x = _log_scale(decades[0], decades[-1], left, WIDTH - 2 * MARGIN - 2 * RADIUS)
+    ends = decades[0], decades[-1]
+    x = _log_scale(*ends, left, _right(flags, *ends, left, WIDTH - 2 * MARGIN - 2 * RADIUS))
     top = LEGEND + FLAG_ROW * len(flags) + 4
     bottom = top + ROW * len(data)
     drawn = [*_marks(series, left), *_ticks(decades, x, axis, top, bottom)]
@@ -332,7 +333,8 @@ def curves(
     heights = ticks_to(most)
     left = 2 * MARGIN + max(width_of(up.show(t)) for t in heights)
     low, high = min(xs, default=1), max(xs, default=10)
-    x = _log_scale(low, high, left, WIDTH - 2 * MARGIN)
+    marked = [flag for flag in flags if low <= flag.value <= high]
+    x = _log_scale(low, high, left, _right(marked, low, high, left, WIDTH - 2 * MARGIN))
     top = FLAG_ROW * (len(flags) + 1)
     bottom = top + CURVE_HEIGHT
 
@@ -341,12 +343,12 @@ def curves(
 
     drawn = [text_at(MARGIN, 13, up.title, "axis")]
     for t in heights:
-        drawn += [line(left, y(t), WIDTH - 2 * MARGIN, y(t))]
+        drawn += [line(left, y(t), x(high), y(t))]
         drawn += [text_at(left - 6, y(t) + 4, up.show(t), "tick", "end")]
     drawn += _ticks([t for t in ticks if low <= t <= high], x, across, top, bottom)
     for c in data:
         drawn.append(path([(x(a), y(b)) for a, b in c.points], c.css, c.name))
-    drawn += _flags([f for f in flags if low <= f.value <= high], x, FLAG_ROW, bottom)
+    drawn += _flags(marked, x, FLAG_ROW, bottom)
     drawn.append(text_at((left + WIDTH) / 2, bottom + 33, across.title, "axis", "middle"))
     facts = [*(c.name for c in data), *(f.label for f in flags)]
     return drawing(key, title, facts, bottom + 42, drawn)
@@ -359,6 +361,18 @@ def _log_scale(low: float, high: float, left: float, right: float) -> Callable[[
         return left + math.log(value / low) / span * (right - left)
 
     return x
+
+
+def _right(flags: Sequence[Flag], low: float, high: float, left: float, right: float) -> float:
+    """Where a scale ends so that each flag is named right of its line, if half of it stays.
+
+    Left of it a name is crossed by the lines of others.
+    """
+    for flag in flags:
+        share = math.log(flag.value / low) / (math.log(high / low) or 1.0)
+        if share > 0:
+            right = min(right, left + (WIDTH - 5 - width_of(flag.label) - left) / share)
+    return max(right, left + (WIDTH - left) / 2)
 
 
 def _ticks(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokenmill.sizing.document.charts import Curve, Dots, Flag, curves, dots
-from tokenmill.sizing.document.svg import WIDTH, Axis
+from tokenmill.sizing.document.svg import WIDTH, Axis, width_of
 from tokenmill.sizing.units import format_rate
 
 AXIS = Axis("bytes/s", format_rate)
@@ -40,6 +40,22 @@ def inside(root):
     for one in root.iter("line"):
         for end in ("x1", "x2"):
             assert 0 <= float(one.get(end)) <= width
+
+
+@given(st.lists(st.builds(Flag, st.text("abc ", min_size=1, max_size=20), rates), max_size=4))
+def test_no_line_crosses_the_name_of_a_flag(flags):
+    """Where a flag near the right end was named left of its line, lines of others went through."""
+    root = ElementTree.fromstring(dots("k", "t", AXIS, SERIES, [], flags))
+    lines = [one for one in root.iter("line") if one.get("class") == "flag"]
+    names = [one for one in root.iter("text") if one.get("class") == "name"]
+    assert len(names) == len(flags)
+    for name in names:
+        begin, y = float(name.get("x")), float(name.get("y"))
+        assert name.get("text-anchor") == "start"
+        end = begin + width_of(name.text or "")
+        for one in lines:
+            above = float(one.get("y1")) < y - 9  # it goes on through this row
+            assert not (above and begin < float(one.get("x1")) < end)
 
 
 @given(some_rows, some_flags)
