@@ -14,9 +14,10 @@ A document with copies counts for one of them, so what is told of tokens is told
 that are left. Where the recipe looks for no duplicates, each document counts as one.
 """
 
+import itertools
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +48,8 @@ Counted: TypeAlias = Literal["docs", "bytes", "images", "image_bytes"]
 End: TypeAlias = Literal["in", "out"]
 NEXT_TO_NOTHING = 1e-9  # bytes: of text there is none
 MOST_LOCAL = 200_000  # documents: 8 MB
-ENDS: tuple[End, ...] = ("in", "out")
+ENDS: tuple[End, ...] = get_args(End)
+COUNTED: tuple[Counted, ...] = get_args(Counted)
 
 
 class Scanned:
@@ -67,7 +69,7 @@ class Scanned:
     ) -> None:
         """receipts: of the parts, in their order; None for one that was not read."""
         self._job, self._sample = job, sample
-        self._receipts = receipts
+        self._columns = _columns(receipts)
         self.totals = totals_of([r for r in receipts if r is not None])
         check_survivors(self.totals)
         n_first = 1 + len(job.first_pass.stages)
@@ -139,7 +141,7 @@ class Scanned:
 
     def sum_names(self) -> list[str]:
         """Of all sums that any part has."""
-        return sorted({name for r in self._receipts if r is not None for name in r.facts.sums})
+        return sorted(self._columns.sums)
 
     def by_unit(self, what: Counted) -> F64:
         """(n_units,) that duplicates are looked for among, of each unit read."""
@@ -176,8 +178,7 @@ class Scanned:
         """(n_parts,) that comes to a stage or goes on, of each part."""
         if name not in self.counted and what in ("docs", "bytes"):
             return self._sum(f"{name} {what} {end}")
-        stage = list(self.totals).index(name)
-        return self._of(lambda r: _count(r.stats[stage][1], what, end))
+        return self._columns.counts[name, what, end]
 
     def _by_unit(self, values: F64) -> F64:
         """(n_units,) sums over the units read, of values of each part."""
@@ -240,7 +241,7 @@ class Scanned:
         sums = {"text_bytes": weight[left] * size, "tokens": weight[left] * tokens}
         looked_at = 1 / looked_at[left]
         if not self.is_whole and len(np.unique(part)) > 1:  # parts differ, and not all were read
-            n, frac = len(self._receipts), float(sums["text_bytes"] @ looked_at)
+            n, frac = len(self.read), float(sums["text_bytes"] @ looked_at)
             sums = {name: _summed(part, values, n) for name, values in sums.items()}
             return self._sampled(sums, self.read, frac / float(sums["text_bytes"].sum()))
         return self._of_documents(sums, looked_at)
@@ -283,11 +284,8 @@ class Scanned:
         any, and `at`, which of them; else of so many as there is room for.
         """
         found: dict[str, list[npt.NDArray[Any]]] = defaultdict(list)
-        n_all = sum(1 for r in self._receipts if r is not None)
-        most = max(MOST_LOCAL // max(n_all, 1), 2)
-        for number, receipt in enumerate(self._receipts):
-            if receipt is None:
-                continue
+        most = max(MOST_LOCAL // max(int(self.read.sum()), 1), 2)
+        for number in np.flatnonzero(self.read).tolist():
             path = self._job.path(LOCAL_FOLDER, key=self._sample.plan.shards[number].key)
             for batch in open_arrow(path)[0]:
                 columns = {name: np.asarray(batch[name]) for name in LOCAL.names}
@@ -367,14 +365,34 @@ class Scanned:
         return np.unique(moved, return_inverse=True)[1].astype(np.int64)
 
     def _sum(self, name: str) -> F64:
-        return self._of(lambda r: r.facts.sums.get(name, 0))
+        """(n_parts,) what is told of each part; 0 of one that was not read, or could not be."""
+        return self._columns.sums.get(name, np.zeros(len(self.read)))
 
     def _seconds(self, name: str) -> F64:
-        return self._of(lambda r: r.facts.seconds.get(name, 0.0))
+        return self._columns.seconds.get(name, np.zeros(len(self.read)))
 
-    def _of(self, figure: Callable[[Receipt[PartFacts]], float]) -> F64:
-        """(n_parts,) what is told of each part; 0 of one that was not read, or could not be."""
-        return np.array([0.0 if r is None else figure(r) for r in self._receipts], np.float64)
+
+class _Columns(NamedTuple):
+    """What parts told, (n_parts,) by name: a receipt is unpacked each time that it is asked."""
+
+    sums: Mapping[str, F64]
+    seconds: Mapping[str, F64]
+    counts: Mapping[tuple[str, Counted, End], F64]
+
+
+def _columns(receipts: Sequence[Receipt[PartFacts] | None]) -> _Columns:
+    sums, seconds, counts = (defaultdict[Any, F64](lambda: np.zeros(len(receipts))) for _ in "123")
+    for number, receipt in enumerate(receipts):
+        if receipt is None:
+            continue
+        facts = receipt.facts
+        for columns, told in ((sums, facts.sums), (seconds, facts.seconds)):
+            for name, value in told.items():
+                columns[name][number] = value
+        for stage, stats in receipt.stats:
+            for what, end in itertools.product(COUNTED, ENDS):
+                counts[stage, what, end][number] = _count(stats, what, end)
+    return _Columns(dict(sums), dict(seconds), dict(counts))
 
 
 def _summed(group: I64, values: F64, n_groups: int) -> F64:
