@@ -158,7 +158,7 @@ def versions_of(files: Iterable[InputFile]) -> dict[str, list[int | str]]:
     return {f.path: [f.bytes, str(f.version)] for f in files}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SourceShard:
     """A piece of one input file, or several tiny text files.
 
@@ -216,7 +216,8 @@ class SourceShard:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object; `from_json` undoes it."""
-        of = vars(self) | {"paths": list(self.paths), "names": list(self.names)}
+        of = {name: getattr(self, name) for name in self.__slots__}
+        of |= {"paths": list(self.paths), "names": list(self.names)}
         for name in ("join", "columns", "quote"):  # of most shards nothing, and of runs of old
             if not of[name] and of[name] != "":
                 del of[name]
@@ -233,8 +234,7 @@ def numbered(shards: Sequence[SourceShard], *, first: int) -> tuple[SourceShard,
     """The shards of a run, in order, with their keys and ordinals from `first` on."""
     n = len(shards)
     return tuple(
-        SourceShard(**vars(shard) | {"ordinal": first + i, "key": shard_key(i, n)})
-        for i, shard in enumerate(shards)
+        replace(shard, ordinal=first + i, key=shard_key(i, n)) for i, shard in enumerate(shards)
     )
 
 

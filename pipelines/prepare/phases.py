@@ -7,9 +7,10 @@ What is corpus-wide: see `pipelines.corpus.passes`. Mixing: `pipelines.tokens.mi
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tokenmill.pipelines.core.config import digest_of
-from tokenmill.pipelines.core.shard import Plan
+from tokenmill.pipelines.core.shard import Plan, SourceShard
 from tokenmill.pipelines.corpus.copies import counted
 from tokenmill.pipelines.corpus.passes import corpus_steps, corpus_wide, passes
 from tokenmill.pipelines.corpus.shown import shown
@@ -90,21 +91,8 @@ def phases(job: PrepareJob, plan: Plan) -> Phases[Prepared]:
     ready = yield from _set_up(job, finished)
     parts = passes(job.recipe.steps)
     for part in parts:
-        step = f"pass-{part.index}"
-        works = [
-            Work(
-                step=step,
-                key=shard.key,
-                inputs=digest_of([upstream[shard.key], ready]),
-                call=run_pass,
-                args=(part, shard),
-                chain=shard.chain if part.index == 0 else "",
-            )
-            for shard in shards
-        ]
-        name = _pass_name(job.recipe, part)
-        phase = Phase(name=name, works=tuple(works), spends=_spent_by(job, part))
-        receipts = yield from course.take(name, do_phase(phase, finished))
+        reading = do_phase(_reading(job, part, shards, upstream, ready), finished)
+        receipts = yield from course.take(_pass_name(job.recipe, part), reading)
         shards = [shard for shard in shards if shard.key in receipts]
         if part.after:
             made = [receipts[s.key] for s in shards]
@@ -117,6 +105,27 @@ def phases(job: PrepareJob, plan: Plan) -> Phases[Prepared]:
     yield from _lay_out(job, [receipts[s.key] for s in shards], finished, course)
     yield from do_phase(index_phase(job, finished), finished)
     return finished
+
+
+def _reading(
+    job: PrepareJob, part: Pass, shards: list[SourceShard], upstream: dict[str, str], ready: str
+) -> Phase[Any]:
+    """A pass over the shards.
+
+    upstream: digest of what is read of each, taken out: of many shards it is much to remember.
+    """
+    works = tuple(
+        Work(
+            step=f"pass-{part.index}",
+            key=shard.key,
+            inputs=digest_of([upstream.pop(shard.key), ready]),
+            call=run_pass,
+            args=(part, shard),
+            chain=shard.chain if part.index == 0 else "",
+        )
+        for shard in shards
+    )
+    return Phase(name=_pass_name(job.recipe, part), works=works, spends=_spent_by(job, part))
 
 
 def _set_up(job: PrepareJob, finished: Finished) -> Phases[str]:
