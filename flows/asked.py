@@ -226,7 +226,7 @@ def measuring_of(
     recipe: Recipe,
     *,
     probes: int,
-    sample: str,
+    sample: str | None,
     budget: str,
     quick: bool,
     grow_to: str | None,
@@ -248,16 +248,24 @@ def measuring_of(
             f"{recipe.name}: tokenizer: null makes no tokens, which measure predicts; name a"
             " tokenizer, as --set tokenizer.path=gpt2.json"
         )
-    shares = {"sample": _share("--sample", sample), "budget": _share("--budget", budget)}
-    if quick and shares["budget"] != 1:
+    some = None if sample is None else _share("--sample", sample)
+    all_read = _share("--budget", budget)
+    if quick and all_read != 1:
         raise ConfigError(f"--budget {budget}: is the budget of --quick; leave one of the two out")
     growth = None if grow_to is None else _grow_to(grow_to)
     from tokenmill.pipelines.measure.job import QUICK_BYTES, Measuring
 
     if quick:
-        shares["budget"] = QUICK_BYTES
-    cores = cores or recipe.run.n_workers
-    return Measuring(recipe=recipe, probes=probes, **shares, seed=seed, cores=cores, grow_to=growth)
+        all_read = QUICK_BYTES
+    return Measuring(
+        recipe=recipe,
+        probes=probes,
+        sample=some,
+        budget=all_read,
+        seed=seed,
+        cores=cores or recipe.run.n_workers,
+        grow_to=growth,
+    )
 
 
 def _grow_to(text: str) -> float:

@@ -26,7 +26,7 @@ def measure_flow(
     out: Named,
     settings: dict[str, Any] | None = None,
     probes: int = DEFAULT_PROBES,
-    sample: str = "20%",
+    sample: str | None = None,
     budget: str = "100%",
     quick: bool = False,
     grow_to: str | None = None,
@@ -42,7 +42,8 @@ def measure_flow(
         out: the estimate, a file by its whole path; `size-cluster` takes it as a corpus
         settings: in place of the recipe's, by key, as `{"output.seq_len": 2048}`
         probes: documents drawn, of which all duplicates are counted
-        sample: what goes through all steps of the inputs, a share or bytes, as `5GB`
+        sample: what goes through all steps of the inputs, a share or bytes, as `5GB`; 20 %, and
+            64 MB at most, if it is not said
         budget: what may be read of them, as `50%` or `5GB`; of less than all, unique is a model
             or bounds
         quick: an answer in a minute, from 256 MB at most

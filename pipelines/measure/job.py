@@ -22,14 +22,14 @@ from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.passes import corpus_steps, passes
 from tokenmill.pipelines.corpus.step import CorpusStep, ImageRule, Pass
-from tokenmill.pipelines.measure.sample import DEFAULT_SAMPLE, EVERYTHING
+from tokenmill.pipelines.measure.sample import EVERYTHING
 from tokenmill.pipelines.prepare.job import PrepareJob, run_identity
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.runs.folder import Folder
 from tokenmill.pipelines.runs.manifest import open_run
 
 # raise it when the same settings and inputs make another estimate, or another scratch
-MEASURE_VERSION = "7"
+MEASURE_VERSION = "8"
 DEFAULT_PROBES = 10_000
 QUICK_BYTES = 256e6  # read in some ten seconds of CPU: a minute beside other work
 ENDS_FOLDER, LOCAL_FOLDER, IMAGES_FOLDER = (
@@ -44,7 +44,7 @@ class Measuring(Config):
 
     probes: documents drawn, of which all duplicates are counted.
     sample: of the inputs, what goes through all steps: a share of their bytes, or over 1 bytes;
-        as many documents as are probed at least.
+        as many documents as are probed at least. None is a fifth, and 64 MB at most.
     budget: of the inputs, what may be read at all, alike; the sample lies within.
     seed: of what is drawn.  cores: of the run that is predicted.
     grow_to: of a corpus that grows, so many times its documents, or over 2 documents.
@@ -52,7 +52,7 @@ class Measuring(Config):
 
     recipe: Recipe
     probes: Annotated[int, Field(ge=1)] = DEFAULT_PROBES
-    sample: Annotated[float, Field(gt=0)] = DEFAULT_SAMPLE
+    sample: Annotated[float, Field(gt=0)] | None = None
     budget: Annotated[float, Field(gt=0)] = EVERYTHING
     seed: Annotated[int, Field(ge=0)] = 0
     cores: Annotated[int, Field(ge=1)] = 1

@@ -28,7 +28,8 @@ LEAST_PART_BYTES = 1 << 18  # of smaller ones, opening the file is most of the w
 LEAST_OF_FILE = 5  # parts of a file that is a stratum of its own
 LONGEST_FRAC = 1e-3  # of all text: what is longer is chosen for certain
 LEAST_READ = 2  # units: one says nothing of how they differ
-DEFAULT_SAMPLE = 0.2
+FIFTH = 0.2  # of all parts, of which is seen how documents lie side by side
+MOST_SAMPLED = 64e6  # bytes, where it is not said: as sure of 100 GB as of 300 MB
 EVERYTHING = 1.0
 
 
@@ -67,7 +68,7 @@ def draw_sample(
     recipe: Recipe,
     plan: Plan,
     *,
-    sample: float,
+    sample: float | None,
     seed: int,
     budget: float = EVERYTHING,
     probes: int = 0,
@@ -75,9 +76,9 @@ def draw_sample(
     """Cut the inputs anew into parts, and draw those to read and those to choose of.
 
     plan: of the run itself.
-    sample, budget: what is chosen and what is read: bytes, or up to 1 a share of them. Of each
-        stratum one part is drawn; where the budget has no room for that, strata are coarser.
-        So they are where the sample has none, unless they are few.
+    sample, budget: what is chosen and what is read: bytes, or up to 1 a share of them; None
+        chooses a fifth, and `MOST_SAMPLED` at most. Of each stratum one part is read; where the
+        budget has no room for that, strata are coarser.
     probes: documents that are chosen at least. With images all are.
     """
     total = sum(shard.bytes for shard in plan.shards)
@@ -90,16 +91,20 @@ def draw_sample(
     room = bytes_of("--budget", budget, float(sizes.sum()))
     files = _read_whole(parts.shards) if room < sizes.sum() else set[str]()
     units = _units(parts.shards, files)
-    wanted = bytes_of("--sample", sample, float(sizes.sum()))
+    fifth = FIFTH * float(sizes.sum())
+    wanted = min(fifth, MOST_SAMPLED)
+    if sample is not None:
+        wanted = bytes_of("--sample", sample, float(sizes.sum()))
+    drawn_bytes = max(fifth, wanted)
     strata = strata_of(parts.shards, files)
-    is_many = (strata.max() + 1) * sizes.sum() > PARTS * wanted
-    strata = _affordable(parts.shards, strata, units, min(room, wanted) if is_many else room)
+    is_many = (strata.max() + 1) * sizes.sum() > PARTS * drawn_bytes
+    strata = _affordable(parts.shards, strata, units, min(room, drawn_bytes) if is_many else room)
     read = _read(sizes, strata, units, budget_bytes=room, seed=seed)
     drawn = np.zeros(len(sizes), np.bool_)
     drawn[read] = draw(
         sizes[read],
         np.unique(strata[read], return_inverse=True)[1].astype(np.int64),
-        budget_bytes=wanted,
+        budget_bytes=drawn_bytes,
         seed=seed,
     )
     there = max(float(sizes[read].sum()), 1.0)

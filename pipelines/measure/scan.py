@@ -95,6 +95,7 @@ def _lz4(batch: pa.RecordBatch) -> pa.Buffer:
 
 
 BATCH_BYTES, NUMBER_BYTES = 1 << 22, 8
+TOGETHER_BYTES = 1 << 24  # documents that go through the stages as one batch
 LEAST_BATCHES, MOST_BATCHES = 4, 64  # 256 MiB: less may all lie in memory that is at hand
 
 _found: dict[Path, float] = {}
@@ -249,7 +250,7 @@ def scan_part(job: MeasureJob, part: SourceShard, sampled: bool, choice: Choice)
         tally = _Tally(job, part, files)
         keys = _keys(tally) if job.is_probed else None
         images, tokens = _images(tally), _tokens(tally)
-        for batch in _read(tally):
+        for batch in _together(_read(tally)):
             seen = _seen(tally, batch, choice)
             tally.sums[KEYED] += seen.keyed.num_rows
             tally.sums[KEYED_BYTES] += int(text_buffers(seen.keyed["text"]).lengths.sum())
@@ -327,6 +328,18 @@ def _read(tally: "_Tally") -> Iterator[pa.RecordBatch]:
         if read.documents.num_rows:
             check_references(read.documents, recipe.images, part)
             yield read.documents
+
+
+def _together(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Several as one: of each little is chosen, and every call of a stage takes its time."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(one.nbytes for one in held) >= TOGETHER_BYTES:
+            yield pa.concat_batches(held)
+            held = []
+    if held:
+        yield pa.concat_batches(held)
 
 
 def _through(

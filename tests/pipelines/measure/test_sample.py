@@ -1,6 +1,7 @@
 """Parts are drawn by a seed, of every stratum one at least, and within the budget."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -69,3 +70,18 @@ def test_a_corpus_is_cut_into_parts_and_a_fifth_of_them_drawn(tmp_path):
     assert sample.choice.share == pytest.approx(0.2)
     assert len(draw_sample(recipe, plan, sample=0.2, seed=0).plan.shards) == len(sample.plan.shards)
     assert (draw_sample(recipe, plan, sample=0.2, seed=1).drawn != sample.drawn).any()
+
+
+@pytest.mark.parametrize(("size", "chosen"), [(250_000_000, 50e6), (2_000_000_000, 64e6)])
+def test_a_fifth_is_chosen_and_no_more_than_tells_enough_of_a_large_corpus(tmp_path, size, chosen):
+    line = json.dumps({"text": "words " * 500}) + "\n"
+    (tmp_path / "large.jsonl").write_text(line * 1_000)
+    os.truncate(tmp_path / "large.jsonl", size)  # what is behind is not read
+    recipe = make_recipe(
+        {"inputs": [{"path": str(tmp_path)}], "tokenizer": {"path": "tokenizer.json"}}, where="test"
+    )
+    plan = plan_inputs(recipe.inputs, recipe.shard_bytes)
+    sample = draw_sample(recipe, plan, sample=None, seed=0)
+    sizes = sample.part_bytes
+    assert sample.choice.share * sizes.sum() == pytest.approx(chosen)
+    assert 0.15 < sizes[sample.drawn].sum() / sizes.sum() <= 0.2
