@@ -75,6 +75,7 @@ def test_a_filled_folder_is_probed_and_removed(plan, tmp_path, capsys):
         (["{dataset}", "--remove"], "--remove deletes what --fill wrote; give both"),
         (["{dataset}", "--fill", "1GB"], "something is there; --fill needs a new or an empty"),
         (["{empty}", "--fill", "1 GX"], "--fill: '1 GX'"),
+        (["{empty}", "--fill", "-1GB"], "--fill: '-1GB' is negative"),
         (["{empty}", "--fill", "0B"], "--fill 0B: must be over 0"),
         (
             ["{dataset}", "--checkpoint", "{empty}", "--checkpoint-bytes", "0B"],

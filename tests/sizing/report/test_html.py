@@ -112,6 +112,16 @@ def test_the_interval_of_the_plan_and_the_best_one_are_marked():
     assert told.endswith("Young&#x27;s optimum 93.8 minutes; this plan 30 minutes")
 
 
+def test_a_plot_of_tiers_places_only_what_is_known():
+    """NFS stood there with the link of one client, beside 63 GB/s of checkpoint writes."""
+    text = "storage: {candidates: ['NFS, one connection', S3]}"
+    html = sheet_html(requirement_sheet(parse_plan(text, where="p"), {}))
+    told = described(html, "tiers-bandwidth")
+    assert "S3: reads " in told
+    assert "NFS" not in told
+    assert "not placed, as nothing is known of servers: NFS, one connection" in html
+
+
 def test_no_tier_no_plot_of_tiers():
     text = "tiers: [{name: ours}]\nstorage: {candidates: [ours]}"
     html = sheet_html(requirement_sheet(parse_plan(text, where="p"), {}))
