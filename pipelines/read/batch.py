@@ -39,7 +39,7 @@ FILE_CAUSES = frozenset(
     [
         *(
             f"damaged_{of}"
-            for of in ("gzip", "zstd", "lz4", "arrow", "parquet", "csv", "tar", "warc")
+            for of in ("gzip", "zstd", "lz4", "arrow", "parquet", "csv", "json", "tar", "warc")
         ),
         *(f"truncated_{of}" for of in ("gzip", "zstd", "lz4", "arrow", "tar", "warc")),
         *("unended_tar", "window_too_large", "expands_too_far", "not_found", "permission_denied"),

@@ -180,7 +180,7 @@ def with_paths(table: pa.RecordBatch, shard: SourceShard) -> pa.RecordBatch:
     Raises:
         ArrowInvalid: the columns are damaged.
     """
-    for path in shard.asked:
+    for path in (*shard.asked, *filter(None, [shard.images])):
         if path not in table.schema.names and type_at(table.schema, path) is not None:
             table = table.append_column(path, _inner(table, path))
     return table

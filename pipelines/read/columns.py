@@ -7,11 +7,12 @@ import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.read.images.layouts import PATHS, SENTENCES, TURN, TURNS, layout_in
 
 # The names met in published corpora, the likeliest first.
 TEXT = ("text", "content", "raw_content", "contents", "body", "document", "article")
 # of what has images beside its text
-CAPTION = ("caption", "captions", "texts", "txt", "alt_text")
+CAPTION = ("caption", "captions", "texts", "txt", "alt_text", SENTENCES, TURNS)
 ID = ("id", "doc_id", "document_id", "docid", "uuid", "_id", "warc_record_id")
 URL = ("url", "uri", "link", "source_url", "warc_target_uri", "webpage_url")
 TOKENS = "input_ids"  # of what has been tokenized
@@ -59,6 +60,8 @@ def find_columns(names: Collection[str], wanted: Input, path: str) -> Columns:
     images = _find(names, "images", wanted.images, (), path)
     common = TEXT if images is None else TEXT + CAPTION
     text = _find(names, "text", wanted.text, common, path)
+    if text is None and images is None and (layout := layout_in(names)) is not None:
+        text, images = layout
     if text is None and TOKENS in names:
         raise InputError(
             f"{path}: holds tokens ({TOKENS}), not text; name the text that was tokenized",
@@ -156,7 +159,8 @@ def _columns(schema: pa.Schema, wanted: Input, path: str) -> Columns:
     kind = type_at(schema, columns.text)
     assert kind is not None
     listed = columns.images is not None or wanted.join is not None
-    if _plain(kind) not in TEXT_TYPES and not (listed and _values(kind) in TEXT_TYPES):
+    talk = columns.images is not None and turns_in(kind) is not None
+    if _plain(kind) not in TEXT_TYPES and not (listed and _values(kind) in TEXT_TYPES) and not talk:
         way = "name another in the recipe, as {path: …, text: NAME}"
         if _values(kind) in TEXT_TYPES:
             way = r'say what stands between them, as {path: …, join: "\n\n"}'
@@ -164,7 +168,7 @@ def _columns(schema: pa.Schema, wanted: Input, path: str) -> Columns:
             f"{path}: column {columns.text!r} is {kind}, not text; {way}", cause="text_not_string"
         )
     if columns.images is not None:
-        kind = schema.field(columns.images).type
+        kind = type_at(schema, columns.images)
         if not _holds_images(_values(kind) or kind):
             raise InputError(
                 f"{path}: column {columns.images!r} is {kind}, not images: bytes, structs of"
@@ -173,6 +177,15 @@ def _columns(schema: pa.Schema, wanted: Input, path: str) -> Columns:
                 cause="no_images",
             )
     return columns
+
+
+def turns_in(kind: pa.DataType) -> pa.DataType | None:
+    """The type of the turns of conversations, None for a column that holds none."""
+    of = _values(kind)
+    if of is None or not pa.types.is_struct(of) or of.get_field_index(TURN) < 0:
+        return None
+    turn = of.field(TURN).type
+    return turn if turn in TEXT_TYPES else None
 
 
 def is_listed(kind: pa.DataType) -> bool:
@@ -190,7 +203,7 @@ def _holds_images(kind: pa.DataType) -> bool:
     if not pa.types.is_struct(kind):
         return _plain(kind) in TEXT_TYPES
     parts = {kind.field(i).name: kind.field(i).type for i in range(kind.num_fields)}
-    fits = {BYTES: {*_BLOBS, pa.null()}, PATH: {*TEXT_TYPES, pa.null()}}
+    fits = {BYTES: {*_BLOBS, pa.null()}, **{key: {*TEXT_TYPES, pa.null()} for key in PATHS}}
     there = [name for name in fits if name in parts]
     return bool(there) and all(parts[name] in fits[name] for name in there)
 

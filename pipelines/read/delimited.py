@@ -24,7 +24,7 @@ from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
 from tokenmill.pipelines.read.batch import Failure, ReadBatch, make_batch, text_array
 from tokenmill.pipelines.read.beside import with_beside
 from tokenmill.pipelines.read.columns import Piece, find_columns
-from tokenmill.pipelines.read.jsonl import MOST_VALUES, LostLine, read_lines
+from tokenmill.pipelines.read.lines import MOST_VALUES, LostLine, read_lines
 from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits, Reading
 from tokenmill.pipelines.read.stream import (
     DamagedError,

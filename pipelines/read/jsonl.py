@@ -1,26 +1,19 @@
-r"""JSON Lines, plain or compressed: one object a line, cut by bytes of the plain stream.
+"""JSON Lines, plain or compressed: one object a line, cut by bytes of the plain stream.
 
-    blocks ── read_lines ──► lines ──► _batch, or where a column has images _documents ──► ReadBatch
+    blocks ── read_lines, array_lines ──► lines ── _batch or, with images, _documents ──► ReadBatch
 
-A line ends at "\n" and belongs to the shard in which its first byte lies, so the shards
-of a file share out its lines whatever bytes they are cut at:
-
-    a a \n b b b b \n c c \n
-    [ shard 0 )[ shard 1 )       shard 0 owns a and b, shard 1 owns c
+A file may also be one array of objects, as LLaVA's are: it is a shard, each object a line.
 """
 
-import base64
-import binascii
 import contextlib
 import json
 import math
-import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import accumulate, islice, pairwise
+from itertools import chain, islice, pairwise
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import orjson
@@ -39,7 +32,7 @@ from tokenmill.pipelines.read.batch import (
     text_array,
 )
 from tokenmill.pipelines.read.beside import ABSENT, beside_of, value_at, with_beside
-from tokenmill.pipelines.read.columns import BYTES, MOST_DEPTH, PATH, Columns, Piece, find_columns
+from tokenmill.pipelines.read.columns import MOST_DEPTH, Columns, Piece, find_columns
 from tokenmill.pipelines.read.images.documents import (
     GENERAL,
     METADATA,
@@ -47,180 +40,42 @@ from tokenmill.pipelines.read.images.documents import (
     Folder,
     Place,
     Raw,
-    Value,
     Values,
     document_of,
     illustrated_batches,
+    layout_problem,
+)
+from tokenmill.pipelines.read.images.layouts import (
+    UNKNOWN,
+    described,
+    json_type,
+    laid_out,
+    value_of,
+)
+from tokenmill.pipelines.read.json_array import array_lines, is_array
+from tokenmill.pipelines.read.lines import (
+    WIDE_BYTES,
+    LineGroup,
+    LostLine,
+    first_byte,
+    read_lines,
+    size_of,
 )
 from tokenmill.pipelines.read.options import BATCH_DOCS, Limits, Reading
 from tokenmill.pipelines.read.stream import (
     BLOCK_BYTES,
     DamagedError,
+    UnreadableError,
     compression_of,
     expansion_ratio,
     one_line,
-    pieces,
     read_blocks,
 )
 from tokenmill.pipelines.read.text import BOM
 
-
-class LineGroup(NamedTuple):
-    """Lines that follow one another, without their ends; the first begins at byte `offset`."""
-
-    offset: int
-    lines: list[bytes]
-
-    @property
-    def offsets(self) -> list[int]:
-        """Byte at which each line begins."""
-        return list(accumulate((len(line) + 1 for line in self.lines), initial=self.offset))[:-1]
-
-
-class LostLine(NamedTuple):
-    """A line that cannot be had: too long, or the one in which the file breaks off.
-
-    cause: "too_large", "too_many_values", or why the file breaks off; then nothing follows.
-    bytes: its length as far as it was seen.
-    """
-
-    offset: int
-    cause: str
-    message: str
-    bytes: int
-
-
-def first_byte(start: int) -> int:
-    """Where to begin reading for the lines that begin at `start` or later.
-
-    One byte before: only an end of line there makes a line begin at `start`.
-    """
-    return max(start - 1, 0)
-
-
-class _Open:
-    """The line in progress: begins at `offset`; its pieces are dropped past `limit` bytes."""
-
-    def __init__(self, offset: int, limit: int) -> None:
-        self.offset, self.limit = offset, limit
-        self.pieces: list[bytes] = []
-        self.bytes = 0
-
-    def add(self, piece: bytes) -> None:
-        self.bytes += len(piece)
-        if self.bytes > self.limit:
-            self.pieces.clear()
-        elif piece:
-            self.pieces.append(piece)
-
-
-def read_lines(
-    blocks: Iterator[bytes], *, start: int, stop: int | None, max_bytes: int
-) -> Iterator[LineGroup | LostLine]:
-    """Yield the lines that begin in [start, stop), in order.
-
-    blocks: the stream from `first_byte(start)` on.
-    max_bytes: a longer line comes as `LostLine`, never held in memory whole.
-    """
-    line = _Open(first_byte(start), max_bytes)
-    try:
-        for block in _in_bounds(blocks):
-            *whole, rest = block.split(b"\n")
-            if whole:
-                line.add(whole[0])
-                yield from _finished(line, whole[1:], start, stop)
-                line = _Open(line.offset + line.bytes + 1 + _size(whole[1:]), max_bytes)
-                if stop is not None and line.offset >= stop:
-                    return
-            line.add(rest)
-    except DamagedError as e:
-        if _within(line.offset, start, stop):
-            yield LostLine(line.offset, e.cause, str(e), line.bytes)
-        return
-    if line.bytes and _within(line.offset, start, stop):
-        yield from _finished(line, [], start, stop)
-
-
-def _in_bounds(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """Blocks, those of very many lines in pieces: a line of no byte takes some all the same."""
-    for block in blocks:
-        full = block.count(b"\n") > MOST_LINES
-        yield from pieces(iter((block,)), MOST_LINES) if full else (block,)
-
-
-def _finished(
-    first: _Open, others: Sequence[bytes], start: int, stop: int | None
-) -> Iterator[LineGroup | LostLine]:
-    """`first`, which has just ended, and the whole lines behind it, if they are in the range."""
-    offset = first.offset + first.bytes + 1
-    lines = list(others)
-    if _within(first.offset, start, stop):
-        if first.bytes > first.limit:
-            yield _too_long(first.offset, first.bytes, first.limit)
-        else:
-            offset, lines = first.offset, [b"".join(first.pieces), *lines]
-    if stop is not None and offset + _size(lines) > stop:
-        lines = [
-            line
-            for at, line in zip(LineGroup(offset, lines).offsets, lines, strict=True)
-            if at < stop
-        ]
-    if lines and max(map(len, lines)) > min(first.limit, WIDE_BYTES):
-        yield from _one_by_one(LineGroup(offset, lines), first.limit)
-    elif lines:
-        yield LineGroup(offset, lines)
-
-
-def _one_by_one(group: LineGroup, limit: int) -> Iterator[LineGroup | LostLine]:
-    for offset, line in zip(group.offsets, group.lines, strict=True):
-        if len(line) > limit:
-            yield _too_long(offset, len(line), limit)
-        elif _is_overfull(line):
-            said = f"a line of over {MOST_VALUES:,} JSON values; leave out what is not text"
-            yield LostLine(offset, "too_many_values", said, len(line))
-        else:
-            yield LineGroup(offset, [line])
-
-
-# As Python objects `[],` takes 24 times its bytes. Each value but the first follows a mark.
-WIDE_BYTES, MOST_VALUES, MOST_LINES = 1024**2, 2**20, 2**18
-_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
-
-
-def _is_overfull(line: bytes) -> bool:
-    """Whether a line holds more values than may be made, marks in its strings aside."""
-    if len(line) <= WIDE_BYTES or _marks(line, 0, len(line)) <= MOST_VALUES:
-        return False
-    found = at = 0
-    for string in _STRING.finditer(line):
-        found += _marks(line, at, string.start())
-        at = string.end()
-        if found > MOST_VALUES:
-            return True
-    return found + _marks(line, at, len(line)) > MOST_VALUES
-
-
-def _marks(line: bytes, start: int, stop: int) -> int:
-    return sum(line.count(mark, start, stop) for mark in (b",", b":", b"["))
-
-
-def _too_long(offset: int, size: int, limit: int) -> LostLine:
-    return LostLine(
-        offset, "too_large", f"a line of {size} bytes, limits.max_document_bytes is {limit}", size
-    )
-
-
-def _size(lines: Sequence[bytes]) -> int:
-    """Bytes of whole lines, their ends included."""
-    return sum(map(len, lines)) + len(lines)
-
-
-def _within(offset: int, start: int, stop: int | None) -> bool:
-    return offset >= start and (stop is None or offset < stop)
-
-
 # How far to look for a line that tells the columns, before a file is given up as not JSON Lines.
 SNIFF_LINES, SNIFF_BYTES = 100, 256 * 1024**2
+LOOKED_AT = 16  # of them for the layout of texts and images
 
 
 def cut_jsonl(file: InputFile, wanted: Input, shard_bytes: int, limits: Limits) -> list[Piece]:
@@ -230,11 +85,14 @@ def cut_jsonl(file: InputFile, wanted: Input, shard_bytes: int, limits: Limits) 
     its first MiB, and the last shard is open-ended.
 
     Raises:
-        InputError: not JSON Lines ("invalid_json"), or without a text column ("missing_column").
+        InputError: not JSON Lines ("invalid_json"), without a text column ("missing_column"), or
+            texts and images in no known layout ("unknown_layout").
     """
     compression = compression_of(file.name)
-    columns = _sniff(file.path, wanted, compression, limits)
+    columns, is_whole = _sniff(file, wanted, compression, limits)
     size, damage = file.bytes, ""
+    if is_whole:
+        return [Piece(columns, 0, None, bytes=size)]
     if compression is not None:
         ratio, damage = expansion_ratio(file.path, compression, limits)
         size = math.ceil(size * ratio)
@@ -258,14 +116,27 @@ def read_jsonl(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
         run=how.run,
     )
     with contextlib.closing(blocks):
-        lines = read_lines(
-            blocks, start=shard.start, stop=shard.stop, max_bytes=limits.max_document_bytes
-        )
+        _, lines = _lines_of(blocks, shard.start, shard.stop, limits.max_document_bytes)
         if how.images is None or shard.images is None:
             yield from _batches(shard, lines)
         else:
             documents = _documents(shard, lines, Folder(shard.paths[0], shard.names[0], how.images))
             yield from illustrated_batches(shard, documents, how.images)
+
+
+def _lines_of(
+    blocks: Iterator[bytes], start: int, stop: int | None, max_bytes: int
+) -> tuple[bool, Iterator[LineGroup | LostLine]]:
+    """Whether a file is one array, and its objects, or the lines of a shard."""
+    if start == 0 and stop is None:
+        try:
+            first = next(blocks, b"")
+        except DamagedError as e:
+            return False, iter([LostLine(0, e.cause, str(e), 0)])
+        blocks = chain([first], blocks)
+        if is_array(first):
+            return True, array_lines(blocks, max_bytes)
+    return False, read_lines(blocks, start=start, stop=stop, max_bytes=max_bytes)
 
 
 def _batches(shard: SourceShard, lines: Iterator[LineGroup | LostLine]) -> Iterator[ReadBatch]:
@@ -364,7 +235,7 @@ def _parse_one(line: bytes, shard: SourceShard) -> tuple[dict[str, Any], str, st
         return {}, "missing_text", f"{name!r} is {'null' if name in value else 'not there'}"
     if not isinstance(found, str):
         way = "; say what stands between, as join" if isinstance(found, list) else ""
-        return {}, "text_not_string", f"{name!r} is {_json_type(found)}{way}"
+        return {}, "text_not_string", f"{name!r} is {json_type(found)}{way}"
     return value, "", ""
 
 
@@ -375,7 +246,7 @@ def _object(line: bytes) -> tuple[dict[str, Any], str, str]:
     except orjson.JSONDecodeError as e:
         return {}, _what_is_wrong(line), one_line(e)
     if not isinstance(value, dict):
-        return {}, "invalid_json", f"a line must be an object, not {_json_type(value)}"
+        return {}, "invalid_json", f"a line must be an object, not {json_type(value)}"
     return value, "", ""
 
 
@@ -419,7 +290,7 @@ def _split(group: LineGroup) -> Iterator[LineGroup]:
     for i in range(0, len(group.lines), BATCH_DOCS):
         part = LineGroup(offset, group.lines[i : i + BATCH_DOCS])
         yield part
-        offset += _size(part.lines)
+        offset += size_of(part.lines)
 
 
 def _lost_line(shard: SourceShard, row: int, line: LostLine) -> SourceDocument:
@@ -431,12 +302,20 @@ def _lost_line(shard: SourceShard, row: int, line: LostLine) -> SourceDocument:
 UTF_16 = "it begins as UTF-16 does, which `iconv -f utf-16 -t utf-8` makes UTF-8"
 
 
-def _sniff(path: str, wanted: Input, compression: str | None, limits: Limits) -> Columns:
-    """The columns by the keys of the first objects; an empty file has whatever it should have."""
+def _sniff(
+    file: InputFile, wanted: Input, compression: str | None, limits: Limits
+) -> tuple[Columns, bool]:
+    """The columns by the keys of the first objects; an empty file has whatever it should have.
+
+    Second, whether the file is one array.
+    """
+    path = file.path
     keys: dict[str, None] = {}
     problems: list[tuple[str, str]] = []  # (cause, message) of each line that is no object
     objects = 0
-    for line in islice(_first_lines(path, compression, limits), SNIFF_LINES):
+    first: list[dict[str, Any]] = []  # some of them
+    is_whole, lines = _first_lines(path, compression, limits)
+    for line in islice(lines, SNIFF_LINES):
         if isinstance(line, LostLine):
             problems.append((line.cause, f"byte {line.offset}: {line.message}"))
             continue
@@ -448,15 +327,52 @@ def _sniff(path: str, wanted: Input, compression: str | None, limits: Limits) ->
             continue
         if isinstance(value, dict):
             objects += 1
+            first += [value] if len(first) < LOOKED_AT and len(line) <= WIDE_BYTES else []
             keys.update(dict.fromkeys(_paths_in(value)))
         else:
-            problems.append(("invalid_json", f"a line is {_json_type(value)}"))
+            problems.append(("invalid_json", f"a line is {json_type(value)}"))
     if objects:
         # a column beside the text may be of later lines alone
-        return find_columns(keys, wanted.model_copy(update={"columns": {}}), path)
+        columns = find_columns(keys, wanted.model_copy(update={"columns": {}}), path)
+        if columns.images is not None:
+            _refuse_unknown(file, columns, first)
+        return columns, is_whole
     if problems:
         raise _not_jsonl(path, problems[0])
-    return Columns(wanted.text or "text", wanted.id, wanted.url)
+    return Columns(wanted.text or "text", wanted.id, wanted.url), False
+
+
+def _refuse_unknown(file: InputFile, columns: Columns, objects: Sequence[dict[str, Any]]) -> None:
+    """Raise InputError if of no document text and images can be told."""
+    text, id_, url, images = columns
+    shard = SourceShard(
+        key="",
+        ordinal=0,
+        input=0,
+        source="",
+        format="jsonl",
+        paths=(file.path,),
+        names=(file.name,),
+        text=text,
+        id=id_,
+        url=url,
+        images=images,
+    )
+    problems = []
+    for value in objects:
+        raw, lost = _raw(shard, 0, "", Place(file.name, "one"), b"", value)
+        problem = lost or layout_problem(raw)
+        if problem is None:
+            return
+        problems.append(problem.detail)
+    if problems:
+        parts = {n: value_at(objects[0], n) for n in (text, images) if n is not None}
+        raise InputError(
+            f"{file.path}: the first {len(problems)} documents have texts and images that do not"
+            f" fit ({problems[0]}; {described(parts)}); name others in the recipe, as"
+            " {path: …, text: NAME, images: NAME}",
+            cause=UNKNOWN,
+        )
 
 
 def _paths_in(value: dict[str, Any]) -> Iterator[str]:
@@ -472,13 +388,18 @@ def _paths_in(value: dict[str, Any]) -> Iterator[str]:
         ]
 
 
-def _first_lines(path: str, compression: str | None, limits: Limits) -> Iterator[bytes | LostLine]:
+def _first_lines(
+    path: str, compression: str | None, limits: Limits
+) -> tuple[bool, Iterator[bytes | LostLine]]:
     blocks = islice(read_blocks(path, compression, limits=limits), SNIFF_BYTES // BLOCK_BYTES)
-    for item in read_lines(blocks, start=0, stop=None, max_bytes=limits.max_document_bytes):
-        if isinstance(item, LostLine):
-            yield item
-        else:
-            yield from (line.removeprefix(BOM) for line in item.lines if line.strip())
+    is_whole, items = _lines_of(blocks, 0, None, limits.max_document_bytes)
+    return is_whole, chain.from_iterable(map(_told, items))
+
+
+def _told(item: LineGroup | LostLine) -> Sequence[bytes | LostLine]:
+    if isinstance(item, LostLine):
+        return [item]
+    return [line.removeprefix(BOM) for line in item.lines if line.strip()]
 
 
 def _not_jsonl(path: str, problem: tuple[str, str]) -> InputError:
@@ -487,14 +408,9 @@ def _not_jsonl(path: str, problem: tuple[str, str]) -> InputError:
         return InputError(f"{path}: {message}", cause=cause)
     return InputError(
         f"{path}: no line is a JSON object ({message}); one object a line is needed,"
-        " a single array can be converted with `jq -c '.[]'`",
+        " or one array of objects",
         cause=cause,
     )
-
-
-def _json_type(value: Any) -> str:
-    names = {bool: "a boolean", str: "a string", list: "an array", dict: "an object"}
-    return "null" if value is None else names.get(type(value), "a number")
 
 
 def _documents(
@@ -524,20 +440,38 @@ def _not_blank(group: LineGroup) -> Iterator[tuple[int, bytes]]:
 def _document(
     shard: SourceShard, row: int, offset: int, line: bytes, folder: Folder
 ) -> SourceDocument:
-    assert shard.images is not None
     name, where = f"{shard.names[0]}#{offset}", f"{shard.paths[0]} byte {offset}"
     value, reason, message = _object(line)
     if reason:
         return SourceDocument(row, name, lost=Lost(reason, f"{where}: {message}", len(line)))
-    own = value.get(shard.id) if shard.id else None
-    url = value.get(shard.url) if shard.url else None
-    text, images = value.get(shard.text), value.get(shard.images)
+    raw, lost = _raw(shard, row, name, Place(name, where), line, value)
+    return document_of(raw, lost, shard.captions, folder)
+
+
+def _raw(
+    shard: SourceShard, row: int, name: str, place: Place, line: bytes, value: dict[str, Any]
+) -> tuple[Raw, Lost | None]:
+    """What an object says of a document, and why its text could not be read."""
+    assert shard.images is not None
+    own = value_at(value, shard.id) if shard.id else None
+    url = value_at(value, shard.url) if shard.url else None
+    text, images = value_at(value, shard.text), value_at(value, shard.images)
+    lost = None
+    try:
+        text, images = laid_out(text, images, shard.text)
+    except UnreadableError as e:
+        lost, text = Lost(e.cause, f"{place.where}: {e}", len(line)), None
+    if text is not None and not _is_text(text):
+        odd = json_type(text)
+        if isinstance(text, list):
+            odd = "an array with other things than strings"
+        lost, text = Lost("text_not_string", f"{place.where}: {shard.text!r} is {odd}"), None
     listed = isinstance(images, list) or (images is None and isinstance(text, list))
     raw = Raw(
         row,
         name if own is None else _as_string(own, line, shard.id),
-        Place(name, where),
-        text if _is_text(text) else None,
+        place,
+        text,
         _values(images),
         listed,
         url if isinstance(url, str) else None,
@@ -545,13 +479,7 @@ def _document(
         value.get(GENERAL) if listed else None,
         beside_of(value, (path for path, _ in shard.columns)),
     )
-    lost = None
-    if text is not None and not _is_text(text):
-        odd = _json_type(text)
-        if isinstance(text, list):
-            odd = "an array with other things than strings"
-        lost = Lost("text_not_string", f"{where}: {shard.text!r} is {odd}")
-    return document_of(raw, lost, shard.captions, folder)
+    return raw, lost
 
 
 def _is_text(value: Any) -> bool:
@@ -561,23 +489,4 @@ def _is_text(value: Any) -> bool:
 
 
 def _values(images: Any) -> Values:
-    return [_value(v) for v in images] if isinstance(images, list) else _value(images)
-
-
-def _value(value: Any) -> Value | None:
-    if value is None or value == "":
-        return None
-    if isinstance(value, str):
-        return Value(reference=value)
-    if not isinstance(value, dict):
-        return Value(other=_json_type(value))
-    data, reference = value.get(BYTES), value.get(PATH) or value.get("url")
-    if isinstance(data, str):
-        try:
-            return Value(base64.b64decode(data, validate=True))
-        except binascii.Error as e:
-            return Value(other=f"bytes that are not base64 ({e})")
-    if isinstance(reference, str):
-        return Value(reference=reference)
-    said = data is not None or reference is not None or not {BYTES, PATH} & set(value)
-    return Value(other=f"an object without {BYTES} or {PATH}") if said else None
+    return [value_of(v) for v in images] if isinstance(images, list) else value_of(images)

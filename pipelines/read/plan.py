@@ -28,6 +28,7 @@ from tokenmill.pipelines.core.shard import (
 )
 from tokenmill.pipelines.read.arrow import DATA_FORMAT, SavedDataset, belongs_to, find_saved
 from tokenmill.pipelines.read.columns import Columns, Piece
+from tokenmill.pipelines.read.images.layouts import UNKNOWN
 from tokenmill.pipelines.read.images.webdataset import is_beside, sidecars, unlisted
 from tokenmill.pipelines.read.kept import kept_files
 from tokenmill.pipelines.read.options import Limits
@@ -281,7 +282,7 @@ def _cut(
                     yield _shard(source, reader, group, whole)
                 continue
             for item in alike:
-                pieces = next(looks)
+                pieces = _known(source, item.file, next(looks))
                 if isinstance(pieces, InputError):
                     rows = item.reader.rows
                     yield _failed(
@@ -294,6 +295,23 @@ def _cut(
                 else:
                     for piece in pieces:
                         yield _shard(source, reader, [item.file], piece, item.sidecar, several)
+
+
+def _known(
+    source: _Source, file: InputFile, pieces: list[Piece] | InputError
+) -> list[Piece] | InputError:
+    """A file as it is cut, unless it has images that nobody named in a recipe without.
+
+    Raises:
+        ConfigError: its images and texts are in a layout that nobody knows.
+    """
+    if isinstance(pieces, InputError):
+        if pieces.cause == UNKNOWN:
+            raise ConfigError(f"{source.place}{pieces}")
+        return pieces
+    if "images" in source.sections or not pieces or pieces[0].columns.images is None:
+        return pieces
+    return InputError(str(_no_images(source, [file])), cause="no_images")
 
 
 def _looked(

@@ -22,7 +22,7 @@ from tokenmill.pipelines.read.batch import (
     make_batch,
 )
 from tokenmill.pipelines.read.beside import laid_flat, with_beside, with_paths
-from tokenmill.pipelines.read.columns import BYTES, BYTES_OF, PATH, Columns, is_listed
+from tokenmill.pipelines.read.columns import BYTES, BYTES_OF, Columns, is_listed, turns_in
 from tokenmill.pipelines.read.images.documents import (
     ERROR,
     GENERAL,
@@ -33,13 +33,21 @@ from tokenmill.pipelines.read.images.documents import (
     Place,
     Raw,
     Texts,
-    Value,
     document_of,
     illustrated_batches,
     unsigned,
 )
+from tokenmill.pipelines.read.images.layouts import (
+    MATCHED,
+    PATHS,
+    SENTENCES,
+    TURN,
+    Value,
+    conversation,
+    matched,
+)
 from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits, Reading
-from tokenmill.pipelines.read.stream import DamagedError, one_line
+from tokenmill.pipelines.read.stream import DamagedError, UnreadableError, one_line
 from tokenmill.pipelines.read.weights import VIEWS, in_bounds, text_lengths
 
 OF_SAMPLES = (*SIDES, STATUS, ERROR)
@@ -259,7 +267,8 @@ def _illustrated_rows(
     assert shard.images is not None
     ids = _row_ids(shard, table, row).to_pylist()
     urls = strings(table[shard.url]).to_pylist() if shard.url else [None] * len(ids)
-    texts = _bytes_of(table[shard.text]).to_pylist()
+    laid = _Layout(table[shard.text], table[shard.images], shard.text)
+    texts = _bytes_of(laid.text).to_pylist()
     values = image_values(table[shard.images])
     listed = is_listed(table[shard.images].type)
     metadata, general = _beside(table, listed)
@@ -268,9 +277,48 @@ def _illustrated_rows(
         number = shard.first_row + row + i
         place = Place(f"{shard.names[0]}#{number}", f"{shard.paths[0]} row {number}")
         text, lost = _decoded(texts[i], place, limits)
-        made = Raw(row + i, id_, place, text, values[i], listed, urls[i], metadata[i], general[i])
+        text, images, lost = laid.row(i, text, values[i], place, lost)
+        made = Raw(row + i, id_, place, text, images, listed, urls[i], metadata[i], general[i])
         made = made._replace(beside={path: values[i] for path, values in columns.items()})
         yield document_of(made, lost, shard.captions, folder)
+
+
+class _Layout:
+    """What is to be done with texts and images of rows in the layout of a published corpus.
+
+    text: the column of texts, of conversations lists of what is said.
+    """
+
+    def __init__(self, text: pa.Array, images: pa.Array, name: str) -> None:
+        self.text, self._talks = text, turns_in(text.type) is not None
+        if self._talks:
+            text.validate(full=True)
+            values = pc.struct_field(text.flatten(), [TURN])
+            ends = pc.fill_null(text.value_lengths(), 0).cast(pa.int64())
+            offsets = np.concatenate(([0], np.cumsum(np.asarray(ends))))
+            self.text = pa.LargeListArray.from_arrays(pa.array(offsets), values)
+        self._places: list[Any] | None = None
+        if name.rpartition(".")[2] == SENTENCES and is_listed(images.type):
+            of = images.type.value_type
+            matched_to = pa.types.is_struct(of) and of.get_field_index(MATCHED) >= 0
+            self._places = _plain_list(images) if matched_to else None
+
+    def row(
+        self, i: int, text: Texts, images: Any, place: Place, lost: Lost | None
+    ) -> tuple[Texts, Any, Lost | None]:
+        """Text and images of a row as `Raw` takes them."""
+        if lost is not None or not isinstance(text, list):
+            return text, images, lost
+        if self._talks:
+            return conversation(text), images, None
+        if self._places is not None:
+            try:
+                there = images or []
+                places = [told[MATCHED] for told in self._places[i] or ()]
+                return *matched(text, there, places), None
+            except UnreadableError as e:
+                return None, images, Lost(e.cause, f"{place.where}: {e}")
+        return text, images, None
 
 
 def _beside(table: pa.RecordBatch, listed: bool) -> tuple[list[Any], list[Any]]:
@@ -331,8 +379,9 @@ def _flat_values(column: pa.Array) -> list[Value | None]:
         column.validate()
         parts = dict(zip((f.name for f in column.type), column.flatten(), strict=True))
         nulls = pa.nulls(len(column))
-        blobs, paths = parts.get(BYTES, nulls), parts.get(PATH, nulls)
-        pairs = zip(_views(blobs), _references(paths), strict=True)
+        paths = [_references(parts[name]) for name in PATHS if name in parts]
+        said = [next(filter(None, of), None) for of in zip(*paths, strict=True)]
+        pairs = zip(_views(parts.get(BYTES, nulls)), said or [None] * len(column), strict=True)
         return [None if b is None and not p else Value(b, p) for b, p in pairs]
     if pa.types.is_binary(column.type) or column.type in (pa.large_binary(), pa.binary_view()):
         return [None if b is None else Value(b) for b in _views(column)]

@@ -26,7 +26,7 @@ import xxhash
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.images.blobs import Blobs
-from tokenmill.pipelines.read.images.webdataset import FACTS
+from tokenmill.pipelines.read.images.sample import FACTS
 from tokenmill.pipelines.read.readers import reader_named
 from tokenmill.pipelines.storage.atomic import atomic_path
 from tokenmill.pipelines.tokens.images import count_places

@@ -16,7 +16,7 @@ A row of a table or a line of JSON (`Raw`) is a sample or an interleaved documen
     text "a cat",          images [i, j]            U+FFFC, U+FFFC, "a cat"
     texts ["a", null, "b"], images [null, i, null]  "a", U+FFFC, "b": as OBELICS ships them
 
-Nodes are joined by blank lines.
+Nodes are joined by blank lines. `layouts.py` makes these of what other corpora have.
 """
 
 import base64
@@ -54,17 +54,14 @@ from tokenmill.pipelines.read.batch import (
 from tokenmill.pipelines.read.beside import ABSENT, with_beside
 from tokenmill.pipelines.read.images.blobs import Window
 from tokenmill.pipelines.read.images.facts import Facts, image_facts, lies, too_large
-from tokenmill.pipelines.read.images.nodes import BREAK, without_places
+from tokenmill.pipelines.read.images.layouts import IMAGE_TAG, Value, Woven
+from tokenmill.pipelines.read.images.nodes import BREAK, own_text, without_places
+from tokenmill.pipelines.read.images.tiff import with_pages
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.storage.inputs import resolve, translated
 from tokenmill.sizing.roots import held
 
 WITH_DOCUMENT = "document_failed"  # the cause of an image whose document could not be read
-
-
-def own_text(text: str) -> str:
-    """Text of the input: U+FFFC in it, which would stand for an image, becomes U+FFFD."""
-    return text.replace(PLACEHOLDER, "\ufffd")
 
 
 def illustrated_batches(
@@ -93,7 +90,7 @@ def _with_images(
     counts: list[int] = []
     failed: list[dict[str, Any]] = []
     notes: Counter[str] = Counter()
-    for document in documents:
+    for document in (with_pages(document, options.max_bytes) for document in documents):
         read = [_facts(document, image, options) for image in document.images]
         for number, (image, facts) in enumerate(zip(document.images, read, strict=True)):
             if isinstance(facts, Lost):
@@ -130,9 +127,12 @@ def _with_images(
 
 
 def _without_text(document: SourceDocument, read: Sequence[Facts | Lost | None]) -> SourceDocument:
-    """The document; lost if it is a sample whose every image failed, of which a caption is left."""
+    """The document; lost if it is a sample whose every image failed, of which a caption is left.
+
+    A conversation about images is one too, articles of the web go on without theirs.
+    """
     failed = bool(read) and all(isinstance(facts, Lost) for facts in read)
-    if not failed or PLACEHOLDER in document.text:
+    if not failed or (PLACEHOLDER in document.text and not isinstance(document.text, Woven)):
         return document
     where = document.images[0].where
     what = "its image" if len(read) == 1 else f"each of its {len(read)} images"
@@ -199,17 +199,6 @@ class Place(NamedTuple):
 
     path: str
     where: str
-
-
-class Value(NamedTuple):
-    """What stands for an image.
-
-    data: its bytes.  reference: URL, path or data URL.  other: what it is, if neither of these.
-    """
-
-    data: bytes | memoryview | None = None
-    reference: str | None = None
-    other: str | None = None
 
 
 def unsigned(data: pa.Buffer) -> memoryview:
@@ -368,7 +357,7 @@ def document_of(
         if gone is not None:
             return missing_document(raw.row, raw.id, raw.place, raw.url, gone)
     values = _listed(raw.images)
-    entries = _parsed(raw.metadata) if raw.listed else [raw.metadata] * len(values)
+    entries = _entries(raw, values)
     lost = lost or _lost_images(raw, values, entries)
     if lost is not None:
         return _lost_document(raw, lost)
@@ -384,6 +373,18 @@ def document_of(
     ]
     text = _text(raw, values, captions or "join")
     return SourceDocument(raw.row, raw.id, text, url, images, beside=raw.beside)
+
+
+def _entries(raw: Raw, values: Sequence[Value | None]) -> Any:
+    """What metadata has of each of the values, where there is a list of it."""
+    if not raw.listed:
+        return [raw.metadata] * len(values)
+    entries = _parsed(raw.metadata)
+    there = [value is not None for value in values]
+    if isinstance(entries, list) and len(entries) == sum(there) < len(values):  # of images alone
+        of_images = iter(entries)
+        return [next(of_images) if is_there else None for is_there in there]
+    return entries
 
 
 def _lost_document(raw: Raw, lost: Lost) -> SourceDocument:
@@ -440,12 +441,25 @@ def claims_of(entry: Any) -> Claims:
     return Claims("jpeg" if kind == "jpg" else kind, width, height)
 
 
+def layout_problem(raw: Raw) -> Lost | None:
+    """Why no text can be told from images, if so."""
+    values = _listed(raw.images)
+    there = [value for value in values if value is not None]
+    if there and all(value.other is not None for value in there):
+        return Lost("not_an_image", f"{raw.place.where}: {there[0].other}, not an image")
+    return _lost_images(raw, values, _entries(raw, values)) if there else None
+
+
 def _lost_images(raw: Raw, values: Sequence[Value | None], entries: Any) -> Lost | None:
     """Why text and images make no document, if so.  entries: their metadata, if that is a list."""
     text, where = raw.text, raw.place.where
     woven = raw.listed and not isinstance(text, str)
     if text is None or (not isinstance(text, str) and not woven and caption_of(text) is None):
         return Lost("missing_text", f"{where}: no text")
+    if isinstance(text, Woven):
+        places, there = text.count(PLACEHOLDER), sum(v is not None for v in values)
+        message = f"{where}: {places} {IMAGE_TAG}, {there} images"
+        return None if places == there else Lost("unequal_lists", message, len(text.encode()))
     if not woven:
         return None
     counts = {"texts": len(text), "images": len(values)}
@@ -458,18 +472,25 @@ def _lost_images(raw: Raw, values: Sequence[Value | None], entries: Any) -> Lost
 
 
 def _text(raw: Raw, values: Sequence[Value | None], captions: Captions) -> str:
+    if isinstance(raw.text, Woven):
+        return raw.text
     if not raw.listed:
         caption = raw.text if isinstance(raw.text, str) else caption_of(raw.text or (), captions)
         return own_text(caption or "")
-    nodes: list[str] = []
     if isinstance(raw.text, str):
         nodes = [PLACEHOLDER for v in values if v is not None]
         nodes += [own_text(raw.text)] if raw.text else []
         return BREAK.join(nodes)
-    for text, value in zip(raw.text or (), values, strict=True):
-        if text:
+    return woven(raw.text or (), values)
+
+
+def woven(texts: Sequence[str | None], images: Sequence[Any]) -> str:
+    """One text of lists of equal length, with U+FFFC for each image."""
+    nodes: list[str] = []
+    for text, image in zip(texts, images, strict=True):
+        if text and not (image is not None and text == IMAGE_TAG):  # as some mark its place
             nodes.append(own_text(text))
-        if value is not None:
+        if image is not None:
             nodes.append(PLACEHOLDER)
     return BREAK.join(nodes)
 

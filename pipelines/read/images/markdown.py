@@ -30,12 +30,11 @@ from tokenmill.pipelines.read.batch import ReadBatch, SourceDocument
 from tokenmill.pipelines.read.images.documents import (
     Folder,
     Place,
-    Value,
     illustrated_batches,
     is_url,
-    own_text,
 )
-from tokenmill.pipelines.read.images.nodes import BREAK
+from tokenmill.pipelines.read.images.layouts import Value
+from tokenmill.pipelines.read.images.nodes import BREAK, own_text
 from tokenmill.pipelines.read.options import Images, Limits, Reading
 from tokenmill.pipelines.read.text import read_text
 

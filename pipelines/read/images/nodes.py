@@ -12,6 +12,11 @@ from tokenmill.pipelines.core.schema import PLACEHOLDER
 BREAK = "\n\n"  # between the nodes of a document
 
 
+def own_text(text: str) -> str:
+    """Text of the input: U+FFFC in it, which would stand for an image, becomes U+FFFD."""
+    return text.replace(PLACEHOLDER, "\ufffd")
+
+
 def counts_of(documents: pa.RecordBatch) -> I64:
     """(n_docs,) how many images each document has; 0 where a run takes none."""
     if "images" not in documents.schema.names:

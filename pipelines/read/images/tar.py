@@ -101,6 +101,11 @@ class Tar:
         self._next = 0
         self.notes: list[str] = []
 
+    @property
+    def at(self) -> int:
+        """How many bytes of the tar have been read."""
+        return self._tape.at
+
     def __iter__(self) -> Iterator[Member]:
         """Each member.
 

@@ -7,11 +7,7 @@ The key is the name up to the first dot of its last part. A sample becomes a doc
 captions are the text, its key the id. A sample begins where the key changes, or where a member
 comes again under it; of two samples with one key the second fails.
 
-In tars that we wrote ourselves (`pipelines.tokens.webdataset`) the .json also tells where in the
-text images stand:
-
-    {"images": [{"file": "0.jpg", "url": …, "width": …, …}, …],   or these facts of one image alone
-     "nodes": [{"text": "One "}, {"image": 0}, {"text": " two"}]}  the text, if images are in it
+`sample.py` reads what the members of a sample say, of places of images in its text too.
 
 img2dataset leaves 00000.parquet and 00000_stats.json beside 00000.tar. The tar is what is read; its
 sidecar has a row for each URL asked for, and those without success are in no tar: each is a
@@ -19,40 +15,52 @@ document that failed.
 """
 
 import contextlib
-import json
 import posixpath
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
 
-import orjson
 import xxhash
 
-from tokenmill.pipelines.core.schema import PLACEHOLDER
+from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
 from tokenmill.pipelines.read.batch import Claims, Lost, ReadBatch, SourceDocument, SourceImage
-from tokenmill.pipelines.read.beside import ABSENT, beside_of
-from tokenmill.pipelines.read.columns import URL, Columns, Piece
+from tokenmill.pipelines.read.columns import Columns, Piece
 from tokenmill.pipelines.read.images.documents import (
     ERROR,
     NO_CLAIMS,
     STATUS,
     Place,
     caption_of,
-    claims_of,
     illustrated_batches,
     missing_document,
     not_downloaded,
-    own_text,
 )
 from tokenmill.pipelines.read.images.headers import kind_of
+from tokenmill.pipelines.read.images.layouts import UNKNOWN
+from tokenmill.pipelines.read.images.nodes import own_text
+from tokenmill.pipelines.read.images.sample import (
+    JSON,
+    SHOWN_FILES,
+    Export,
+    Given,
+    Part,
+    Placed,
+    Texts,
+    placed_images,
+    texts_of,
+)
 from tokenmill.pipelines.read.images.tar import Member, Tar, unpacked
 from tokenmill.pipelines.read.options import Images, Limits, Reading
 from tokenmill.pipelines.read.parquet import parquet_tables
-from tokenmill.pipelines.read.stream import DamagedError, UnreadableError, one_line, read_blocks
+from tokenmill.pipelines.read.stream import (
+    DamagedError,
+    UnreadableError,
+    compression_of,
+    read_blocks,
+)
 from tokenmill.pipelines.read.table import strings
-from tokenmill.pipelines.read.text import BOM
 from tokenmill.pipelines.storage.inputs import files_among
 
 COLUMNS = ("key", "url", STATUS, ERROR)
@@ -113,177 +121,6 @@ def _tables(files: Sequence[InputFile]) -> dict[str, str]:
     return {tar: f"{tar[: -len(s)]}.parquet" for tar, s in suffixes.items() if s}
 
 
-FACTS = ("url", "path", "md5", "format", "width", "height")  # of each image, known or null
-
-
-class ExportedImage(NamedTuple):
-    """An image.  file: what its member is called behind the key; None where it is but a URL."""
-
-    file: str | None
-    url: str | None
-    claims: Claims
-
-
-class Export(NamedTuple):
-    """images: in order.  text: with U+FFFC for each of them; None where the caption is the text."""
-
-    images: list[ExportedImage]
-    text: str | None
-
-
-def exported(fields: Mapping[str, Any]) -> Export | None:
-    """What an export says; None where the object is none of its own.
-
-    Raises:
-        ValueError: its nodes do not have each image once, in order.
-    """
-    listed = fields.get("images")
-    entries = listed if isinstance(listed, list) else [fields]
-    if not entries or not all(isinstance(e, dict) and e.keys() >= set(FACTS) for e in entries):
-        return None
-    images = [
-        ExportedImage(_string(e.get("file")), _string(e["url"]), claims_of(e)) for e in entries
-    ]
-    nodes = fields.get("nodes")
-    return Export(images, _woven(nodes, len(images)) if isinstance(nodes, list) else None)
-
-
-def _woven(nodes: Sequence[Any], n_images: int) -> str:
-    """Text and images as one text."""
-    text, images = "", []
-    for node in nodes:
-        (kind, value), *more = node.items() if isinstance(node, dict) and node else [(None, None)]
-        if kind == "text" and isinstance(value, str) and not more:
-            text += own_text(value)
-        elif kind == "image" and not more:
-            text += PLACEHOLDER
-            images.append(value)
-        else:
-            raise ValueError(f"node {str(node)[:80]} is neither text nor image")
-    if images != list(range(n_images)):
-        raise ValueError(f"nodes have {len(images)} images, not each of {n_images} once, in order")
-    return text
-
-
-def _string(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-CAPTIONS = ("caption", "captions", "text")  # fields of a .json
-URLS = (*URL, "image_url", "flickr_url", "coco_url")
-
-
-class _Part(NamedTuple):
-    """A member that is part of a sample.
-
-    suffix: behind the key, without .gz.  kind: the last part of it.
-    data: None where it cannot be had: `lost`.
-    at: byte of the tar where its data can be read in place.
-    """
-
-    name: str
-    suffix: str
-    kind: str
-    data: bytes | memoryview | None
-    at: int | None = None
-    lost: Lost | None = None
-
-
-class Texts(NamedTuple):
-    """captions: each once, those of text members first.  export: of one of our own tars.
-
-    beside: as in `SourceDocument`, of the first .json that has it.
-    """
-
-    captions: list[str]
-    url: str | None
-    id: str | None
-    export: Export | None = None
-    beside: Mapping[str, Any] = MappingProxyType({})
-
-
-def texts_of(parts: Sequence[_Part], shard: SourceShard) -> Texts:
-    """Put together what text and JSON members of one sample say.
-
-    shard: names fields of a .json, and the suffix of the caption; else the common ones are taken.
-
-    Raises:
-        UnreadableError: one of them is not UTF-8 ("invalid_utf8") or not JSON ("invalid_json"), or
-            contradicts itself ("unequal_lists"); the message begins with its name.
-    """
-    texts = [p for p in parts if p.kind != JSON and shard.text in ("", p.kind)]
-    captions = [_text(p.name, bytes(p.data or b"")) for p in texts]
-    url = own = export = None
-    beside: dict[str, Any] = {}
-    fields_of_text = (shard.text,) if shard.text else CAPTIONS
-    fields_of_url = URLS if shard.url is None else (shard.url,)
-    for name, data in ((p.name, bytes(p.data or b"")) for p in parts if p.kind == JSON):
-        fields = _object(name, data)
-        export = export or _export(name, fields)
-        there = [fields.get(field) for field in fields_of_text]
-        captions += [_whole(name, c) for value in there for c in _strings(value)]
-        url = url or _first(name, fields, fields_of_url)
-        own = own or (_first(name, fields, (shard.id,)) if shard.id else None)
-        found = beside_of(fields, (path for path, _ in shard.columns))
-        known = {path: value for path, value in beside.items() if value not in (None, ABSENT)}
-        beside = {**found, **known}
-    once: dict[str, str] = {}
-    for caption in captions:
-        once.setdefault(caption.strip(), caption)
-    return Texts(list(once.values()), url, own, export, beside)
-
-
-def _text(name: str, data: bytes) -> str:
-    try:
-        return data.removeprefix(BOM).decode()
-    except UnicodeDecodeError as e:
-        raise UnreadableError("invalid_utf8", f"{name} byte {e.start}: {e.reason}") from None
-
-
-def _object(name: str, data: bytes) -> dict[str, Any]:
-    """The fields of a JSON object; JSON of another kind says nothing of an image."""
-    try:
-        value = orjson.loads(data)
-    except orjson.JSONDecodeError:  # or what Python writes: NaN, and halves of characters
-        try:
-            value = json.loads(_text(name, data))
-        except (ValueError, RecursionError) as e:
-            raise UnreadableError("invalid_json", f"{name}: {one_line(e)}") from None
-    return value if isinstance(value, dict) else {}
-
-
-def _export(name: str, fields: dict[str, Any]) -> Export | None:
-    try:
-        export = exported(fields)
-    except ValueError as e:
-        raise UnreadableError("unequal_lists", f"{name}: {e}") from None
-    for text in () if export is None else (export.text, *(i.url for i in export.images)):
-        _whole(name, text or "")
-    return export
-
-
-def _strings(value: Any) -> list[str]:
-    return [v for v in (value if isinstance(value, list) else [value]) if isinstance(v, str)]
-
-
-def _first(name: str, fields: dict[str, Any], among: Sequence[str]) -> str | None:
-    """The first of some fields that is set."""
-    for field in among:
-        value = fields.get(field)
-        if isinstance(value, str | int) and value != "":
-            return _whole(name, str(value))
-    return None
-
-
-def _whole(name: str, text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError as e:
-        message = f"{name}: half a character, {e.object[e.start]!r}"
-        raise UnreadableError("invalid_utf8", message) from None
-    return text
-
-
 IMAGE = frozenset(
     {
         *("jpg", "jpeg", "jpe", "jfif", "png", "webp", "gif", "bmp", "dib", "tif", "tiff", "avif"),
@@ -293,11 +130,10 @@ IMAGE = frozenset(
 )
 ODD = "an image that is not read"  # the kind of a member that has a receipt and no data
 TEXT = frozenset(("txt", "text", "caption"))
-JSON = "json"
+LOOKED_SAMPLES, LOOKED_BYTES = 16, 32 * 1024**2  # of a tar, before a run
 MOST_MEMBERS = 100_000  # of one sample; more are passed over
 NAMED_SUFFIXES = 50  # of members passed over; more are counted together
 SHOWN_SUFFIX = 30
-SHOWN_FILES = 5
 SHOWN_BYTES = 256  # of a member with another suffix, which may tell that it is an image
 
 
@@ -306,14 +142,55 @@ class _Sample(NamedTuple):
 
     key: str
     row: int
-    parts: list[_Part]
+    parts: list[Part]
     held: list[int]
 
 
-def cut_webdataset(file: InputFile, wanted: Input, _: int, __: Limits) -> list[Piece]:
-    """One shard for each tar: what begins where is known only to who has read what is before."""
+def cut_webdataset(file: InputFile, wanted: Input, _: int, limits: Limits) -> list[Piece]:
+    """One shard for each tar: what begins where is known only to who has read what is before.
+
+    Raises:
+        InputError: its first samples have images, and no text that is known as such
+            ("unknown_layout").
+    """
     columns = Columns(wanted.text or "", wanted.id, wanted.url)
+    if problems := _without_known_text(file, columns, limits):
+        where = f"{file.path}: the first {len(problems)} samples have images, but no known text"
+        way = "name the field of the .json that has it, as {path: …, text: NAME}"
+        raise InputError(f"{where} ({problems[0]}); {way}", cause=UNKNOWN)
     return [Piece(columns, 0, None, bytes=file.bytes)]
+
+
+def _without_known_text(file: InputFile, columns: Columns, limits: Limits) -> list[str]:
+    """Of the first samples, why each has no text; nothing if one has, or has nothing but images."""
+    text, id_, url, _ = columns
+    compression = compression_of(file.name)
+    shard = SourceShard(
+        key="",
+        ordinal=0,
+        input=0,
+        source="",
+        format="webdataset",
+        paths=(file.path,),
+        names=(file.name,),
+        compression=compression,
+        text=text,
+        id=id_,
+        url=url,
+    )
+    problems = []
+    with contextlib.closing(read_blocks(file.path, compression, limits=limits)) as blocks:
+        reader, tar = _Reader(shard, limits, Images(), Counter()), Tar(blocks)
+        for page in islice(reader.pages(tar), LOOKED_SAMPLES):
+            if page.lost is not None and page.lost.cause == "unequal_lists":
+                problems.append(page.lost.detail)
+            elif page.text:
+                return []
+            elif reader.unknown and page.images:
+                problems.append(f".json: {reader.unknown}")
+            if tar.at > LOOKED_BYTES:
+                break
+    return problems
 
 
 def read_webdataset(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
@@ -343,8 +220,9 @@ class _Reader:
         # Some 70 bytes for each sample of the tar: a digest of its key, not the key.
         self._seen: set[int] = set()
         self._passed_over: set[str] = set()
+        self.unknown = ""  # what the .json of the last sample have, if no text is known in them
         self._at = 0  # where the sample at hand began
-        self._unsafe: list[_Part] = []  # images of no sample: they go with the next that has some
+        self._unsafe: list[Part] = []  # images of no sample: they go with the next that has some
 
     def pages(self, tar: Tar) -> Iterator[SourceDocument]:
         """The documents, in order; what breaks the tar off is the last."""
@@ -412,7 +290,7 @@ class _Reader:
             return "", ""
         return f"{folder}{slash}{stem}", suffix.lower()
 
-    def _part(self, tar: Tar, member: Member, suffix: str, held: list[int]) -> _Part | None:
+    def _part(self, tar: Tar, member: Member, suffix: str, held: list[int]) -> Part | None:
         """A member that says something here, read; None passes over it.
 
         The images of a sample share a bound, and so do its texts.
@@ -430,7 +308,7 @@ class _Reader:
         room = self._most[image] - held[image]
         if member.size > room:
             lost = self._too_large(image, member, room)
-            return _Part(member.name, plain, kind, None, lost=lost)
+            return Part(member.name, plain, kind, None, lost=lost)
         data: bytes | memoryview = tar.data(member)
         at = member.at if self._in_place and plain == suffix else None
         if plain != suffix:
@@ -438,12 +316,12 @@ class _Reader:
                 data = unpacked(data, room)
             except UnreadableError as e:
                 lost = self._lost(member, e.cause, str(e))
-                return _Part(member.name, plain, kind, None, lost=lost)
+                return Part(member.name, plain, kind, None, lost=lost)
         held[image] += len(data)
-        return _Part(member.name, plain, kind, data, at)
+        return Part(member.name, plain, kind, data, at)
 
-    def _odd(self, member: Member, suffix: str, cause: str, message: str) -> _Part:
-        return _Part(member.name, suffix, ODD, None, lost=self._lost(member, cause, message))
+    def _odd(self, member: Member, suffix: str, cause: str, message: str) -> Part:
+        return Part(member.name, suffix, ODD, None, lost=self._lost(member, cause, message))
 
     def _too_large(self, image: bool, member: Member, room: int) -> Lost:
         most, named = self._most[image], ("limits.max_document_bytes", "images.max_bytes")[image]
@@ -463,14 +341,17 @@ class _Reader:
     def _page(self, sample: _Sample, end: int) -> SourceDocument:
         """The document that a sample is.  end: byte of the tar where the next one's data begins."""
         said, lost = self._texts(sample)
+        self.unknown = said.unknown
         text = own_text(caption_of(said.captions, self._shard.captions or "join") or "")
         images = [
             self._image(p, said.url) for p in sample.parts if p.kind in IMAGE or p.kind == ODD
         ]
-        if images and said.export is None:
+        if images and said.export is None and said.placed is None:
             images += [self._image(part, None) for part in self._unsafe]
             self._unsafe.clear()
-        if said.export is not None:
+        if said.placed is not None:
+            text, images, lost = self._placed(sample, said.placed)
+        elif said.export is not None:
             text, images, lost = self._exported(sample, said.export, text, images)
         digest = xxhash.xxh3_64_intdigest(sample.key.encode())
         if digest in self._seen:
@@ -485,6 +366,17 @@ class _Reader:
         made = SourceDocument(sample.row, own, text, said.url, images, lost, end - begin)
         return made._replace(beside=said.beside)
 
+    def _placed(self, sample: _Sample, place: Placed) -> tuple[str, list[SourceImage], Lost | None]:
+        """Text and images of a document whose .json says where these stand."""
+        parts = [p for p in sample.parts if p.kind in IMAGE or p.kind == ODD]
+        given = Given(sample.key, parts, lambda part: self._image(part, None), self._most[True])
+        try:
+            return place.text, placed_images(place, given), None
+        except UnreadableError as e:
+            images = [self._image(part, None) for part in parts]
+            size = len(place.text.encode())
+            return "", images, Lost(e.cause, f"{self._path}: {sample.key!r}: {e}", size)
+
     def _exported(
         self, sample: _Sample, export: Export, text: str, images: list[SourceImage]
     ) -> tuple[str, list[SourceImage], Lost | None]:
@@ -492,7 +384,7 @@ class _Reader:
         parts = {p.suffix: p for p in sample.parts if p.kind in IMAGE}
         named = {shown.file for shown in export.images if shown.file is not None}
         if named == parts.keys():
-            told = _Part(f"{sample.key}.{JSON}", "", JSON, None)  # of an image that is but a URL
+            told = Part(f"{sample.key}.{JSON}", "", JSON, None)  # of an image that is but a URL
             there = [
                 self._image(parts.get(shown.file or "", told), shown.url, shown.claims)
                 for shown in export.images
@@ -516,6 +408,6 @@ class _Reader:
             lost = Lost(e.cause, f"{self._path}/{e}", size)
         return Texts([], None, None), lost
 
-    def _image(self, part: _Part, url: str | None, claims: Claims = NO_CLAIMS) -> SourceImage:
+    def _image(self, part: Part, url: str | None, claims: Claims = NO_CLAIMS) -> SourceImage:
         path, where = f"{self._name}/{part.name}", f"{self._path}/{part.name}"
         return SourceImage(path, where, url, part.data, part.at, claims, part.lost)

@@ -17,7 +17,7 @@ import pyarrow as pa
 from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
 from tokenmill.pipelines.read.batch import Failure, ReadBatch, make_batch, text_array
 from tokenmill.pipelines.read.columns import Columns, Piece
-from tokenmill.pipelines.read.jsonl import LostLine, read_lines
+from tokenmill.pipelines.read.lines import LostLine, read_lines
 from tokenmill.pipelines.read.options import BATCH_DOCS, Limits, Reading
 from tokenmill.pipelines.read.readers import Reader, register
 from tokenmill.pipelines.read.stream import read_blocks

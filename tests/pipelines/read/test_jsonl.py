@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.pipelines.read.corpus import as_jsonl, in_parts, read_all, read_plan
 from tests.strategies import few
 from tokenmill.pipelines.read.batch import FILE_CAUSES
-from tokenmill.pipelines.read.jsonl import LostLine, read_lines
+from tokenmill.pipelines.read.lines import LostLine, read_lines
 from tokenmill.pipelines.read.options import Limits
 
 GOOD = b'{"text": "good"}\n'

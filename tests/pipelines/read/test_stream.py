@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tokenmill.pipelines.read import stream
 from tokenmill.pipelines.read import stream as parked
-from tokenmill.pipelines.read.jsonl import first_byte, read_lines
+from tokenmill.pipelines.read.lines import first_byte, read_lines
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.stream import read_blocks
 

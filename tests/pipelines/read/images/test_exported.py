@@ -10,7 +10,7 @@ from tests.pipelines.read.images.shards import encoded, jpeg, picture, png, samp
 from tests.running import one_by_one, prepare
 from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.prepare.recipe import make_recipe
-from tokenmill.pipelines.read.images.webdataset import FACTS, exported
+from tokenmill.pipelines.read.images.sample import FACTS, exported
 from tokenmill.pipelines.read.options import Images, Limits
 from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard

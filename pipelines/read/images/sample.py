@@ -1,0 +1,371 @@
+"""What the members of one sample of a tar say: captions, URL, id, and where its images stand.
+
+In tars that we wrote ourselves (`pipelines.tokens.webdataset`) the .json tells where in the text
+images stand:
+
+    {"images": [{"file": "0.jpg", "url": …, "width": …, …}, …],   or these facts of one image alone
+     "nodes": [{"text": "One "}, {"image": 0}, {"text": " two"}]}  the text, if images are in it
+
+and in those of others as `layouts.py` knows it. Images are named there by their member, whole, or
+behind the key, with or without its suffix; or the sample has a TIFF with a page for each of them.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import orjson
+
+from tokenmill.pipelines.core.schema import PLACEHOLDER
+from tokenmill.pipelines.core.shard import SourceShard
+from tokenmill.pipelines.read.batch import Claims, Lost, SourceImage
+from tokenmill.pipelines.read.beside import ABSENT, beside_of
+from tokenmill.pipelines.read.columns import URL
+from tokenmill.pipelines.read.images.documents import SHOWN, claims_of, is_url, woven
+from tokenmill.pipelines.read.images.layouts import (
+    LAYOUTS,
+    TURNS,
+    Value,
+    Woven,
+    described,
+    laid_out,
+    shape,
+    value_of,
+)
+from tokenmill.pipelines.read.images.nodes import own_text
+from tokenmill.pipelines.read.images.tiff import pages_of
+from tokenmill.pipelines.read.stream import UnreadableError, one_line
+from tokenmill.pipelines.read.text import BOM
+
+JSON = "json"
+NAMES = ("image_name", "file", "filename", "path")  # of an object that names a member
+SHOWN_FILES = 5
+FACTS = ("url", "path", "md5", "format", "width", "height")  # of each image, known or null
+
+
+class ExportedImage(NamedTuple):
+    """An image.  file: what its member is called behind the key; None where it is but a URL."""
+
+    file: str | None
+    url: str | None
+    claims: Claims
+
+
+class Export(NamedTuple):
+    """images: in order.  text: with U+FFFC for each of them; None where the caption is the text."""
+
+    images: list[ExportedImage]
+    text: str | None
+
+
+def exported(fields: Mapping[str, Any]) -> Export | None:
+    """What an export says; None where the object is none of its own.
+
+    Raises:
+        ValueError: its nodes do not have each image once, in order.
+    """
+    listed = fields.get("images")
+    entries = listed if isinstance(listed, list) else [fields]
+    if not entries or not all(isinstance(e, dict) and e.keys() >= set(FACTS) for e in entries):
+        return None
+    images = [
+        ExportedImage(_string(e.get("file")), _string(e["url"]), claims_of(e)) for e in entries
+    ]
+    nodes = fields.get("nodes")
+    return Export(images, _woven(nodes, len(images)) if isinstance(nodes, list) else None)
+
+
+def _woven(nodes: Sequence[Any], n_images: int) -> str:
+    """Text and images as one text."""
+    text, images = "", []
+    for node in nodes:
+        (kind, value), *more = node.items() if isinstance(node, dict) and node else [(None, None)]
+        if kind == "text" and isinstance(value, str) and not more:
+            text += own_text(value)
+        elif kind == "image" and not more:
+            text += PLACEHOLDER
+            images.append(value)
+        else:
+            raise ValueError(f"node {str(node)[:80]} is neither text nor image")
+    if images != list(range(n_images)):
+        raise ValueError(f"nodes have {len(images)} images, not each of {n_images} once, in order")
+    return text
+
+
+def _string(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+class Placed(NamedTuple):
+    """Text with U+FFFC for each of its images, and what the .json has for these, in order."""
+
+    text: str
+    images: list[Any]
+
+
+def placed(fields: Mapping[str, Any], named: str = "") -> Placed | None:
+    """What a .json says of text and images in turn; None where it does not.
+
+    named: the field of text, as the recipe has it; "" looks for that of a known layout.
+
+    Raises:
+        UnreadableError: its lists do not fit one another ("unequal_lists").
+    """
+    for name, beside in LAYOUTS.items():
+        if name not in fields or named not in ("", name):
+            continue
+        there = next((fields[n] for n in beside if n in fields), None)
+        text, images = laid_out(fields[name], there, name)
+        if isinstance(text, Woven):
+            return Placed(text, images if isinstance(images, list) else [images])
+        if isinstance(text, list) and isinstance(images, list) and _are_texts(text):
+            if len(text) != len(images):
+                message = f"{len(text)} {name}, {len(images)} {beside[0]}"
+                raise UnreadableError("unequal_lists", message)
+            return Placed(woven(text, images), [i for i in images if i is not None])
+    return None
+
+
+def _are_texts(values: list[Any]) -> bool:
+    return all(value is None or isinstance(value, str) for value in values)
+
+
+CAPTIONS = ("caption", "captions", "text")  # fields of a .json
+URLS = (*URL, "image_url", "flickr_url", "coco_url")
+
+
+class Part(NamedTuple):
+    """A member that is part of a sample.
+
+    suffix: behind the key, without .gz.  kind: the last part of it.
+    data: None where it cannot be had: `lost`.
+    at: byte of the tar where its data can be read in place.
+    """
+
+    name: str
+    suffix: str
+    kind: str
+    data: bytes | memoryview | None
+    at: int | None = None
+    lost: Lost | None = None
+
+
+class Texts(NamedTuple):
+    """captions: each once, those of text members first.  export: of one of our own tars.
+
+    placed: of another's that says where images stand.
+    unknown: what its .json hold, if nothing in them is known to be text, and there are no others.
+    beside: as in `SourceDocument`, of the first .json that has it.
+    """
+
+    captions: list[str]
+    url: str | None
+    id: str | None
+    export: Export | None = None
+    placed: Placed | None = None
+    unknown: str = ""
+    beside: Mapping[str, Any] = MappingProxyType({})
+
+
+def texts_of(parts: Sequence[Part], shard: SourceShard) -> Texts:
+    """Put together what text and JSON members of one sample say.
+
+    shard: names fields of a .json, and the suffix of the caption; else the common ones are taken.
+
+    Raises:
+        UnreadableError: one of them is not UTF-8 ("invalid_utf8") or not JSON ("invalid_json"), or
+            contradicts itself ("unequal_lists"); the message begins with its name.
+    """
+    texts = [p for p in parts if p.kind != JSON and shard.text in ("", p.kind)]
+    captions = [_text(p.name, bytes(p.data or b"")) for p in texts]
+    said = [_said(p.name, bytes(p.data or b""), shard) for p in parts if p.kind == JSON]
+    once: dict[str, str] = {}
+    for caption in (*captions, *(c for of in said for c in of.captions)):
+        once.setdefault(caption.strip(), caption)
+    beside: dict[str, Any] = {}
+    for of in said:
+        had = {path: value for path, value in beside.items() if value not in (None, ABSENT)}
+        beside = {**of.beside, **had}
+    url, own, export, place = (
+        next((value for of in said if (value := getattr(of, field))), None)
+        for field in ("url", "id", "export", "placed")
+    )
+    known = once or place or export
+    unknown = "" if known else "; ".join(of.unknown for of in said if of.unknown)
+    return Texts(list(once.values()), url, own, export, place, unknown, beside)
+
+
+def _said(name: str, data: bytes, shard: SourceShard) -> Texts:
+    """What one .json says."""
+    fields, odd = _object(name, data)
+    export, place = _export(name, fields), _placed(name, fields, shard.text)
+    of_text = (shard.text,) if shard.text else CAPTIONS
+    there = [fields.get(field) for field in of_text]
+    if not shard.text:
+        there.append(laid_out(fields.get(TURNS), None, TURNS)[0])
+    captions = [_whole(name, c) for value in there for c in _strings(value)]
+    keys = fields.keys() & {*of_text, *(() if shard.text else LAYOUTS)}
+    known = captions or place or export or any(not fields[key] for key in keys)
+    return Texts(
+        captions,
+        _first(name, fields, URLS if shard.url is None else (shard.url,)),
+        _first(name, fields, (shard.id,)) if shard.id else None,
+        export,
+        place,
+        "" if known else odd or described(fields),
+        beside_of(fields, (path for path, _ in shard.columns)),
+    )
+
+
+def _text(name: str, data: bytes) -> str:
+    try:
+        return data.removeprefix(BOM).decode()
+    except UnicodeDecodeError as e:
+        raise UnreadableError("invalid_utf8", f"{name} byte {e.start}: {e.reason}") from None
+
+
+def _object(name: str, data: bytes) -> tuple[dict[str, Any], str]:
+    """The fields of a JSON object; what JSON of another kind is."""
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError:  # or what Python writes: NaN, and halves of characters
+        try:
+            value = json.loads(_text(name, data))
+        except (ValueError, RecursionError) as e:
+            raise UnreadableError("invalid_json", f"{name}: {one_line(e)}") from None
+    return (value, "") if isinstance(value, dict) else ({}, shape(value))
+
+
+def _export(name: str, fields: dict[str, Any]) -> Export | None:
+    try:
+        export = exported(fields)
+    except ValueError as e:
+        raise UnreadableError("unequal_lists", f"{name}: {e}") from None
+    for text in () if export is None else (export.text, *(i.url for i in export.images)):
+        _whole(name, text or "")
+    return export
+
+
+def _placed(name: str, fields: dict[str, Any], named: str) -> Placed | None:
+    try:
+        found = placed(fields, named)
+    except UnreadableError as e:
+        raise UnreadableError(e.cause, f"{name}: {e}") from None
+    _whole(name, "" if found is None else found.text)
+    return found
+
+
+def _strings(value: Any) -> list[str]:
+    return [v for v in (value if isinstance(value, list) else [value]) if isinstance(v, str)]
+
+
+def _first(name: str, fields: dict[str, Any], among: Sequence[str]) -> str | None:
+    """The first of some fields that is set."""
+    for field in among:
+        value = fields.get(field)
+        if isinstance(value, str | int) and value != "":
+            return _whole(name, str(value))
+    return None
+
+
+def _whole(name: str, text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as e:
+        message = f"{name}: half a character, {e.object[e.start]!r}"
+        raise UnreadableError("invalid_utf8", message) from None
+    return text
+
+
+class Given(NamedTuple):
+    """The images of a sample.
+
+    parts: members, some of them lost.  image_of: what one of them is as an image.
+    most_bytes: of the pages of a TIFF.
+    """
+
+    key: str
+    parts: Sequence[Part]
+    image_of: Callable[[Part], SourceImage]
+    most_bytes: int
+
+
+def placed_images(place: Placed, given: Given) -> list[SourceImage]:
+    """The images of a text in its order, and behind them those without a place, which are lost.
+
+    Raises:
+        UnreadableError: there are more or fewer of them than places, or none can be told by its
+            name ("unequal_lists").
+    """
+    n_places = place.text.count(PLACEHOLDER)
+    named = {name: part for part in reversed(given.parts) for name in _names(part)}
+    chosen = [named.get(_name_of(image) or "") for image in place.images]
+    if given.parts and n_places and not any(chosen):
+        return _unnamed(place, given, n_places)
+    if len(place.images) != n_places:
+        message = f"{n_places} places of images, {len(place.images)} named"
+        raise UnreadableError("unequal_lists", message)
+    taken = _pages([part for part in chosen if part is not None], given)
+    told = given.image_of(Part(f"{given.key}.{JSON}", "", JSON, None))
+    made = [
+        next(taken[part.name]) if part is not None else _elsewhere(told, image)
+        for part, image in zip(chosen, place.images, strict=True)
+    ]
+    for part in given.parts:
+        left = given.image_of(part)
+        lost = Lost(
+            "not_placed", f"{left.where}: nothing says where it stands", len(part.data or b"")
+        )
+        if part.name not in taken:
+            made.append(left if left.lost is not None else left._replace(lost=lost))
+    return made
+
+
+def _names(part: Part) -> list[str]:
+    """What may name a member: 000.img0.jpg, img0.jpg, img0; the last is the likeliest to be used
+    for another.
+    """
+    return [part.name, part.name.rpartition("/")[2], part.suffix, part.suffix.rpartition(".")[0]]
+
+
+def _name_of(image: Any) -> str | None:
+    if isinstance(image, dict):
+        image = next((v for name in NAMES if isinstance(v := image.get(name), str)), None)
+    return image if isinstance(image, str) else None
+
+
+def _unnamed(place: Placed, given: Given, n_places: int) -> list[SourceImage]:
+    """Images that nothing names: the pages of a single file, or all where nothing is named."""
+    made = [p for part in given.parts for p in pages_of(given.image_of(part), given.most_bytes)]
+    if len(made) == n_places and (len(given.parts) == 1 or place.images == [None]):
+        return made
+    wanted = ", ".join(repr(_name_of(image)) for image in place.images[:SHOWN_FILES])
+    there = ", ".join(repr(part.suffix) for part in given.parts[:SHOWN_FILES])
+    message = f"{n_places} places of images ({wanted}), {len(made)} images ({there})"
+    raise UnreadableError("unequal_lists", message)
+
+
+def _pages(chosen: Sequence[Part], given: Given) -> dict[str, Iterator[SourceImage]]:
+    """By name what stands for a member each time it is chosen: its pages, if they are as many."""
+    times, taken = Counter(part.name for part in chosen), {}
+    for part in {part.name: part for part in chosen}.values():
+        n, image = times[part.name], given.image_of(part)
+        pages = pages_of(image, given.most_bytes) if n > 1 else []
+        taken[part.name] = iter(pages if len(pages) == n else [image] * n)
+    return taken
+
+
+def _elsewhere(told: SourceImage, image: Any) -> SourceImage:
+    """An image that is no member: bytes or a URL in the .json; others are lost."""
+    value = value_of(image) or Value(other="nothing")
+    if value.data is not None:
+        return told._replace(data=value.data)
+    if value.reference is None:
+        lost = Lost("not_an_image", f"{told.where}: {value.other}, not an image")
+    elif is_url(value.reference):
+        return told._replace(url=value.reference)
+    else:
+        lost = Lost("not_found", f"{told.where}: no member {value.reference[:SHOWN]!r}")
+    return told._replace(lost=lost)

@@ -1,0 +1,132 @@
+"""A JSON array of objects as lines, each object one; the array is never in memory as a whole.
+
+    [ {"id": 1, …}, {"id": 2, …}, … ]   ──►   {"id": 1, …}   {"id": 2, …}   …
+
+What stands between two objects are blanks of the line before, so that lines keep their places.
+"""
+
+import re
+from collections.abc import Iterator
+
+from tokenmill.pipelines.read.lines import LineGroup, LostLine, in_limits
+from tokenmill.pipelines.read.stream import DamagedError
+from tokenmill.pipelines.read.text import BOM
+
+INVALID, DAMAGED = "invalid_json", "damaged_json"
+GROUP_BYTES = 1024**2
+_BEGIN = re.compile(rb"\s*\[\s*(?=\{)")
+# A whole string, or what opens or closes; a quote alone begins a string that goes on.
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["\[\]{}]', re.DOTALL)
+_BETWEEN = re.compile(rb"\s*,?\s*")
+
+
+def is_array(begin: bytes) -> bool:
+    """Whether a file that begins so is one array of objects.
+
+    >>> is_array(b' [\\n  {"id": 7'), is_array(b'[1, 2]')
+    (True, False)
+    """
+    return _BEGIN.match(begin.removeprefix(BOM)) is not None
+
+
+class _Array:
+    """What has been read of an array and is not yet given out.
+
+    held: from byte `offset` of the file on; an object begins there, or what stands before one.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self.held, self.offset, self.max_bytes = bytearray(), 0, max_bytes
+        self._scanned = self._start = 0  # in `held`: what was looked at; the object at hand
+        self._depth = 0  # 1 is within the array
+        self._begun = self._ended = False
+
+    def lines(self) -> Iterator[LineGroup | LostLine]:
+        """The objects that are whole by now, and what stands between some that should not."""
+        if not self._begun:
+            self._begin()
+        made: list[bytes] = []
+        first, at = self.offset, 0
+        for start, stop in self._objects():
+            between = bytes(self.held[at:start])
+            if not _BETWEEN.fullmatch(between):
+                yield from self._group(first, made)
+                made, first = [], self.offset + start
+                yield self._lost(at, between, "not an object")
+            elif made and between:
+                made[-1] += b" " * (len(between) - 1)
+            else:
+                yield from self._group(first, made)
+                made, first = [], self.offset + start
+            made.append(bytes(self.held[start:stop]))
+            at = stop
+        yield from self._group(first, made)
+        self._drop(at)
+
+    def rest(self) -> LostLine | None:
+        """What is wrong with the end of the file, if it is."""
+        left = bytes(self.held)
+        if self._ended and left.strip() in (b"]", b",]"):
+            return None
+        if self._ended:
+            return self._lost(0, left, "behind the end of the array")
+        return self._lost(0, left, "the array does not end")._replace(cause=DAMAGED)
+
+    def _begin(self) -> None:
+        begin = _BEGIN.match(self.held.removeprefix(BOM))
+        if begin is not None:
+            self._begun, self._depth = True, 1
+            self._drop(begin.end() + len(BOM) * self.held.startswith(BOM))
+
+    def _objects(self) -> Iterator[tuple[int, int]]:
+        """(start, stop) of each object that ends in what is held."""
+        while self._begun and (token := _TOKEN.search(self.held, self._scanned)) is not None:
+            kind = token[0][:1]
+            if kind == b'"' and len(token[0]) == 1:
+                return
+            self._scanned = token.end()
+            if kind in b"{[":
+                if self._depth == 1:
+                    self._start = token.start()
+                self._depth += 1
+            elif kind in b"}]":
+                self._depth -= 1
+                if self._depth == 1:
+                    yield self._start, token.end()
+                self._ended = self._ended or self._depth == 0
+
+    def _group(self, first: int, lines: list[bytes]) -> Iterator[LineGroup | LostLine]:
+        return in_limits(LineGroup(first, lines), self.max_bytes)
+
+    def _lost(self, at: int, data: bytes, what: str) -> LostLine:
+        shown = data.strip(b" \t\r\n,")[:40].decode(errors="replace")
+        return LostLine(self.offset + at, INVALID, f"{what}: {shown!r}", len(data))
+
+    def _drop(self, n: int) -> None:
+        del self.held[:n]
+        self.offset += n
+        self._scanned = max(self._scanned - n, 0)
+        self._start = max(self._start - n, 0)
+
+
+def array_lines(blocks: Iterator[bytes], max_bytes: int) -> Iterator[LineGroup | LostLine]:
+    """Yield the objects of an array as lines, in order; what ends it too early is the last.
+
+    max_bytes: an object of more ends it, and is never held.
+    """
+    array = _Array(max_bytes)
+    try:
+        for block in blocks:
+            for start in range(0, len(block), GROUP_BYTES):
+                array.held += block[start : start + GROUP_BYTES]
+                yield from array.lines()
+                if len(array.held) > max_bytes:
+                    limit = f"limits.max_document_bytes is {max_bytes}; what is behind is not read"
+                    message = f"an object of over {len(array.held)} bytes, {limit}"
+                    yield LostLine(array.offset, DAMAGED, message, len(array.held))
+                    return
+    except DamagedError as e:
+        yield LostLine(array.offset, e.cause, str(e), len(array.held))
+        return
+    if (lost := array.rest()) is not None:
+        yield lost
