@@ -20,7 +20,7 @@ from tokenmill.flows.asked import ask_check, check_of
 from tokenmill.flows.commands.shared import result_of, run_settings
 from tokenmill.flows.exits import NO, PARTIAL
 from tokenmill.flows.show import MATCH, as_json, filled, printable, show, table
-from tokenmill.flows.troubles import bounded, exit_code, failures
+from tokenmill.flows.troubles import MOST_FAILURES, bounded, exit_code, failures
 from tokenmill.pipelines.contamination.check import DOCUMENT, Check, ContaminationJob
 from tokenmill.pipelines.contamination.copies import Copies
 from tokenmill.pipelines.contamination.index import Folds
@@ -392,13 +392,15 @@ def _middle_out(text: str) -> str:
     return text if len(text) <= MATCH_CHARS else f"{text[:half]} … {text[-half:]}"
 
 
-def _troubles(report: Report) -> list[str]:
-    lines = [*(f"warning: {line}" for line in warnings(report)), *failures(report)]
+def _troubles(report: Report) -> list[str | Text]:
+    """What failed, in red, between warnings and what was not read."""
+    lost = failures(report)
     failed = report.documents.failed
     if failed:
         causes = ", ".join(f"{n:,} {cause}" for cause, n in failed.items())
-        lines.append(f"documents that could not be read: {causes}")
-    if report.inputs.skipped:
-        skipped = ", ".join(report.inputs.skipped)
-        lines.append(f"not read, for their names tell no format: {skipped}")
-    return bounded(lines, DOCUMENT)
+        lost.append(f"documents that could not be read: {causes}")
+    lines = [f"warning: {line}" for line in warnings(report)][:MOST_FAILURES]
+    red = [Text(printable(line), style="bold red") for line in bounded(lost, DOCUMENT)]
+    skipped = ", ".join(report.inputs.skipped)
+    told = [f"not read, for their names tell no format: {skipped}"] if skipped else []
+    return [*lines, *red, *told]

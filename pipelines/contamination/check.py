@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pyarrow as pa
 from pydantic import Field, ValidationError
@@ -92,7 +92,13 @@ from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard, reader_named
 from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.drive import drive
-from tokenmill.pipelines.runs.finished import failures, inventory, manifest, read_report
+from tokenmill.pipelines.runs.finished import (
+    failed_sources,
+    failures,
+    inventory,
+    manifest,
+    read_report,
+)
 from tokenmill.pipelines.runs.manifest import (
     check_apart,
     held,
@@ -121,6 +127,8 @@ INDEX, COPY_INDEX, OTHER_INDEX = "index", "index/copies.arrow", "index/paraphras
 COUNTS, ITEMS, OVERLAPS = "counts.arrow", "items.parquet", "overlaps.parquet"
 SUMMARY = "summary.json"
 PAGE, DOCUMENT, DATA = (f"contamination.{form}" for form in ("html", "md", "json"))
+# how the work is done, and what is told of it
+UNDECIDING: Any = {"run": True, "limits": {"failed_frac"}}
 SCRATCH = ("found", "copies", "paraphrases")  # they go when a run has finished
 FOUND_FOLDER, COPIES_FOLDER, OTHERS_FOLDER = SCRATCH
 WAY = "name the one that holds the text, as --text-column NAME"  # there is no recipe to do so in
@@ -205,7 +213,7 @@ def open_job(out: Path, check: Check, plan: Plan) -> ContaminationJob:
     by_benchmark = [files_of(b) for b in check.matching.benchmarks]
     pages = pages_of(plan)
     identity = {
-        "check": check.model_dump(mode="json", exclude={"run"}),
+        "check": check.model_dump(mode="json", exclude=UNDECIDING),
         **plan.identity(),
         "benchmarks": {f.path: [f.bytes, str(f.version)] for files in by_benchmark for f in files},
         "versions": {
@@ -507,8 +515,10 @@ def _report(job: ContaminationJob, plan: Plan, finished: Finished, started: floa
     stats = sum((s for receipt in searched for _, s in receipt.stats), StageStats())
     stats.check("read")
     failed = Counter(stats.failed)
-    for lost in plan.failed:  # documents of files that could not even be cut into shards
-        failed[lost.cause] += lost.docs or 0
+    for uncut in plan.failed:
+        failed[uncut.cause] += uncut.docs or 0
+    read = [(r.facts.source, s) for r in searched for _, s in r.stats]
+    lost = failed_sources(read, stats.docs_out, job.check.limits.failed_frac)
     summary = Summary.model_validate_json((job.out / SUMMARY).read_text(encoding="utf-8"))
     benchmarks = zip(summary.benchmarks, job.benchmark_files, strict=True)
     return Report(
@@ -518,7 +528,7 @@ def _report(job: ContaminationJob, plan: Plan, finished: Finished, started: floa
                 benchmark.model_copy(update={"files": files}) for benchmark, files in benchmarks
             )
         },
-        **dict(failures(plan, finished, {r.key: r.facts.damage for r in searched})),
+        **dict(failures(plan, finished, {r.key: r.facts.damage for r in searched}, lost)),
         identity=job.identity,
         inputs=inventory(plan),
         documents=Documents(

@@ -53,6 +53,8 @@ class Input(Config):
         name becomes "_". What is not of its kind is null there, and counted.
     images: name of the column with images: their bytes, structs of bytes and path as `datasets`
         has them, or URLs; or lists of those. None reads text alone.
+    roots: folders in which images lie too that are named by paths: those that lead out of the
+        input's folder, and those as /img/a.png, which are below one of these.
     captions: what becomes of several captions of one image: joined as lines, or one of them.
     weight: how often a document stands in an epoch of the dataset, on average: 0.25 keeps one in
         four, chosen by id and `output.seed`; 2.5 has each twice, and every other one again.
@@ -71,6 +73,7 @@ class Input(Config):
         default_factory=dict, exclude_if=lambda columns: not columns
     )
     images: str | None = None
+    roots: tuple[FilePath, ...] = Field((), exclude_if=lambda roots: not roots)
     captions: Captions = "join"
     weight: float = 1.0
 
@@ -173,7 +176,7 @@ class SourceShard:
         by byte of the file, or records of a file that is not packed; for others as they cut it.
     first_row: number in the file of the shard's first row ("parquet", "arrow").
     text, id, url: names of the columns; unused for "text".
-    join, columns, quote: as in `Input`; quote is "" of a TSV without.
+    join, columns, quote, roots: as in `Input`; quote is "" of a TSV without.
     images, captions: as in `Input`; None where there is no such column.
     prefix: what ids begin with, where other tars of the input may have the same keys.
     sidecar: path of the table that img2dataset leaves beside a tar, of what it did not get too.
@@ -202,6 +205,7 @@ class SourceShard:
     join: str | None = None
     columns: tuple[tuple[str, str], ...] = ()
     quote: str | None = None
+    roots: tuple[str, ...] = ()
 
     @property
     def asked(self) -> list[str]:
@@ -218,14 +222,14 @@ class SourceShard:
         """A JSON object; `from_json` undoes it."""
         of = {name: getattr(self, name) for name in self.__slots__}
         of |= {"paths": list(self.paths), "names": list(self.names)}
-        for name in ("join", "columns", "quote"):  # of most shards nothing, and of runs of old
+        for name in ("join", "columns", "quote", "roots"):  # of most shards nothing
             if not of[name] and of[name] != "":
                 del of[name]
         return of
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "SourceShard":
-        several = {name: tuple(data[name]) for name in ("paths", "names")}
+        several = {name: tuple(data.get(name, ())) for name in ("paths", "names", "roots")}
         columns = tuple((path, kind) for path, kind in data.get("columns", ()))
         return SourceShard(**{**data, **several, "columns": columns})
 

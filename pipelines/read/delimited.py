@@ -207,6 +207,10 @@ def cut_delimited(
         why = f"the header stands between quotes; say quote: '{QUOTE}' in the recipe"
         raise InputError(f"{file.path}: line 1: {why}", cause=f"invalid_{form}")
     columns = find_columns(list(dict.fromkeys(header.fields)), wanted, file.path)
+    if columns.images is not None:
+        why = f"images in column {columns.images!r} of a {form.upper()} are not read"
+        way = "write it as Parquet or JSON Lines, or leave out images"
+        raise InputError(f"{file.path}: {why}; {way}", cause="no_images")
     return [Piece(columns, 0, None, bytes=size, damage=damage, quote=quote)]
 
 

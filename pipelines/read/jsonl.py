@@ -37,14 +37,13 @@ from tokenmill.pipelines.read.images.documents import (
     GENERAL,
     METADATA,
     SIDES,
-    Folder,
-    Place,
     Raw,
     Values,
     document_of,
     illustrated_batches,
     layout_problem,
 )
+from tokenmill.pipelines.read.images.folder import Folder, Place
 from tokenmill.pipelines.read.images.layouts import (
     UNKNOWN,
     described,
@@ -120,7 +119,7 @@ def read_jsonl(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
         if how.images is None or shard.images is None:
             yield from _batches(shard, lines)
         else:
-            documents = _documents(shard, lines, Folder(shard.paths[0], shard.names[0], how.images))
+            documents = _documents(shard, lines, Folder(shard, how.images))
             yield from illustrated_batches(shard, documents, how.images)
 
 

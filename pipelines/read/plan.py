@@ -172,6 +172,8 @@ def _selected(
     for key, given, has in (
         ("columns", wanted.columns, _has_columns),
         ("quote", wanted.quote is not None, _has_quotes),
+        ("images", wanted.images is not None, _has_images),
+        ("roots", bool(wanted.roots), _has_paths),
     ):
         if given and chosen and not any(has(f.reader) for f in chosen):
             name = chosen[0].reader.name
@@ -205,6 +207,16 @@ def _has_columns(reader: Reader) -> bool:
 
 def _has_quotes(reader: Reader) -> bool:
     return reader.quotes
+
+
+def _has_images(reader: Reader) -> bool:
+    """Whether a column of its files can have images."""
+    return not (reader.whole or reader.quotes or reader.samples) and reader.section is None
+
+
+def _has_paths(reader: Reader) -> bool:
+    """Whether its files can name images by paths."""
+    return _has_images(reader) or bool(reader.beside)
 
 
 def _no_format(source: _Source, files: Sequence[InputFile]) -> ConfigError:
@@ -361,6 +373,7 @@ def _shard(
         sidecar=sidecar,
         join=source.wanted.join,
         quote=piece.quote,
+        roots=source.wanted.roots,
         columns=tuple(source.wanted.columns.items()),
         prefix=f"{name}/" if several and reader.samples else None,
     )

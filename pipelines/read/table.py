@@ -29,14 +29,12 @@ from tokenmill.pipelines.read.images.documents import (
     METADATA,
     SIDES,
     STATUS,
-    Folder,
-    Place,
     Raw,
     Texts,
     document_of,
     illustrated_batches,
-    unsigned,
 )
+from tokenmill.pipelines.read.images.folder import Folder, Place, unsigned
 from tokenmill.pipelines.read.images.layouts import (
     MATCHED,
     PATHS,
@@ -61,7 +59,7 @@ def table_batches(
 ) -> Iterator[ReadBatch]:
     """Yield the documents of a shard's record batches; where they break off, that is the last."""
     if how.images is not None and shard.images is not None:
-        folder = Folder(shard.paths[0], shard.names[0], how.images)
+        folder = Folder(shard, how.images)
         documents = _illustrated(shard, tables, how.limits, folder)
         yield from illustrated_batches(shard, documents, how.images)
         return

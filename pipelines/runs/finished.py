@@ -20,6 +20,8 @@ from pydantic import Field
 
 from tokenmill.pipelines.core.data import Data
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.core.measured import TOTAL
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.runs.manifest import COMPLETE, PARTIAL_RUN, read_manifest
 from tokenmill.pipelines.runs.packs import receipts_of
@@ -102,6 +104,44 @@ def failures(
             for message in messages
         ],
     )
+
+
+# What mends much that fails for one cause.
+_WAYS = {"outside_input": "; name the folders they lie in, as {path: …, roots: [FOLDER]}"}
+
+
+def failed_sources(
+    read: Iterable[tuple[str, StageStats]], left: int, failed_frac: float
+) -> list[FailedSource]:
+    """The sources of which such a share of the documents, or images, could not be read; and all
+    of them, if nothing is left.
+
+    read: the source of each shard, and what reading it gave.  left: documents at the end.
+    """
+    of: dict[str, StageStats] = {}
+    for source, stats in read:
+        of[source] = of.get(source, StageStats()) + stats
+    found = []
+    for source, stats in sorted(of.items()):
+        counts = [("documents", stats.docs_in, stats.failed)]
+        if stats.images is not None:
+            counts.append(("images", stats.images.images_in, stats.images.failed))
+        for what, n, causes in counts:
+            lost = sum(causes.values())
+            if lost and lost >= failed_frac * n:
+                named = ", ".join(f"{c} {k:,}" for k, c in _most_first(causes))
+                way = _WAYS.get(_most_first(causes)[0][1], "")
+                message = f"{lost:,} of its {n:,} {what} failed: {named}{way}"
+                found.append(FailedSource(source=source, message=message))
+    n = sum(stats.docs_in for stats in of.values())
+    if n and not left:
+        message = f"nothing is left of {n:,} documents"
+        found.append(FailedSource(source=TOTAL, message=message))
+    return found
+
+
+def _most_first(causes: Mapping[str, int]) -> list[tuple[int, str]]:
+    return sorted(((n, cause) for cause, n in causes.items()), key=lambda c: (-c[0], c[1]))
 
 
 def manifest(job: Job, report: dict[str, Any], finished: Finished) -> dict[str, Any]:

@@ -25,11 +25,13 @@ def failure_figures(failures: Failures, docs: int, section: str) -> list[KeyFigu
 
 
 def failure_blocks(failures: Failures) -> list[str | Table]:
-    """Every input file and shard that failed or is damaged."""
+    """Every input file and shard that failed or is damaged, and sources of which much failed."""
     inputs = [(f.path, f.cause, f"{f.bytes:,}", f.message) for f in failures.failed_inputs]
     shards = [(f.step, f.key, f.error) for f in failures.failed_shards]
     damaged = [(d.key, d.message) for d in failures.damaged_shards]
+    sources = [(s.source, s.message) for s in failures.failed_sources]
     made = [
+        table("Sources of which much failed", ("source", "what"), sources),
         table("Input files that cannot be read", ("`path", "cause", ">bytes", "`message"), inputs),
         table("Shards that failed: run again to retry", ("step", "`shard", "`error"), shards),
         table("Damaged shards: what lies behind is missing", ("`shard", "`message"), damaged),

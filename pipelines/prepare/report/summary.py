@@ -2,12 +2,12 @@
 
 import platform
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
 from tokenmill.pipelines.core.ledger import StageStats, check_chain
-from tokenmill.pipelines.core.measured import TOTAL, ShardCounts, added, measure
+from tokenmill.pipelines.core.measured import ShardCounts, added, measure
 from tokenmill.pipelines.core.shard import Plan as SourcePlan
 from tokenmill.pipelines.corpus.passes import passes
 from tokenmill.pipelines.corpus.step import facts_of
@@ -17,7 +17,7 @@ from tokenmill.pipelines.prepare.phases import Prepared
 from tokenmill.pipelines.prepare.report import model
 from tokenmill.pipelines.prepare.report.images import image_facts, image_summary, notes_of
 from tokenmill.pipelines.runs.finished import (
-    FailedSource,
+    failed_sources,
     failures,
     inventory,
     listings,
@@ -60,7 +60,8 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
     last_pass, first = _last_pass(job, finished), finished.of("pass-0")
     mixed, facts = mixture(job, last_pass, finished), _shard_facts(last_pass)
     damage = {r.key: r.facts.get("damage", ()) for r in first}
-    lost = failed_sources(first, rows[-1][1], job.recipe.limits.failed_frac)
+    read = [(receipt.facts["source"], receipt.stats[0][1]) for receipt in first]
+    lost = failed_sources(read, rows[-1][1].docs_out, job.recipe.limits.failed_frac)
     by_section = _told(job, finished)
     repeated = by_section.pop("repeated")
     return model.Report(
@@ -100,40 +101,6 @@ def _first_failed(job: PrepareJob, finished: Prepared) -> dict[str, str]:
     for receipt in _of_passes(job, finished):
         first = {**receipt.facts.get("first_failed", {}), **first}
     return first
-
-
-def failed_sources(
-    first: Sequence[Receipt], last: StageStats, failed_frac: float
-) -> list[FailedSource]:
-    """The sources of which such a share of the documents, or images, could not be read; and all
-    of them, if nothing is left.
-
-    first: receipts of the first pass.  last: what the last stage of the run did.
-    """
-    read: dict[str, StageStats] = {}
-    for receipt in first:
-        source = receipt.facts["source"]
-        read[source] = read.get(source, StageStats()) + receipt.stats[0][1]
-    found = []
-    for source, stats in sorted(read.items()):
-        counts = [("documents", stats.docs_in, stats.failed)]
-        if stats.images is not None:
-            counts.append(("images", stats.images.images_in, stats.images.failed))
-        for what, n, causes in counts:
-            lost = sum(causes.values())
-            if lost and lost >= failed_frac * n:
-                named = ", ".join(f"{c} {k:,}" for k, c in _most_first(causes))
-                message = f"{lost:,} of its {n:,} {what} failed: {named}"
-                found.append(FailedSource(source=source, message=message))
-    n = sum(stats.docs_in for stats in read.values())
-    if n and not last.docs_out:
-        message = f"nothing is left of {n:,} documents"
-        found.append(FailedSource(source=TOTAL, message=message))
-    return found
-
-
-def _most_first(causes: Mapping[str, int]) -> list[tuple[int, str]]:
-    return sorted(((n, cause) for cause, n in causes.items()), key=lambda c: (-c[0], c[1]))
 
 
 def _images(job: PrepareJob, finished: Prepared, store: str, repeated: Any) -> model.Images:

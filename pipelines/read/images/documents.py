@@ -6,8 +6,7 @@ A reader says what the input has of a document, and where. `illustrated_batches`
 of its images, takes failed images out of the document with a receipt, and lines up the bytes of
 the others in the shard's stream of images.
 
-An image is its bytes, a URL, or a file beside the document (`Folder`): a file is read only below
-the folder of the input, and what points elsewhere is refused and named.
+An image is its bytes, a URL, or a file beside the document (`folder.py`).
 
 A row of a table or a line of JSON (`Raw`) is a sample or an interleaved document:
 
@@ -19,28 +18,17 @@ A row of a table or a line of JSON (`Raw`) is a sample or an interleaved documen
 Nodes are joined by blank lines. `layouts.py` makes these of what other corpora have.
 """
 
-import base64
-import binascii
-import errno
-import os
-import posixpath
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
-from urllib.parse import unquote_to_bytes
 
 import numpy as np
 import orjson
 import pyarrow as pa
-from pyarrow import fs
 
-from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.schema import ILLUSTRATED, IMAGE, PLACEHOLDER, REMOVED_IMAGE, doc_ids
-from tokenmill.pipelines.core.shard import Captions, SourceShard, folder_of
+from tokenmill.pipelines.core.shard import Captions, SourceShard
 from tokenmill.pipelines.read.batch import (
     STAGE,
     Claims,
@@ -53,13 +41,12 @@ from tokenmill.pipelines.read.batch import (
 )
 from tokenmill.pipelines.read.beside import ABSENT, with_beside
 from tokenmill.pipelines.read.images.blobs import Window
-from tokenmill.pipelines.read.images.facts import Facts, image_facts, lies, too_large
+from tokenmill.pipelines.read.images.facts import Facts, image_facts, lies
+from tokenmill.pipelines.read.images.folder import SHOWN, Folder, Place, is_url
 from tokenmill.pipelines.read.images.layouts import IMAGE_TAG, Value, Woven
 from tokenmill.pipelines.read.images.nodes import BREAK, own_text, without_places
 from tokenmill.pipelines.read.images.tiff import with_pages
 from tokenmill.pipelines.read.options import Images
-from tokenmill.pipelines.storage.inputs import resolve, translated
-from tokenmill.sizing.roots import held
 
 WITH_DOCUMENT = "document_failed"  # the cause of an image whose document could not be read
 
@@ -184,130 +171,6 @@ def _image(
     size = len(image.data)
     md5, kind, mode, width, height, *_ = facts
     return *place, md5, kind, mode, width, height, size, next(offsets)
-
-
-_URL = re.compile(r"(?!file:)[a-z][a-z0-9+.-]*://|//", re.IGNORECASE)
-_DRIVE = re.compile(r"[a-zA-Z]:[\\/]")
-# What a name that stands in a document can meet, and no fault of the disk or the network.
-_NO_SUCH = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
-SHOWN = 200
-NO_CLAIMS = Claims()
-
-
-class Place(NamedTuple):
-    """Where a document stands: for the paths of its images, and for messages."""
-
-    path: str
-    where: str
-
-
-def unsigned(data: pa.Buffer) -> memoryview:
-    """The bytes of an Arrow buffer as numbers from 0 to 255; its own view has them from -128."""
-    return memoryview(data).cast("B")
-
-
-def is_url(reference: str) -> bool:
-    """Whether a reference is an address on the network.
-
-    >>> [is_url(r) for r in ("https://a.org/b.png", "//a.org/b.png", "b.png", "file:///b.png")]
-    [True, True, False, False]
-    """
-    return _URL.match(reference) is not None
-
-
-class Folder:
-    """The folder of an input, and in it the one that a file's references are relative to.
-
-    path, name: of the file, as in `SourceShard`.
-    """
-
-    def __init__(self, path: str, name: str, options: Images) -> None:
-        self._root = folder_of(path, name)
-        self._base = posixpath.dirname(name)
-        self._options = options
-
-    def image(
-        self, value: Value, place: Place, url: str | None = None, claims: Claims = NO_CLAIMS
-    ) -> SourceImage:
-        """The image that a value stands for.
-
-        url, claims: what else is known of it.
-        """
-        reference, image = value.reference, SourceImage(*place, url, value.data, claims=claims)
-        if value.other is not None:
-            lost = Lost("not_an_image", f"{place.where}: {value.other}, not an image")
-            return image._replace(lost=lost)
-        if reference is not None and is_url(reference):
-            return image._replace(url=reference)
-        if value.data is not None or reference is None:
-            return image
-        if reference[:5].lower() == "data:":
-            return self._inline(reference, place)
-        return self._file(reference, place, url)
-
-    def _inline(self, reference: str, place: Place) -> SourceImage:
-        head, comma, body = reference.partition(",")
-        data, wrong = unquote_to_bytes(body), "" if comma else "no data"
-        try:
-            if head.lower().endswith(";base64"):
-                data = base64.b64decode(data)
-        except binascii.Error as e:
-            wrong = str(e)
-        if wrong:
-            lost = Lost("invalid_data_url", f"{place.where}: {head[:SHOWN]!r}: {wrong}")
-            return SourceImage(*place, lost=lost)
-        return SourceImage(*place, data=data)
-
-    def _file(self, reference: str, place: Place, url: str | None) -> SourceImage:
-        name = posixpath.normpath(posixpath.join(self._base, reference))
-        shown = f"{place.where}: {reference[:SHOWN]!r}"
-        absolute = reference.startswith(("/", "file:")) or _DRIVE.match(reference)
-        if absolute or name.startswith("../") or name in ("..", "."):
-            lost = Lost("outside_input", f"{shown} is not below the input's folder")
-            return SourceImage(place.path, place.where, url, lost=lost)
-        read = self._read(name, shown)
-        if isinstance(read, Lost):
-            return SourceImage(name, place.where, url, lost=read)
-        return SourceImage(name, f"{place.where}: {name}", url, read, source_offset=0)
-
-    def _read(self, name: str, shown: str) -> memoryview | Lost:
-        """The bytes of a file below the root."""
-        path = f"{self._root}{name}"
-        try:
-            store, where = resolve(path)
-            is_here = isinstance(store, fs.LocalFileSystem)
-            if is_here and not self._holds(where):
-                return Lost("outside_input", f"{shown} is a link that leaves the input's folder")
-            info = store.get_file_info(where)
-            if info.type != fs.FileType.File:
-                what = "no such file" if info.type == fs.FileType.NotFound else "not a file"
-                return Lost("not_found", f"{shown}: {what}")
-            if info.size > self._options.max_bytes:
-                lost = too_large(info.size, self._options)
-                return Lost(lost.cause, f"{shown}: {lost.detail}", info.size)
-            name_held = held(where, within=self._real_root) if is_here else nullcontext(where)
-            with name_held as known, store.open_input_file(known) as file:
-                return unsigned(file.read_buffer())
-        except ValueError as e:  # a name that no file system takes
-            return Lost("not_found", f"{shown}: {e}")
-        except OSError as e:
-            return _lost(e, path, shown)
-
-    def _holds(self, where: str) -> bool:
-        return os.path.commonpath([self._real_root, os.path.realpath(where)]) == self._real_root
-
-    @cached_property
-    def _real_root(self) -> str:
-        return os.path.realpath(resolve(self._root)[1])
-
-
-def _lost(error: OSError, path: str, shown: str) -> Lost:
-    if error.errno in _NO_SUCH:
-        return Lost("not_found", f"{shown}: {os.strerror(error.errno or 0).lower()}")
-    known = translated(error, path)
-    if isinstance(known, InputError):
-        return Lost(known.cause, f"{shown}: {known}")
-    raise known
 
 
 # Columns that OBELICS has beside texts and images: of each image, and of the document.

@@ -373,6 +373,7 @@ _BEGINNINGS = (
     (b"#?RGBE", "hdr"),
     (b"\x76\x2f\x31\x01", "exr"),
     (b"8BPS", "psd"),
+    (b"\0\0\0\x0cjP  ", "jp2"),
     (b"%PDF-", "pdf"),
 )
 _BRANDS = {b"avif": "avif", b"avis": "avif"} | dict.fromkeys(
@@ -389,6 +390,8 @@ def kind_of(data: bytes) -> str:
     found = next((kind for begin, kind in _BEGINNINGS if data.startswith(begin)), "")
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "webp"
+    if data[:2] == b"BM" and data[6:10] == bytes(4):
+        return "bmp"
     if data[4:8] == b"ftyp":
         return _BRANDS.get(data[8:12], "")
     return "svg" if b"<svg" in data and data.lstrip()[:1] == b"<" else found

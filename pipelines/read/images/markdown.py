@@ -28,11 +28,9 @@ from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.batch import ReadBatch, SourceDocument
 from tokenmill.pipelines.read.images.documents import (
-    Folder,
-    Place,
     illustrated_batches,
-    is_url,
 )
+from tokenmill.pipelines.read.images.folder import Folder, Place, is_url
 from tokenmill.pipelines.read.images.layouts import Value
 from tokenmill.pipelines.read.images.nodes import BREAK, own_text
 from tokenmill.pipelines.read.options import Images, Limits, Reading
@@ -244,7 +242,7 @@ def _page(shard: SourceShard, row: int, limits: Limits, images: Images) -> Sourc
         return document
     source = own_text(document.text)
     marks = find_images(source)
-    folder = Folder(path, name, images)
+    folder = Folder(shard, images, row)
     found = [
         folder.image(Value(reference=local_path(m.src)), Place(name, f"{path} line {m.line}"))
         for m in marks

@@ -22,8 +22,9 @@ from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.batch import Claims, Lost, SourceImage
 from tokenmill.pipelines.read.beside import ABSENT, beside_of
-from tokenmill.pipelines.read.columns import URL
-from tokenmill.pipelines.read.images.documents import SHOWN, claims_of, is_url, woven
+from tokenmill.pipelines.read.columns import ID, URL
+from tokenmill.pipelines.read.images.documents import claims_of, woven
+from tokenmill.pipelines.read.images.folder import SHOWN, is_url
 from tokenmill.pipelines.read.images.layouts import (
     LAYOUTS,
     TURNS,
@@ -134,6 +135,7 @@ def _are_texts(values: list[Any]) -> bool:
 
 CAPTIONS = ("caption", "captions", "text")  # fields of a .json
 URLS = (*URL, "image_url", "flickr_url", "coco_url")
+NO_TEXT = {*URLS, *ID, *FACTS, "key", "uid", "status", "error_message", "exif", "sha256", "license"}
 
 
 class Part(NamedTuple):
@@ -208,6 +210,7 @@ def _said(name: str, data: bytes, shard: SourceShard) -> Texts:
     captions = [_whole(name, c) for value in there for c in _strings(value)]
     keys = fields.keys() & {*of_text, *(() if shard.text else LAYOUTS)}
     known = captions or place or export or any(not fields[key] for key in keys)
+    known = known or not (odd or _has_words(fields))
     return Texts(
         captions,
         _first(name, fields, URLS if shard.url is None else (shard.url,)),
@@ -235,7 +238,23 @@ def _object(name: str, data: bytes) -> tuple[dict[str, Any], str]:
             value = json.loads(_text(name, data))
         except (ValueError, RecursionError) as e:
             raise UnreadableError("invalid_json", f"{name}: {one_line(e)}") from None
-    return (value, "") if isinstance(value, dict) else ({}, shape(value))
+    if isinstance(value, dict):
+        return value, ""
+    return {}, shape(value) if _has_words(value) else ""
+
+
+def _has_words(value: Any) -> bool:
+    """Whether there is any text in JSON, addresses and what is about the image itself aside."""
+    left = [value]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            left += [inner for key, inner in value.items() if key not in NO_TEXT]
+        elif isinstance(value, list):
+            left += value
+        elif isinstance(value, str) and value:
+            return True
+    return False
 
 
 def _export(name: str, fields: dict[str, Any]) -> Export | None:

@@ -18,6 +18,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.schema import IMAGE
 from tokenmill.pipelines.core.shard import SourceShard, folder_of
 from tokenmill.pipelines.read.images.blobs import Blobs
+from tokenmill.pipelines.read.images.folder import located
 from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.read.readers import reader_named
@@ -119,8 +120,8 @@ def kept_columns(
         return _lists(counts, SPOOLED, columns), stored
     file = pa.scalar(shard.paths[0])
     if not reader_named(shard.format).samples:  # each is a file beside the documents
-        folder = pa.scalar(folder_of(shard.paths[0], shard.names[0]))
-        file = pc.binary_join_element_wise(folder, items.field("path"), "")
+        folder = folder_of(shard.paths[0], shard.names[0])
+        file = pa.array([located(folder, p) for p in items.field("path").to_pylist()], pa.string())
     columns = {name: items.field(name) for name in ("format", "width", "height", "url")} | {
         "path": pc.if_else(there, file, elsewhere),
         "offset": items.field("source_offset"),
@@ -160,7 +161,7 @@ def check_references(documents: pa.RecordBatch, images: Images | None, shard: So
         raise ConfigError(
             f"images.store: reference: image {items.field('number')[at]} of"
             f" {documents['id'][row]} ({items.field('path')[at]}) does not stand in"
-            f" {shard.paths[0]} as it is, but packed or in a table; {WAY_OUT}"
+            f" {shard.paths[0]} as it is, but packed, in a table or a page; {WAY_OUT}"
         )
 
 

@@ -29,14 +29,13 @@ from tokenmill.pipelines.read.batch import Claims, Lost, ReadBatch, SourceDocume
 from tokenmill.pipelines.read.columns import Columns, Piece
 from tokenmill.pipelines.read.images.documents import (
     ERROR,
-    NO_CLAIMS,
     STATUS,
-    Place,
     caption_of,
     illustrated_batches,
     missing_document,
     not_downloaded,
 )
+from tokenmill.pipelines.read.images.folder import NO_CLAIMS, Place
 from tokenmill.pipelines.read.images.headers import kind_of
 from tokenmill.pipelines.read.images.layouts import UNKNOWN
 from tokenmill.pipelines.read.images.nodes import own_text
@@ -128,13 +127,15 @@ IMAGE = frozenset(
         *("dds", "pcx", "sgi"),
     }
 )
+# Of pictures, and documents that show some, which Pillow does not read.
+UNREAD = frozenset(("svg", "svgz", "jxl", "heic", "heif", "hdr", "exr", "pdf", "eps", "dng"))
 ODD = "an image that is not read"  # the kind of a member that has a receipt and no data
 TEXT = frozenset(("txt", "text", "caption"))
 LOOKED_SAMPLES, LOOKED_BYTES = 16, 32 * 1024**2  # of a tar, before a run
 MOST_MEMBERS = 100_000  # of one sample; more are passed over
 NAMED_SUFFIXES = 50  # of members passed over; more are counted together
 SHOWN_SUFFIX = 30
-SHOWN_BYTES = 256  # of a member with another suffix, which may tell that it is an image
+SHOWN_BYTES = 1024  # of a member with another suffix, which may tell that it is an image
 
 
 class _Sample(NamedTuple):
@@ -231,7 +232,7 @@ class _Reader:
         broken: DamagedError | None = None
         try:
             for member in tar:
-                key, suffix = self._split(member)
+                key, suffix = self._split(tar, member)
                 if not key:
                     continue
                 if key != sample.key or suffix in suffixes:
@@ -260,24 +261,28 @@ class _Reader:
         lost = None if broken is None else Lost(broken.cause, f"{self._path}: {broken}")
         if lost is not None and sample.key and lost.cause != "unended_tar":
             yield self._page(sample, self._at)._replace(lost=lost)
-            return
-        if sample.key:
+            lost, row = None, row + 1
+        elif sample.key:
             yield self._page(sample, self._at)
             row += 1
         if lost is not None:
             yield SourceDocument(row, f"{self._name}#{row}", lost=lost)
+            row += 1
+        if self._unsafe:
+            images = [self._image(part, None) for part in self._unsafe]
+            lost = Lost("no_sample", f"{self._path}: images of no sample: {images[0].where}")
+            yield SourceDocument(row, f"{self._name}#{row}", images=images, lost=lost)
 
-    def _split(self, member: Member) -> tuple[str, str]:
+    def _split(self, tar: Tar, member: Member) -> tuple[str, str]:
         """Key and suffix, in small letters; no key where it is part of no sample."""
         name = member.name
         if member.kind == "folder":
             return "", ""
-        of_image = name.lower().removesuffix(".gz").rpartition(".")[2] in IMAGE
+        of_image = name.lower().removesuffix(".gz").rpartition(".")[2] in IMAGE | UNREAD
         if name.startswith("/") or (".." in name and ".." in name.split("/")):
             self._notes["skipped_unsafe_path"] += 1
-            if of_image and len(self._unsafe) < MOST_MEMBERS:
-                message = "its name leads out of the folder"
-                self._unsafe.append(self._odd(member, "", "unsafe_path", message))
+            if of_image:
+                self._of_none(member, "unsafe_path", "its name leads out of the folder")
             return "", ""
         if member.kind != "file":
             self._notes[f"skipped_{member.kind}"] += 1
@@ -287,8 +292,15 @@ class _Reader:
         stem, _, suffix = last.partition(".")
         if not stem or not suffix:
             self._notes["skipped_no_key"] += 1
+            if member.kind == "file" and (kind := kind_of(tar.beginning(member, SHOWN_BYTES))):
+                self._of_none(member, "no_key", f"{kind} by its bytes, under a name without suffix")
             return "", ""
         return f"{folder}{slash}{stem}", suffix.lower()
+
+    def _of_none(self, member: Member, cause: str, message: str) -> None:
+        """Keep the receipt of an image that is part of no sample."""
+        if len(self._unsafe) < MOST_MEMBERS:
+            self._unsafe.append(self._odd(member, "", cause, message))
 
     def _part(self, tar: Tar, member: Member, suffix: str, held: list[int]) -> Part | None:
         """A member that says something here, read; None passes over it.
@@ -303,8 +315,10 @@ class _Reader:
         if not image and kind not in TEXT and kind != JSON:
             self._pass_over(kind)
             shown = kind_of(tar.beginning(member, SHOWN_BYTES))
-            message = f"{shown} by its bytes, and .{kind[:SHOWN_SUFFIX]} is not read as an image"
-            return self._odd(member, plain, "unread_suffix", message) if shown else None
+            told = f"{shown} by its bytes" if shown else "nothing known by its bytes"
+            message = f"{told}, and .{kind[:SHOWN_SUFFIX]} is not read as an image"
+            odd = shown or kind in UNREAD
+            return self._odd(member, plain, "unread_suffix", message) if odd else None
         room = self._most[image] - held[image]
         if member.size > room:
             lost = self._too_large(image, member, room)

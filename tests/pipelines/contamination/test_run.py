@@ -214,6 +214,31 @@ def test_every_document_is_read_or_failed_by_cause(check, tmp_path):
     assert report["benchmarks"][0]["dirty"] == 1
 
 
+@pytest.mark.parametrize(("failed_frac", "told"), [(0.5, True), (0.8, False)])
+def test_a_source_of_which_half_failed_is_told(check, tmp_path, failed_frac, told):
+    (tmp_path / "web.jsonl").write_text('{"text": "words"}\n' + "no JSON\n" * 2)
+    (tmp_path / "books.jsonl").write_text('{"text": "words"}\n' * 3 + "no JSON\n")
+    paths = (tmp_path / "web.jsonl", tmp_path / "books.jsonl")
+    given = with_inputs(check, *paths, limits={"failed_frac": failed_frac})
+    report = check_contamination(given, tmp_path / "run", one_by_one)
+    message = "2 of its 3 documents failed: invalid_json 2"
+    assert report["failed_sources"] == [{"source": "web", "message": message}] * told
+    # it decides nothing: a run with another is the same
+    again = with_inputs(check, *paths, limits={"failed_frac": 1.0})
+    assert check_contamination(again, tmp_path / "run", one_by_one) == report
+
+
+def test_a_corpus_of_which_nothing_could_be_read_is_told(check, tmp_path):
+    for n in range(3):
+        (tmp_path / f"{n}.txt").write_text("some words")
+    given = with_inputs(check, tmp_path / "*.txt", limits={"max_document_bytes": 5})
+    report = check_contamination(given, tmp_path / "run", one_by_one)
+    assert report["failed_sources"] == [
+        {"source": tmp_path.name, "message": "3 of its 3 documents failed: too_large 3"},
+        {"source": "total", "message": "nothing is left of 3 documents"},
+    ]
+
+
 def backwards(job, phase):
     made = [attempt(job, work) for work in reversed(phase.works)]
     return made[::-1]

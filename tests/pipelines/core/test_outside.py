@@ -26,14 +26,15 @@ from tokenmill.pipelines.contamination.items.spec import parse_benchmark
 from tokenmill.pipelines.core.config import PinnedFile, readable
 from tokenmill.pipelines.core.errors import TokenmillError
 from tokenmill.pipelines.core.places import VARIABLE, file_or_model, folder_here, place
-from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.core.shard import Input, SourceShard
 from tokenmill.pipelines.filters.bad_words import WordFile
 from tokenmill.pipelines.filters.models.quality import ModelFile
 from tokenmill.pipelines.measure.compare import load_estimate
 from tokenmill.pipelines.prepare.against import earlier_runs, holder
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.probe.shards import open_dataset
-from tokenmill.pipelines.read.images.documents import Folder, Place, Value
+from tokenmill.pipelines.read.images.folder import Folder, Place
+from tokenmill.pipelines.read.images.layouts import Value
 from tokenmill.pipelines.read.options import Images, Limits
 from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.runs.manifest import locked, read_manifest
@@ -151,7 +152,16 @@ def content(path):
 
 
 def image(path):
-    folder = Folder(str(Path("in/a.md").absolute()), "a.md", Images())
+    shard = SourceShard(
+        key="",
+        ordinal=0,
+        input=0,
+        source="",
+        format="markdown",
+        paths=(str(Path("in/a.md").absolute()),),
+        names=("a.md",),
+    )
+    folder = Folder(shard, Images())
     folder.image(Value(reference=path), Place("a", "a"))
 
 

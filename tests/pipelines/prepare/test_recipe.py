@@ -86,7 +86,7 @@ def test_a_run_is_known_by_all_settings_and_they_make_the_same_recipe_again(tmp_
             told = identity[part][0] if part == "inputs" else identity[part]
             fields = type(one[0] if part == "inputs" else one).model_fields.keys()
             # of inputs that have them; failed_frac decides nothing that is written
-            assert told.keys() == fields - {"join", "columns", "quote", "failed_frac"}
+            assert told.keys() == fields - {"join", "columns", "quote", "roots", "failed_frac"}
         assert make_recipe(json.loads(json.dumps(identity)), where="test") == recipe
 
 

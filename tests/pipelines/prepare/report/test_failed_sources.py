@@ -2,6 +2,7 @@
 
 import json
 
+import pyarrow as pa
 import pytest
 
 from tests.pipelines.read.images.shards import jpeg, tar_bytes
@@ -31,6 +32,26 @@ def test_a_source_of_which_half_failed_ends_with_3(tmp_path, failed_frac, ends):
     assert exit_code(report) == ends
     told = "source web: 2 of its 4 documents failed: invalid_json 2"
     assert failures(report) == ([told] if ends else [])
+
+
+def test_markdown_whose_images_lie_outside_names_the_way(tmp_path, tokenizer_path):
+    for name in ("docs/a.md", "static/a.png"):
+        (tmp_path / name).parent.mkdir()
+    (tmp_path / "docs" / "a.md").write_text("![a](/a.png)")
+    (tmp_path / "static" / "a.png").write_bytes(jpeg(8, 6))
+    given = {"path": str(tmp_path / "docs"), "format": "markdown", "source": "docs"}
+    encoded = {"tokenizer": {"path": str(tokenizer_path)}, "output": {}, "images": {}}
+    (told,) = failures(report_of(tmp_path / "one", [given], **encoded))
+    assert told == (
+        "source docs: 1 of its 1 images failed: outside_input 1; name the folders they lie in, as"
+        " {path: …, roots: [FOLDER]}"
+    )
+    encoded["images"] = {"store": "reference"}
+    given["roots"] = [str(tmp_path / "static")]
+    assert failures(report_of(tmp_path / "two", [given], **encoded)) == []
+    (dataset,) = (tmp_path / "two" / "run" / "dataset").rglob("*.arrow")
+    (row,) = pa.ipc.open_stream(dataset).read_all().to_pylist()
+    assert row["images"][0]["path"] == str(tmp_path / "static" / "a.png")
 
 
 def test_what_is_told_of_sources_does_not_make_another_run(tmp_path):

@@ -101,9 +101,10 @@ def facts(**fields):
     ],
 )
 def test_what_contradicts_itself_fails(tmp_path, said, detail):
-    (tmp_path / "a.tar").write_bytes(tar_bytes({"1.jpg": A, "1.json": json.dumps(said).encode()}))
+    members = {"0.txt": b"words", "1.jpg": A, "1.json": json.dumps(said).encode()}
+    (tmp_path / "a.tar").write_bytes(tar_bytes(members))
     found, (failure,) = documents(tmp_path / "a.tar")
-    assert (found, failure["reason"]) == ([], "unequal_lists")
+    assert (found, failure["reason"]) == ([("words", None, [])], "unequal_lists")
     assert detail in failure["detail"]
 
 
@@ -120,8 +121,9 @@ def test_what_contradicts_itself_fails(tmp_path, said, detail):
     ],
 )
 def test_of_others_only_the_url_is_taken(tmp_path, said):
-    (tmp_path / "a.tar").write_bytes(tar_bytes({"1.jpg": A, "1.json": json.dumps(said).encode()}))
-    ((text, url, (image,)),), failed = documents(tmp_path / "a.tar")
+    members = {"0.txt": b"words", "1.jpg": A, "1.json": json.dumps(said).encode()}
+    (tmp_path / "a.tar").write_bytes(tar_bytes(members))
+    (_, (text, url, (image,))), failed = documents(tmp_path / "a.tar")
     assert (text, url, failed) == ("", said.get("url"), [])
     assert image[:4] == (said.get("url"), "jpeg", 40, 30)
 

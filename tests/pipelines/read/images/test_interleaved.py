@@ -11,18 +11,27 @@ from hypothesis import strategies as st
 from tests.pipelines.read.pictured import read_pictured
 from tests.strategies import examples
 from tokenmill.pipelines.core.schema import PLACEHOLDER as P
+from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.images.documents import (
-    Folder,
-    Place,
     Raw,
-    Value,
     caption_of,
     claims_of,
     document_of,
 )
+from tokenmill.pipelines.read.images.folder import Folder, Place
+from tokenmill.pipelines.read.images.layouts import Value
 from tokenmill.pipelines.read.options import Images
 
-FOLDER = Folder("/nowhere/d.jsonl", "d.jsonl", Images())
+SHARD = SourceShard(
+    key="",
+    ordinal=0,
+    input=0,
+    source="",
+    format="jsonl",
+    paths=("/nowhere/d.jsonl",),
+    names=("d.jsonl",),
+)
+FOLDER = Folder(SHARD, Images())
 PLACE = Place("d.jsonl#0", "/nowhere/d.jsonl byte 0")
 texts = st.one_of(st.none(), st.text(max_size=12), st.sampled_from(["", " ", P, f"a{P}\n\nb"]))
 urls = st.one_of(st.none(), st.integers(0, 99).map("https://a.org/{}.png".format))

@@ -345,6 +345,7 @@ def test_a_conversation_with_more_or_fewer_images_fails_and_so_does_one_without_
         ({"paragraphs": ["a", "b"], "pics": [{"at": 1}]}, "paragraphs: 2 strings, pics: 1 objects"),
         ([{"type": "text", "text": "a"}, {"type": "image"}], "2 objects with type, text"),
         ({"text": {"en": "a cat"}}, "text: an object"),
+        ("a cat", ".json: a string"),
         ({"conversations": [{"role": "user", "content": "a"}]}, "conversations: 1 objects"),
         ({"texts": ["a", None], "images": [None, "img9"]}, "1 places of images ('img9')"),
         ({"texts": ["a"], "images": ["img0", "img1"]}, "1 texts, 2 images"),
@@ -376,7 +377,14 @@ def test_a_field_of_a_tar_can_be_named_and_has_to_be_there(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "said", [{}, {"0.json": b'{"caption": null}'}, {"0.txt": b""}, {"0.cls": b"3"}]
+    "said",
+    [
+        {},
+        {"0.json": b'{"label": 3, "url": "https://a.org"}'},
+        {"0.json": b'{"caption": null}'},
+        {"0.txt": b""},
+        {"0.cls": b"3"},
+    ],
 )
 def test_tars_of_images_alone_are_read(tmp_path, said):
     assert read_pictured(tar_of(tmp_path / "a.tar", {"0.jpg": jpeg(), **said})).texts == [""]

@@ -1,12 +1,14 @@
 """Folders of Markdown with images."""
 
 import base64
+import json
 import os
 
 import pytest
 
 from tests.pipelines.read.images.shards import jpeg, png
 from tests.pipelines.read.pictured import read_pictured
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.schema import PLACEHOLDER as P
 from tokenmill.pipelines.read.options import Images, Limits
 
@@ -73,6 +75,52 @@ def test_what_cannot_be_read_is_named(tmp_path):
     for row, number in zip(got.failed_images, range(len(references)), strict=False):
         assert row["number"] == number
         assert row["detail"].startswith(f"{folder / 'a.md'} line {2 * number + 1}: ")
+
+
+def test_images_outside_name_the_way_and_are_read_by_it(tmp_path):
+    write(tmp_path, {"static/img/a.png": png(), "shared/b.png": jpeg(), "secret.png": png()})
+    text = "![a](/img/a.png) ![b](../shared/b.png) ![c](../secret.png) ![d](/img/none.png)"
+    folder = write(tmp_path / "docs", {"a.md": text})
+    got = read_pictured(folder, format="markdown")
+    assert got.image_causes == ["outside_input"] * 4
+    way = "is not below the input's folder; name the one it lies in, as {path: …, roots: [FOLDER]}"
+    assert all(f["detail"].endswith(way) for f in got.failed_images)
+    roots = [str(tmp_path / "shared"), str(tmp_path / "static")]
+    got = read_pictured(folder, format="markdown", roots=roots)
+    assert got.blobs == [[png(), jpeg()]]
+    assert [i["path"] for i in got.images[0]] == ["../static/img/a.png", "../shared/b.png"]
+    assert got.image_causes == ["outside_input", "not_found"]
+    (tmp_path / "shared" / "link.png").symlink_to(tmp_path / "secret.png")
+    (folder / "a.md").write_text("![x](../shared/link.png)")
+    got = read_pictured(folder, format="markdown", roots=roots)
+    assert got.image_causes == ["outside_input"]
+
+
+def test_paths_of_lines_are_looked_for_below_roots_too(tmp_path):
+    write(tmp_path, {"coco/1.png": png(), "lines/own.png": jpeg()})
+    rows = [{"text": n, "image": n} for n in ("1.png", "own.png", "2.png")]
+    lines = tmp_path / "lines" / "d.jsonl"
+    lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    got = read_pictured(lines, images="image", roots=[str(tmp_path / "coco")])
+    assert (got.texts, got.blobs) == (["1.png", "own.png"], [[png()], [jpeg()]])
+    assert got.image_causes == ["not_found"]
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("a.csv", {"images": "image"}),
+        ("a.txt", {"images": "image"}),
+        ("a.tar", {"images": "jpg"}),
+        ("a.tar", {"roots": ["x"]}),
+        ("a.csv", {"roots": ["x"]}),
+    ],
+)
+def test_images_are_not_passed_over_in_formats_that_have_none(tmp_path, name, fields):
+    (tmp_path / name).write_bytes(b"text,image\na,https://a.org/1.png\n")
+    (key,) = fields
+    with pytest.raises(ConfigError, match=f"{key}: files of format .* have none; leave it out"):
+        read_pictured(tmp_path / name, **fields)
 
 
 def test_data_urls_are_read(tmp_path):

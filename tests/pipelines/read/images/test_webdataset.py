@@ -288,6 +288,26 @@ def test_an_image_under_a_suffix_that_is_not_read_has_a_row(tmp_path, suffix, da
     assert got.failed_images[0]["detail"] == f"{tmp_path}/a.tar/1.{suffix}: {detail}"
 
 
+@pytest.mark.parametrize("suffix", ["svg", "heic", "jxl", "hdr", "pdf", "heif", "exr"])
+def test_a_picture_that_its_bytes_do_not_tell_has_a_row_by_its_suffix(tmp_path, suffix):
+    long = b"<!--" + b"-" * 2000 + b"--><svg/>"
+    got = read(write(tmp_path, {f"1.{suffix}": long, "1.txt": b"words"}))
+    assert got.reasons == {"1": "no_image_left"}
+    assert got.image_reasons == {f"a.tar/1.{suffix}": "unread_suffix"}
+    told = f"nothing known by its bytes, and .{suffix} is not read as an image"
+    assert got.failed_images[0]["detail"] == f"{tmp_path}/a.tar/1.{suffix}: {told}"
+
+
+def test_images_of_no_sample_have_a_row_where_no_sample_with_images_follows(tmp_path):
+    members = {"1.jpg": JPEG, "1.txt": b"one", "2.txt": b"two", "../x.heic": JPEG, "photo": PNG}
+    got = read(write(tmp_path, members))
+    assert got.texts == {"1": "one", "2": "two"}
+    assert got.reasons == {"a.tar#2": "no_sample"}
+    assert got.image_reasons == {"a.tar/../x.heic": "unsafe_path", "a.tar/photo": "no_key"}
+    detail = f"{tmp_path}/a.tar: images of no sample: {tmp_path}/a.tar/../x.heic"
+    assert got.failed[0]["detail"] == detail
+
+
 def test_an_image_that_does_not_decode_as_its_suffix_says_has_a_row(tmp_path):
     avif = b"\0\0\0\x18ftypavif\0\0\0\0"
     got = read(write(tmp_path, {"1.avif": avif, "1.txt": b"words"}))
@@ -334,6 +354,7 @@ def test_members_that_are_no_samples_are_counted_by_name(tmp_path):
         **{f"a.tar/{n}.jpg": "link_member" for n in (1, 2)},
         **{f"a.tar/{n}.jpg": "device_member" for n in (3, 4)},
         **{f"a.tar/{name}": "unsafe_path" for name in ("../5.jpg", "a/../../6.jpg", "/7.jpg")},
+        **{f"a.tar/{name}": "no_key" for name in ("README", ".hidden")},
         **{f"a.tar/8.{suffix}": "unread_suffix" for suffix in ("cls", "pyd")},
     }
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.tar"]  # nothing was extracted
@@ -407,7 +428,7 @@ def test_a_text_that_cannot_be_read_fails_its_sample(tmp_path, suffix, data, cau
     assert got.failed_images[0]["bytes"] == len(JPEG)
 
 
-@pytest.mark.parametrize("data", [b"5", b"null", b"[1, 2]", b'"words"', b'{"caption": {"a": 1}}'])
+@pytest.mark.parametrize("data", [b"5", b"null", b"[1, 2]", b'{"caption": {"a": 1}}'])
 def test_json_that_says_nothing_of_an_image_says_nothing(tmp_path, data):
     got = read(write(tmp_path, {"1.jpg": JPEG, "1.json": data}))
     assert got.texts == {"1": ""}
