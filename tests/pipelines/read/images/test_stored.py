@@ -121,7 +121,7 @@ def test_an_image_that_does_not_stand_in_the_input_is_named():
         check_references(documents, options, SHARD)
     assert str(e.value) == (
         "images.store: reference: image 1 of doc-1 (shard.tar/1.jpg) does not stand in"
-        " /data/shard.tar as it is, but packed or in a table; take images.store: bytes"
+        " /data/shard.tar as it is, but packed, in a table or a page; take images.store: bytes"
     )
 
 
