@@ -14,9 +14,10 @@ Sources: WHATWG, Encoding Standard and HTML Standard, section 13.2.3, which asks
 import codecs
 import contextlib
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
+import pyarrow as pa
 from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
 
 BYTE_ORDER_MARKS = (
@@ -44,19 +45,24 @@ UNREAD_FRAC = 0.02  # of the characters beyond ASCII that a charset may leave un
 UTF8_FRAC = 0.2  # likewise of UTF-8, which no other text looks like
 DOUBT = 6.0  # bytes beyond ASCII: of so many, a label may be half as likely as another charset
 UNKNOWN = 0.15  # more than detection gives where no charset fits, as of damaged bytes
-UNREAD = "\ufffd"
+UNREAD = re.compile("\ufffd".encode())  # counts in half the time of `bytes.count`
 _EDGES = re.compile(rb"[<>\r\n]+")  # never part of a character of several bytes
 _ESCAPES = re.compile(rb"\x1b(?:\$[@B]|\([BJ])")  # of ISO-2022-JP, whose bytes are ASCII
 _HIGH = bytes(range(0x80, 0x100))
+_FIRST = bytes(range(0xC0, 0x100))  # of a character beyond ASCII in UTF-8
 
 
 class Decoded(NamedTuple):
-    """charset: as it was read.  unread: how many U+FFFD there are.  overruled: a label was."""
+    """utf8: the text.  charset: as it was read.  unread: how many U+FFFD.  overruled: a label."""
 
-    text: str
+    utf8: bytes
     charset: str
     unread: int
     overruled: bool = False
+
+    @property
+    def text(self) -> str:
+        return self.utf8.decode()
 
 
 def decode_page(data: bytes, declared: str | None) -> Decoded:
@@ -66,33 +72,53 @@ def decode_page(data: bytes, declared: str | None) -> Decoded:
     """
     for mark, charset in BYTE_ORDER_MARKS:
         if data.startswith(mark):
-            text = data[len(mark) :].decode(charset, "replace")
-            return Decoded(text, charset, text.count(UNREAD))
+            utf8 = _as_utf8(data[len(mark) :], charset)
+            return Decoded(utf8, charset, _n_unread(utf8))
     labels = _labels(data, declared)
-    text, charset = _plain(data, labels) or _chosen(data, labels)
+    utf8, charset = _plain(data, labels) or _chosen(data, labels)
+    if data.isascii() and utf8 is data:
+        return Decoded(utf8, charset, 0)
     overruled = bool(labels) and labels[0] != charset and not data.isascii()
-    overruled = overruled and data.decode(labels[0], "replace") != text
-    return Decoded(text, charset, text.count(UNREAD), overruled)
+    overruled = overruled and _as_utf8(data, labels[0]) != utf8
+    return Decoded(utf8, charset, _n_unread(utf8), overruled)
 
 
-def _plain(data: bytes, labels: list[str]) -> tuple[str, str] | None:
+def is_utf8(data: bytes) -> bool:
+    """Whether Python would decode it; Arrow takes a fifth of the time, and makes nothing."""
+    if data.isascii():
+        return True
+    ends = pa.array([0, len(data)], pa.int64()).buffers()[1]
+    text = pa.LargeStringArray.from_buffers(1, ends, pa.py_buffer(data))
+    try:
+        text.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _as_utf8(data: bytes, charset: str) -> bytes:
+    """With U+FFFD for what the charset does not have."""
+    if charset == "utf-8" and is_utf8(data):
+        return data
+    return data.decode(charset, "replace").encode()
+
+
+def _plain(data: bytes, labels: list[str]) -> tuple[bytes, str] | None:
     """The text of what tells its charset by itself."""
     if b"\0" in data:
         for label in WIDE.intersection(labels):
-            return data.decode(label, "replace"), label
-    try:
-        if _ESCAPES.search(data):
-            return data.decode("iso2022_jp"), "iso2022_jp"
-    except UnicodeDecodeError:
-        pass
+            return _as_utf8(data, label), label
     with contextlib.suppress(UnicodeDecodeError):
-        return data.decode("utf-8"), "utf-8"
-    text = data.decode("utf-8", "replace")
-    invalid = text.count(UNREAD) - data.count(UNREAD.encode())
-    return (text, "utf-8") if invalid <= UTF8_FRAC * _n_foreign(text) else None
+        if b"\x1b" in data and _ESCAPES.search(data):
+            return data.decode("iso2022_jp").encode(), "iso2022_jp"
+    utf8 = _as_utf8(data, "utf-8")
+    if utf8 is data:
+        return data, "utf-8"
+    invalid = _n_unread(utf8) - _n_unread(data)
+    return (utf8, "utf-8") if invalid <= UTF8_FRAC * _n_foreign(utf8) else None
 
 
-def _chosen(data: bytes, labels: list[str]) -> tuple[str, str]:
+def _chosen(data: bytes, labels: list[str]) -> tuple[bytes, str]:
     """The text by a label that is likely enough, or by what detection takes for the best."""
     likely = _likely(data)
     best = max(likely, key=lambda name: likely[name], default="cp1252")
@@ -102,16 +128,20 @@ def _chosen(data: bytes, labels: list[str]) -> tuple[str, str]:
     told = [label for label in labels if label not in WIDE and label != "utf-8"]
     for charset in (*(told or ["cp1252"]), best):  # what the standard says where nothing is told
         if charset == best or likely.get(charset, UNKNOWN) >= bar:
-            text = data.decode(charset, "replace")
-            if text.count(UNREAD) <= UNREAD_FRAC * _n_foreign(text):
-                return text, charset
+            utf8 = _as_utf8(data, charset)
+            if _n_unread(utf8) <= UNREAD_FRAC * _n_foreign(utf8):
+                return utf8, charset
     last = told[0] if told else "cp1252"
-    return data.decode(last, "replace"), last
+    return _as_utf8(data, last), last
 
 
-def _n_foreign(text: str) -> int:
+def _n_unread(utf8: bytes) -> int:
+    return len(UNREAD.findall(utf8)) if b"\xef" in utf8 else 0
+
+
+def _n_foreign(utf8: bytes) -> int:
     """Characters beyond ASCII."""
-    return len(text) - len(text.encode("ascii", "ignore"))
+    return len(utf8) - len(utf8.translate(None, _FIRST))
 
 
 def _likely(data: bytes) -> dict[str, float]:
@@ -151,8 +181,14 @@ def _labels(data: bytes, declared: str | None) -> list[str]:
     told = [declared]
     if b"charset" in data[:META_BYTES].lower():
         told.append(detect_encoding(data[:META_BYTES], from_html_meta=True))
-    known = [_known(map_encoding_to_html5(name, fallback_utf8=False)) for name in told if name]
+    known = [_meant(name) for name in told if name]
     return list(dict.fromkeys(name for name in known if name is not None))
+
+
+@lru_cache(1024)
+def _meant(label: str) -> str | None:
+    """The charset that the standard means by a label."""
+    return _known(map_encoding_to_html5(label, fallback_utf8=False))
 
 
 @cache

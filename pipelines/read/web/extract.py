@@ -11,10 +11,12 @@ Source: WHATWG, HTML Standard, sections 13.1.2 (end tags), 13.2.4 and 13.2.6 (wh
 """
 
 import contextlib
+import fcntl
 import json
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -22,7 +24,7 @@ import numpy as np
 from tokenmill.dedup.arrays import I64, U64
 from tokenmill.pipelines.read.options import Html
 from tokenmill.pipelines.read.stream import UnreadableError
-from tokenmill.pipelines.read.web.child import ANSWER, CPU_SECONDS, SIZE, TEXT
+from tokenmill.pipelines.read.web.child import ANSWER, CPU_SECONDS, TEXT, asked
 from tokenmill.pipelines.read.web.kernels import outline as kernel
 
 # Built trees of a million nodes took 0.4 s and 330 MB; options, n**2: 10,000 of them 0.3 s.
@@ -153,6 +155,7 @@ _NAMES, _NAME_KINDS = _table()
 CHOICES = {"main_content", "comments", "favor", "links", "tables", "formatting"}
 REFUSED, STOPPED = "not_extracted", "extractor_stopped"
 SHOWN = 200
+PIPE_BYTES = 1024**2  # each time that it is full, one process wakes the other
 
 
 class Extractor:
@@ -172,33 +175,48 @@ class Extractor:
             self._process.kill()  # whoever is in a hurry does not wait for a page
         self._end()
 
-    def __call__(self, page: str) -> str:
-        """The text of a page.
+    def __call__(self, pages: Sequence[bytes]) -> list[str | UnreadableError]:
+        """The text of each page (UTF-8), or why there is none.
 
-        Raises:
-            UnreadableError: it is over a bound (the cause is as `outline` says), the extractor
-                refused it ("not_extracted"), or died of it ("extractor_stopped").
+        One is over a bound (the cause is as `outline` says), the extractor refused it
+        ("not_extracted"), or died of it ("extractor_stopped").
         """
-        data = page.replace("\0", "").encode("utf-8", "replace")
-        told, cause = outline(data, self._bounds)
-        if cause:
-            raise UnreadableError(cause, f"the page has {told}".replace("Outline", "at least "))
+        found = [self._within_bounds(page.replace(b"\0", b"")) for page in pages]
+        made = iter(self._texts([page for page in found if isinstance(page, bytes)]))
+        return [next(made) if isinstance(page, bytes) else page for page in found]
+
+    def _within_bounds(self, page: bytes) -> bytes | UnreadableError:
+        told, cause = outline(page, self._bounds)
+        if not cause:
+            return page
+        return UnreadableError(cause, f"the page has {told}".replace("Outline", "at least "))
+
+    def _texts(self, pages: list[bytes]) -> list[str | UnreadableError]:
+        if not pages:
+            return []
         process = self._process = self._process or self._start()
         try:
-            status, text = _ask(process, data)
+            return [
+                text if status == TEXT else UnreadableError(REFUSED, text[:SHOWN])
+                for status, text in _ask(process, pages)
+            ]
         except (OSError, EOFError):
-            raise UnreadableError(STOPPED, f"the extractor {self._end()}") from None
-        if status != TEXT:
-            raise UnreadableError(REFUSED, text[:SHOWN])
-        return text
+            stopped = UnreadableError(STOPPED, f"the extractor {self._end()}")
+        if len(pages) == 1:
+            return [stopped]
+        return [self._texts([page])[0] for page in pages]  # which of them it died of
 
     def _start(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-P", "-m", "tokenmill.pipelines.read.web.child", self._settings],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
+        if process.stdin is not None:
+            with contextlib.suppress(OSError, AttributeError):  # of Linux, which may allow no more
+                fcntl.fcntl(process.stdin, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        return process
 
     def _end(self) -> str:
         """End the process, if there is one; say how it ended."""
@@ -215,16 +233,17 @@ class Extractor:
         return f"ended with code {process.returncode}"
 
 
-def _ask(process: subprocess.Popen[bytes], page: bytes) -> tuple[int, str]:
+def _ask(process: subprocess.Popen[bytes], pages: Sequence[bytes]) -> Iterator[tuple[int, str]]:
     if process.stdin is None or process.stdout is None:
         raise EOFError
-    process.stdin.write(SIZE.pack(len(page)) + page)
+    process.stdin.write(asked(pages))  # is read whole before the first answer
     process.stdin.flush()
-    head = process.stdout.read(ANSWER.size)
-    if len(head) < ANSWER.size:
-        raise EOFError
-    status, size = ANSWER.unpack(head)
-    text = process.stdout.read(size)
-    if len(text) < size:
-        raise EOFError
-    return status, text.decode()
+    for _ in pages:
+        head = process.stdout.read(ANSWER.size)
+        if len(head) < ANSWER.size:
+            raise EOFError
+        status, size = ANSWER.unpack(head)
+        text = process.stdout.read(size)
+        if len(text) < size:
+            raise EOFError
+        yield status, text.decode()

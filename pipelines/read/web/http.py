@@ -19,7 +19,7 @@ LONGEST_CHUNK_LINE = 1024
 PIECE_BYTES = 4096  # of packed bytes, unpacked at a time
 MOST_WINDOW_BYTES = 8 * 1024**2  # of zstd over HTTP (RFC 9659)
 SHOWN = 40
-_EMPTY_LINE = re.compile(rb"\r\n\r\n|\n\n|\n\r\r\n")
+_EMPTY_LINE = re.compile(rb"\n(?:(?<=\r\n)\r\n|\n|\r\r\n)")  # from the end of the line before
 _MAGIC = {"gzip": b"\x1f\x8b", "x-gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
 
 

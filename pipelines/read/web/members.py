@@ -165,7 +165,7 @@ class Feed:
         size = FIRST_LOOK
         while True:
             self._hold(min(size, most))
-            end = min(len(self._buffer), self._here + most)
+            end = min(len(self._buffer), self._here + min(size, most))
             found = [(self._buffer.find(mark, self._here, end), len(mark)) for mark in marks]
             ends = [at + length for at, length in found if at >= 0]
             if ends:

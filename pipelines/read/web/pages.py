@@ -27,13 +27,14 @@ _CUT = frozenset(("length", "time", "disconnect", "unspecified"))
 class Page(NamedTuple):
     """What a document is made of.
 
-    date: of the crawl.  html: whether there are tags in the text.  odd: what is to be counted.
+    date: of the crawl.  utf8: its text.  html: whether there are tags in it.
+    odd: what is to be counted.
     """
 
     url: str | None
     date: datetime | None
     type: str
-    text: str
+    utf8: bytes
     html: bool
     odd: Counter[str]
 
@@ -82,23 +83,23 @@ class Pages:
         if told == GZIP:
             data, odd["undeclared_gzip"] = gunzipped(data, self._options.max_bytes), 1
             told = self._payload(record, data, kind, charset)
-        if not data.strip():
+        if not data or data.isspace():
             return "skipped_empty"
         if told:
             return f"skipped_payload_{self._named(told)}"
         url = record.headers.get("warc-target-uri", "").strip("<>") or None
-        text = self._text(record, data, charset, odd)
+        utf8 = self._utf8(record, data, charset, odd)
         date = parse_date(record.headers.get("warc-date", ""))
-        return Page(url, date, kind, text, "html" in kind, +odd)
+        return Page(url, date, kind, utf8, "html" in kind, +odd)
 
-    def _text(self, record: Record, data: bytes, charset: str | None, odd: Counter[str]) -> str:
+    def _utf8(self, record: Record, data: bytes, charset: str | None, odd: Counter[str]) -> bytes:
         decoded = decode_page(data, charset)
         cut = record.headers.get("warc-truncated", "").lower()
         odd[f"cut_{cut if cut in _CUT else 'otherwise'}"] += bool(cut)
         odd["cut_by_file_end"] += record.cut
         odd["charset_overruled"] += decoded.overruled
         odd["replacement_characters"] += decoded.unread
-        return decoded.text
+        return decoded.utf8
 
     def _payload(self, record: Record, data: bytes, kind: str, charset: str | None) -> str:
         """What the body is that is told to be text; "" where it is."""

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -33,6 +34,7 @@ STORED_BYTES = 128 * 1024  # of a zstd block; a stored block of deflate has 64 K
 LOOK_BYTES = 4 * 1024**2  # behind a place where a file might be cut
 MOST_EXPANDED_BYTES = 256 * 1024**2  # of members looked into at one place
 HEADER_BYTES = 256  # of a record, that tell that it is one
+ASKED_BYTES, ASKED_PAGES = 1024**2, 1024  # of pages that the extractor is asked for at once
 _COLUMNS = Columns("text", None, None)
 
 
@@ -173,47 +175,68 @@ def read_warc(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     )
     with contextlib.closing(pieces), Extractor(options) as extractor:
         notes: Counter[str] = Counter()
-        documents = _documents(shard, walk, Pages(options), extractor, notes)
+        documents = _documents(_found(shard, walk, Pages(options), notes), extractor)
         yield from gathered(documents, partial(_crawled, shard.ordinal), notes)
 
 
-def _documents(
-    shard: SourceShard, walk: Walk, pages: Pages, extractor: Extractor, notes: Counter[str]
-) -> Iterator[SourceDocument]:
-    """The documents of a shard's records, in order; `notes` take up the rest."""
+class _Found(NamedTuple):
+    """What becomes a document, as `SourceDocument`; where: as messages name it."""
+
+    row: int
+    id: str
+    where: str
+    page: Page | UnreadableError
+
+
+def _found(shard: SourceShard, walk: Walk, pages: Pages, notes: Counter[str]) -> Iterator[_Found]:
+    """The pages of a shard's records, in order; `notes` take up the rest."""
     path, name = shard.paths[0], shard.names[0]
     row = 0
     for record in walk:
         notes[f"records_{record.kind}"] += 1
         own = record.headers.get("warc-record-id") or f"{name}#{record.place}"
+        where = f"{path} byte {record.place}: record {record.number} of the shard"
         try:
             page = pages(record)
+        except UnreadableError as e:
+            yield _Found(row, own, where, e)
+        else:
             if isinstance(page, str):
                 notes[page] += 1
                 continue
             notes.update(page.odd)
-            text = _text(page, extractor)
-        except UnreadableError as e:
-            where = f"{path} byte {record.place}: record {record.number} of the shard"
-            yield SourceDocument(row, own, lost=Lost(e.cause, f"{where}: {e}"))
-        else:
-            yield SourceDocument(row, own, text, page.url, date=page.date, content_type=page.type)
+            yield _Found(row, own, where, page)
         row += 1
 
 
-def _text(page: Page, extractor: Extractor) -> str:
-    """The text of a page.
+def _documents(found: Iterator[_Found], extractor: Extractor) -> Iterator[SourceDocument]:
+    """The documents of pages, in order, so many at a time as are worth to ask for."""
+    held: list[_Found] = []
+    size = 0
+    for one in found:
+        held.append(one)
+        size += len(one.page.utf8) if isinstance(one.page, Page) else 0
+        if size >= ASKED_BYTES or len(held) >= ASKED_PAGES:
+            yield from _extracted(held, extractor)
+            held, size = [], 0
+    yield from _extracted(held, extractor)
 
-    Raises:
-        UnreadableError: there is none.
-    """
-    try:
-        text = extractor(page.text) if page.html else page.text
-    except UnreadableError as e:
-        raise UnreadableError(e.cause, f"{page.url}: {e}") from None
-    if not text.strip():
-        raise UnreadableError("no_text", f"{page.url}: nothing is left of the page")
-    return text
+
+def _extracted(found: Sequence[_Found], extractor: Extractor) -> Iterator[SourceDocument]:
+    pages = [one.page.utf8 for one in found if isinstance(one.page, Page) and one.page.html]
+    texts = iter(extractor(pages))
+    for row, own, where, page in found:
+        if isinstance(page, UnreadableError):
+            yield SourceDocument(row, own, lost=Lost(page.cause, f"{where}: {page}"))
+            continue
+        text = next(texts) if page.html else page.utf8.decode()
+        if isinstance(text, str) and not text.strip():
+            text = UnreadableError("no_text", "nothing is left of the page")
+        if isinstance(text, UnreadableError):
+            lost = Lost(text.cause, f"{where}: {page.url}: {text}")
+            yield SourceDocument(row, own, lost=lost)
+        else:
+            yield SourceDocument(row, own, text, page.url, date=page.date, content_type=page.type)
 
 
 def _crawled(ordinal: int, documents: Sequence[SourceDocument]) -> ReadBatch:

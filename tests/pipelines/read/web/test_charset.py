@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.bench.charsets import CHARSETS, labelled, pages
 from tests.pipelines.read.web.archives import archive, http, read_bytes, response
-from tokenmill.pipelines.read.web.charset import decode_page
+from tokenmill.pipelines.read.web.charset import decode_page, is_utf8
 
 RUSSIAN = "Привет! Это страница на русском языке, чтобы её можно было узнать по буквам. " * 3
 FRENCH = "Café crème, déjà vu, garçon, où êtes-vous allés cet été? Noël à la forêt. " * 3
@@ -97,7 +97,7 @@ def test_a_label_means_more_than_python_has_under_its_name():
 
 
 def test_of_what_is_all_ascii_no_label_is_overruled():
-    assert decode_page(b"<p>words", "shift_jis") == ("<p>words", "utf-8", 0, False)
+    assert decode_page(b"<p>words", "shift_jis") == (b"<p>words", "utf-8", 0, False)
 
 
 def test_what_was_decided_against_a_label_is_counted(tmp_path):
@@ -159,3 +159,22 @@ def test_utf_8_that_is_declared_comes_out_as_it_went_in(text):
     assume = not data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"))
     if assume and text.count("\ufffd") <= len(text) / 100:
         assert decode_page(data, "utf-8").text == text
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.binary(max_size=4),
+            st.text(max_size=3).map(str.encode),
+            st.characters(categories=["Cs"]).map(lambda c: c.encode("utf-8", "surrogatepass")),
+        ),
+        max_size=8,
+    ).map(b"".join)
+)
+def test_what_is_utf_8_is_what_python_decodes(data):
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        assert not is_utf8(data)
+    else:
+        assert is_utf8(data)

@@ -9,8 +9,16 @@ import pytest
 
 from tokenmill.pipelines.read.options import Html
 from tokenmill.pipelines.read.stream import UnreadableError
-from tokenmill.pipelines.read.web.child import ANSWER, REFUSED, SIZE, TEXT, answer, serve
-from tokenmill.pipelines.read.web.extract import MOST_OPTIONS, Extractor
+from tokenmill.pipelines.read.web.child import (
+    ANSWER,
+    REFUSED,
+    TEXT,
+    answer,
+    asked,
+    extractor,
+    serve,
+)
+from tokenmill.pipelines.read.web.extract import MOST_OPTIONS, Bounds, Extractor, outline
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "html.jsonl"
 CASES = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
@@ -45,6 +53,14 @@ HARMLESS = {
 }
 
 
+def text_of(extractor, page):
+    """Of one page alone."""
+    (found,) = extractor([page.encode()])
+    if isinstance(found, UnreadableError):
+        raise found
+    return found
+
+
 @pytest.fixture(scope="module")
 def everything():
     with Extractor(Html(main_content=False)) as extractor:
@@ -55,7 +71,7 @@ def everything():
 def test_golden_pages(case):
     options = Html(**case.get("options", {}))
     with Extractor(options) as extractor:
-        assert extractor(case["page"]) == case["text"]
+        assert text_of(extractor, case["page"]) == case["text"]
 
 
 @pytest.mark.parametrize(("favor", "kept"), [(None, True), ("precision", False), ("recall", True)])
@@ -64,7 +80,7 @@ def test_trafilatura_can_be_asked_for_what_is_certain_alone(favor, kept):
     links = "<div><a href=/a>Link one is here</a> <a href=/b>Link two is there</a> and a word</div>"
     page = f"<html><body><main><p>{body}</p><p>{body[::-1]}</p>{links}</main></body></html>"
     with Extractor(Html(extractor="trafilatura", favor=favor)) as extractor:
-        text = extractor(page)
+        text = text_of(extractor, page)
     assert body.strip() in text
     assert ("Link one" in text) == kept
 
@@ -90,7 +106,7 @@ RICH = (
 )
 def test_options_of_the_extractors_are_passed_on(settings, there, gone):
     with Extractor(Html(**settings)) as extractor:
-        text = extractor(RICH)
+        text = text_of(extractor, RICH)
     assert there in text
     assert gone not in text
 
@@ -112,61 +128,96 @@ def test_what_cannot_favor_says_so(given):
 def test_a_bomb_is_refused_by_name(everything, name):
     page, cause = BOMBS[name]
     with pytest.raises(UnreadableError) as e:
-        everything(page)
+        text_of(everything, page)
     assert e.value.cause == cause
 
 
 @pytest.mark.parametrize("name", HARMLESS)
 def test_what_is_large_but_simple_has_its_text(everything, name):
     page, text = HARMLESS[name]
-    assert everything(page) == text
+    assert text_of(everything, page) == text
 
 
 def test_entities_are_read_once(everything):
-    assert everything("<p>" + "&amp;lt;" * MB) == "&lt;" * MB
+    assert text_of(everything, "<p>" + "&amp;lt;" * MB) == "&lt;" * MB
 
 
 def test_a_page_that_kills_the_extractor_is_named_and_the_next_one_read():
     with Extractor(Html()) as extractor:
-        assert extractor("<p>one") == "one"
+        assert text_of(extractor, "<p>one") == "one"
         process = extractor._process
         process.kill()
         process.wait()
         with pytest.raises(UnreadableError) as e:
-            extractor("<p>two")
+            text_of(extractor, "<p>two")
         assert (e.value.cause, str(e.value)) == (
             "extractor_stopped",
             "the extractor ended with code -9",
         )
-        assert extractor("<p>three") == "three"
+        assert text_of(extractor, "<p>three") == "three"
 
 
 def test_nothing_of_the_folder_at_hand_is_run(tmp_path, monkeypatch):
     (tmp_path / "json.py").write_text("raise SystemExit(3)")
     monkeypatch.chdir(tmp_path)
     with Extractor(Html()) as extractor:
-        assert extractor("<p>one") == "one"
+        assert text_of(extractor, "<p>one") == "one"
 
 
-def test_a_page_that_takes_too_long_ends_its_process(monkeypatch):
-    slow = "import tokenmill.pipelines.read.web.child as c\n"
-    slow += "c.CPU_SECONDS = 0.2; c.extractor = lambda **_: loop\n"
-    slow += "def loop(page):\n    while True: pass\n"
-    slow += "c.main({})"
-    started = Extractor._start
+def in_place_of_it(monkeypatch, lines):
+    """Processes of an extractor that begin with some lines."""
+    code = "import tokenmill.pipelines.read.web.child as c\n" + lines + "c.main({})"
 
     def start(self):
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        return subprocess.Popen([sys.executable, "-c", slow], **pipes)
+        return subprocess.Popen([sys.executable, "-c", code], **pipes)
 
     monkeypatch.setattr(Extractor, "_start", start)
+
+
+def test_a_page_that_takes_too_long_ends_its_process(monkeypatch):
+    started = Extractor._start
+    slow = "c.CPU_SECONDS = 0.2; c.extractor = lambda **_: loop\n"
+    in_place_of_it(monkeypatch, slow + "def loop(page):\n    while True: pass\n")
     with Extractor(Html()) as extractor:
         with pytest.raises(UnreadableError) as e:
-            extractor("<p>one")
+            text_of(extractor, "<p>one")
         assert e.value.cause == "extractor_stopped"
         assert str(e.value) == "the extractor took more than 120 s of CPU time"
         monkeypatch.setattr(Extractor, "_start", started)
-        assert extractor("<p>two") == "two"
+        assert text_of(extractor, "<p>two") == "two"
+
+
+def test_of_pages_asked_for_together_the_one_that_kills_the_extractor_is_lost_alone(monkeypatch):
+    dies = "import os\nc.extractor = lambda **_: make\n"
+    dies += "def make(page):\n    return os._exit(7) if 'die' in page else page.upper()\n"
+    in_place_of_it(monkeypatch, dies)
+    pages = [b"one", b"die", BOMBS["nested"][0].encode(), b"tw\0o", b"die too", "é".encode(), b""]
+    with Extractor(Html()) as extractor:
+        made = extractor(pages)
+        assert extractor([]) == []
+    assert [m if isinstance(m, str) else (m.cause, str(m)) for m in made if m is not made[2]] == [
+        "ONE",
+        ("extractor_stopped", "the extractor ended with code 7"),
+        "TWO",
+        ("extractor_stopped", "the extractor ended with code 7"),
+        "É",
+        "",
+    ]
+    assert made[2].cause == "too_deep"
+
+
+def test_pages_asked_for_together_have_the_texts_that_they_have_alone():
+    pages = [case["page"].encode() for case in CASES if not case.get("options")]
+    bounds = Bounds(Html().max_tags, Html().max_attributes, Html().max_depth)
+    pages += [b"", *(BOMBS[name][0].encode() for name in ("svg", "attributes")), *pages]
+    make = extractor(
+        **{"name": "resiliparse", "main_content": True, "comments": False, "favor": None}
+    )
+    alone = [outline(p, bounds)[1] or answer(p.decode(), make)[1] for p in pages]
+    with Extractor(Html()) as asked_for:
+        together = asked_for(pages)
+    assert [t if isinstance(t, str) else t.cause for t in together] == alone
 
 
 def test_what_an_extractor_raises_is_told():
@@ -177,9 +228,9 @@ def test_what_an_extractor_raises_is_told():
     assert answer("x", str.upper) == (TEXT, "X")
 
 
-def test_pages_are_answered_one_by_one(tmp_path):
+def test_pages_are_answered_in_order(tmp_path):
     pages, texts = tmp_path / "pages", tmp_path / "texts"
-    pages.write_bytes(b"".join(SIZE.pack(len(p)) + p for p in (b"a", b"", "é".encode())))
+    pages.write_bytes(asked([b"a", b""]) + asked(["é".encode()]) + asked([]))
     with pages.open("rb") as i, texts.open("wb") as o:
         serve(i, o, str.upper)
     upper = "É".encode()

@@ -2,6 +2,7 @@
 
 import gzip
 import random
+import re
 import zlib
 
 import brotli
@@ -159,3 +160,14 @@ def test_responses_may_be_less_than_the_standard_asks_for(block, status, body):
 )
 def test_types_of_content(value, found):
     assert media_type(value) == found
+
+
+@given(st.lists(st.sampled_from([b"\n", b"\r", b"\r\n", b"a: b"]), max_size=12).map(b"".join))
+def test_a_header_ends_at_the_first_empty_line(rest):
+    block = b"HTTP/1.1 200 OK" + rest
+    end = re.search(rb"\r\n\r\n|\n\n|\n\r\r\n", block)
+    body = b"" if end is None else block[end.end() :]
+    head = (block if end is None else block[: end.start()]).replace(b"\r", b"")
+    found = parse_response(block)
+    assert found.body == body
+    assert ("a" in found.headers) == (b"\na:" in head)

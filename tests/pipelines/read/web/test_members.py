@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.pipelines.read.web.archives import PACK
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.stream import DamagedError
-from tokenmill.pipelines.read.web.members import DICTIONARY, read_members
+from tokenmill.pipelines.read.web.members import DICTIONARY, Feed, read_members
 from tokenmill.pipelines.read.web.warc import packing_of
 
 MEMBERS = st.lists(
@@ -109,3 +109,16 @@ def test_memory_does_not_follow_what_a_member_claims(tmp_path):
         path.write_bytes(PACK[packing](bytes(100_000_000)))
         largest = max(len(d) for _, d in read_members(str(path), packing, limits=Limits()))
         assert largest <= 64 * 1024**2
+
+
+MARKS = (b"\n\r\n", b"\n\n", b"\n\r\r\n")
+
+
+@given(
+    st.lists(st.sampled_from([b"x" * 1021, b"x" * 8190, b"\n", b"\r", b"a"]), max_size=12),
+    st.sampled_from([10, 1024, 1030, 9000, 2**20]),
+)
+def test_the_first_mark_is_found_wherever_it_lies(parts, most):
+    data = b"".join(parts)
+    ends = [data[:most].find(mark) + len(mark) for mark in MARKS if mark in data[:most]]
+    assert Feed(iter([(0, data)])).through(MARKS, most) == (min(ends) if ends else None)
