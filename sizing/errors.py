@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -153,6 +154,7 @@ def nearest(name: str, names: Iterable[str], *, most: int, cutoff: float = 0.5) 
     return [known[key] for key in near[:most]]
 
 
+@lru_cache(4096)
 def folded(name: str) -> str:
     """A name without case, spaces and punctuation."""
     return "".join(c for c in name.lower() if c.isalnum())

@@ -46,6 +46,12 @@ class Formula(Generic[P]):
         return self.function(*args, **inputs)
 
     @cached_property
+    def arguments(self) -> dict[str, bool]:
+        """Its keyword arguments, in order, and whether each must be given."""
+        takes = inspect.getfullargspec(self.function)
+        return {name: name not in (takes.kwonlydefaults or {}) for name in takes.kwonlyargs}
+
+    @cached_property
     def equation(self) -> str:
         """What the function computes, in names of its inputs."""
         return self.said or written(self.function)

@@ -10,7 +10,6 @@ only row that the formula of its name computed; else the setting of its name.
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from inspect import getfullargspec
 from typing import TypeAlias
 
 from tokenmill.sizing.corpus import CorpusMeasurement
@@ -156,14 +155,11 @@ class Sheet:
         Raises:
             TypeError: an argument is missing or unknown, or a setting is no number.
         """
-        takes = getfullargspec(formula.function)
-        missing = [
-            n for n in takes.kwonlyargs if n not in {**given, **(takes.kwonlydefaults or {})}
-        ]
+        missing = [n for n, needed in formula.arguments.items() if needed and n not in given]
         usual = {n: of for n in missing if (of := self._usual(n)) is not None}
         if usual:
             given |= usual
-            given = {n: given[n] for n in (*takes.kwonlyargs, *given) if n in given}
+            given = {n: given[n] for n in (*formula.arguments, *given) if n in given}
         return formula.requirement(name, [self.input(arg, of) for arg, of in given.items()])
 
     def _usual(self, argument: str) -> Given | None:

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -32,8 +33,13 @@ def test_a_module_fits_in_one_reading(module):
     assert lines <= MOST_LINES, f"{module} has {lines} lines; split it by the noun each half knows"
 
 
+@cache
 def imported(module):
     """The files of ours that a module imports from."""
+    return set(_imported(module))
+
+
+def _imported(module):
     for node in ast.walk(ast.parse((ROOT / module).read_text())):
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("tokenmill."):
             folder = Path(*str(node.module).split(".")[1:])
@@ -53,7 +59,7 @@ def test_a_small_module_with_one_reader_says_why_it_stands_alone():
     """One that a single module of its folder imports is read together with that: let it be part."""
     readers = {module: set() for module in MODULES}
     for module in MODULES:
-        for path in set(imported(module)) & readers.keys():
+        for path in imported(module) & readers.keys():
             readers[path].add(module)
     small = {m: (ROOT / m).read_text() for m in MODULES if m.name != "__init__.py"}
     small = {m: text for m, text in small.items() if text.count("\n") < LEAST_LINES}

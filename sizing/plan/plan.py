@@ -4,6 +4,7 @@ Every setting has a default, and every default says in `Assumed` where it comes 
 sheet can print it as the assumption it is. `None` means: taken from elsewhere, as `Assumed` says.
 """
 
+from functools import cache
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, model_validator
@@ -191,8 +192,12 @@ class Plan(Section):
 
     def _about(self, key: str) -> Assumed:
         section, name = self._place(key)
-        field = type(section).model_fields[name]
-        return next(m for m in field.metadata if isinstance(m, Assumed))
+        return _assumed(type(section), name)
+
+
+@cache
+def _assumed(section: type[BaseModel], name: str) -> Assumed:
+    return next(m for m in section.model_fields[name].metadata if isinstance(m, Assumed))
 
 
 def sections() -> dict[str, type[BaseModel]]:

@@ -167,6 +167,10 @@ class Table(Generic[R]):
             for cells in data["rows"]
         )
 
+    @cached_property
+    def _known(self) -> dict[str, R]:
+        return _by_name(self.rows)
+
     def find(self, name: str, own: Iterable[R] = ()) -> R:
         """The first row of this name or alias, a user's own before the table's.
 
@@ -175,13 +179,20 @@ class Table(Generic[R]):
         Raises:
             PlanError: there is none; the nearest names are offered.
         """
-        known: dict[str, R] = {}
-        for row in (*own, *self.rows):
-            for called in (row.name, *row.aliases):
-                known.setdefault(folded(called), row)
+        users = _by_name(own)
+        known = {**users, **self._known, **users}  # the user's first, and before others
         if folded(name) in known:
             return known[folded(name)]
         raise PlanError(f"unknown {self._what} {name!r}; {_nearest(name, known)}{self._way_out}")
+
+
+def _by_name(rows: Iterable[R]) -> dict[str, R]:
+    """The first row of each name and alias, as they are compared."""
+    known: dict[str, R] = {}
+    for row in rows:
+        for called in (row.name, *row.aliases):
+            known.setdefault(folded(called), row)
+    return known
 
 
 def _nearest(name: str, known: Mapping[str, Row]) -> str:
