@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tokenmill.sizing.formula import total
 from tokenmill.sizing.formulas import capacity, cost, object_store, supply
 from tokenmill.sizing.limits import CAPACITY, in_unit
 from tokenmill.sizing.requirement import Requirement
@@ -116,10 +117,11 @@ def _paid(sheet: Sheet, tier: TierRow, of: Mapping[str, str]) -> Iterator[tuple[
     """By the end of the column's name; what leaves a cloud only where the plan says it does."""
     for column, row in of.items():
         free = column == "usd_per_gb_egress" and not sheet.plan.prices.egress
-        if getattr(tier, column) is None or free or row not in sheet:
+        much = _of_all_jobs(sheet, row)
+        if getattr(tier, column) is None or free or much is None:
             continue
         part = column.rpartition("_")[2]
-        told, much = f"{tier.name}: {part}", sheet[row]
+        told = f"{tier.name}: {part}"
         if of is REQUESTS:
             price = sheet.cell(tier, column, "USD/1,000 requests")
             paid = sheet.aside(told, object_store.requests_usd, requests=much, usd_per_1000=price)
@@ -127,3 +129,18 @@ def _paid(sheet: Sheet, tier: TierRow, of: Mapping[str, str]) -> Iterator[tuple[
             price = sheet.cell(tier, column, "USD/GB")
             paid = sheet.aside(told, object_store.egress_usd, egress_bytes=much, usd_per_gb=price)
         yield part, paid
+
+
+def _of_all_jobs(sheet: Sheet, row: str) -> Requirement | None:
+    """A row of the plan, or of all jobs together; None where checkpoints are not kept here."""
+    if not sheet.jobs:
+        return sheet.rows.get(row)
+    found = {name: (n, own[row]) for name, (n, own) in sheet.jobs.items() if row in own}
+    if not found:
+        return None
+    parts = {
+        f"job_{i}": sheet.assume(n * of.value, unit=of.unit, source=f"{n} x {row}, {name}")
+        for i, (name, (n, of)) in enumerate(found.items())
+    }
+    unit = next(of.unit for _, of in found.values())
+    return sheet.aside(f"{row}, all jobs", total(unit=unit), **parts)

@@ -78,6 +78,15 @@ def test_requests_are_paid_and_what_leaves_only_where_the_plan_says_so():
     assert bill.total.value == pytest.approx(sum(part.value for part in parts))
 
 
+def test_requests_of_several_jobs_are_all_paid():
+    jobs = "jobs: [{name: b, copies: 3, training: {tokens: 100B}}]\nstorage: {candidates: [S3]}"
+    sheet = requirement_sheet(parse_plan(f"corpus: {{tokens: 1T}}\n{jobs}", where="p"), {})
+    (bill,) = bills(sheet, judge(sheet))
+    names = ("requests, all of training", "requests of checkpoints")
+    gets, puts = (sum(n * own[name].value for n, own in sheet.jobs.values()) for name in names)
+    assert bill.requests.value == pytest.approx((gets * 0.0004 + puts * 0.005) / 1000)
+
+
 def test_s3_express_bills_each_byte_that_is_read_and_written():
     sheet, (bill,) = of("S3 Express")
     read, written = (sheet[n].value for n in ("read in training", "checkpoint bytes written"))
