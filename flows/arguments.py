@@ -188,8 +188,8 @@ def _contamination(contamination: argparse.ArgumentParser) -> None:
     in_a_row = "words that must stand in a row; auto is 8 to 13 by the items' lengths"
     disguises = (
         "disguises to see through: all, none, or some of entities, line_breaks, compat,"
-        " invisible, signs, marks (accents), confusables, with commas between them; without it all"
-        " but marks"
+        " invisible, signs, marks (accents), confusables, markup, with commas between them;"
+        " without it all but marks"
     )
     edited = (
         "share of an item's word pairs that an edited copy of it still has in one place; none"

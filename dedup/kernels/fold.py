@@ -107,7 +107,7 @@ def unsplice(
         spans[s, 1] -= offsets[d]
 
 
-# Foldings, in the order in which they are applied.
+# Foldings, in the order in which they are applied, but MARKUP, which comes after ENTITIES.
 ENTITIES = 1
 LINE_BREAKS = 2
 COMPAT = 4
@@ -115,6 +115,7 @@ INVISIBLE = 8
 SIGNS = 16
 MARKS = 32
 CONFUSABLES = 64
+MARKUP = 128
 CHARS = COMPAT | INVISIBLE | SIGNS | MARKS | CONFUSABLES  # one character at a time
 
 # Properties of a code point. Those of a run of letters, and what ends it: none of the four.

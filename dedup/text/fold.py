@@ -3,7 +3,7 @@
 text --> needs (uint8 a document) --> the few that need it: entities, line breaks, characters,
 confusables --> folded text, and the way back from its bytes to those of the source
 
-Foldings are bits, applied in this order:
+Foldings are bits, applied in this order, `markup` behind `entities`:
     entities     HTML character references, as `html.unescape` reads them; an escaped ampersand
                  that begins a reference again is unescaped with it ("&amp;quot;").
     line_breaks  a hyphen between two letters or digits, at the end of a line, goes with the
@@ -22,6 +22,9 @@ Foldings are bits, applied in this order:
                  in runs of letters that have a Latin letter and none that is neither; and in
                  runs of lookalikes alone if the nearest other letters on both sides (at the
                  end of a text, on the one side) are Latin. Small capitals always.
+    markup       HTML tags of the names below are deleted, with attributes of up to 256 bytes of
+                 which the first has a "="; those that part words become a space. Of LaTeX's
+                 COMMANDS before "{" the names go: braces and dollars are punctuation anyway.
 """
 
 from collections.abc import Callable, Iterator
@@ -40,11 +43,28 @@ from tokenmill.dedup.arrays import I64, U8, TextBuffers, large_strings, read_onl
 from tokenmill.dedup.kernels import fold as kernels
 from tokenmill.dedup.kernels.fold import Edits, Found, splice, unsplice
 from tokenmill.dedup.kernels.fold_entities import Entities, find_entities, mark_documents
+from tokenmill.dedup.kernels.fold_markup import BASE, BREAK, INLINE, Tags, find_markup, mark_markup
 from tokenmill.dedup.text.fold_tables import invisible, lookalikes, signs, tables
 from tokenmill.dedup.text.unicode import ALPHA, N_CODE_POINTS, PAGE, WORD
 from tokenmill.dedup.text.unicode import tables as unicode_tables
 
 HYPHENS = "-\u2010\u00ad"
+# names of tags that stand within a line, and that part words
+INLINE_TAGS = (
+    "a abbr b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q rp rt ruby s"
+    " samp small span strike strong sub sup time tt u var wbr"
+)
+BREAK_TAGS = (
+    "address article aside blockquote body br button caption center dd details div dl dt fieldset"
+    " figcaption figure footer form h1 h2 h3 h4 h5 h6 head header hr html img input li link main"
+    " meta nav ol option p pre section select summary table tbody td textarea tfoot th thead title"
+    " tr ul"
+)
+COMMANDS = (  # of LaTeX, that say how a text looks
+    "boldsymbol bm boxed emph fbox hbox mathbb mathbf mathcal mathfrak mathit mathrm mathsf mathtt"
+    " mbox overline text textbf textit textnormal textrm textsc textsf textsl texttt"
+    " textup underline"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +78,7 @@ class Folding:
     signs: bool = True
     marks: bool = False
     confusables: bool = True
+    markup: bool = True
 
     @property
     def bits(self) -> int:
@@ -134,12 +155,16 @@ def needs_folding(text: pa.Array, folding: Folding) -> U8:
     text: (n_docs,) string column, no nulls.
     Returns (n_docs,) uint8 bits of FOLDINGS, 0 exactly where nothing would change. There may be
     a bit too many, never one too few: a document with an HTML entity has them all, one with
-    lookalikes that needs another folding has that of confusables.
+    markup those that go by what stands side by side, one with lookalikes that needs another
+    folding has that of confusables.
     """
     given, needs = text_buffers(text), np.zeros(len(text), np.uint8)
     if folding.entities:
         mark_documents(*given, entities(), folding.bits, needs)
     kernels.find_needs(*given, char_foldings(folding), needs)
+    if folding.markup:
+        beside = kernels.MARKUP | kernels.LINE_BREAKS | kernels.CONFUSABLES
+        mark_markup(*given, tags(), folding.bits & beside, needs)
     return needs
 
 
@@ -165,6 +190,7 @@ def _steps(given: TextBuffers, needs: U8, folding: Folding) -> Iterator[Step]:
     chars = char_foldings(folding)
     passes: tuple[tuple[int, Callable[..., Found], tuple[Any, ...]], ...] = (
         (kernels.ENTITIES, find_entities, (entities(), kernels.ENTITIES)),
+        (kernels.MARKUP, find_markup, (tags(), kernels.MARKUP)),
         (kernels.LINE_BREAKS, kernels.find_line_breaks, (chars,)),
         (kernels.CHARS, kernels.find_chars, (chars,)),
         (kernels.CONFUSABLES, kernels.find_confusables, (chars,)),
@@ -258,6 +284,27 @@ def _props() -> U8:
     props[[ord(c) for c in tables().inner]] = kernels.INNER | kernels.WORD
     props[[ord(c) for c in HYPHENS]] |= np.uint8(kernels.HYPHEN)
     return props
+
+
+@cache
+def tags() -> Tags:
+    """HTML tags, and LaTeX's commands, by their names."""
+    known = {name: INLINE for name in INLINE_TAGS.split()}
+    known |= {name: BREAK for name in BREAK_TAGS.split()}
+    numbered = sorted((_number(name), kind) for name, kind in known.items())
+    names, kinds = zip(*numbered, strict=True)
+    return Tags(
+        read_only(np.array(names, np.int64)),
+        read_only(np.array(kinds, np.uint8)),
+        read_only(np.array(sorted(map(_number, COMMANDS.split())), np.int64)),
+    )
+
+
+def _number(name: str) -> int:
+    number = 0
+    for char in name:
+        number = number * BASE + int(char, 36) + 1
+    return number
 
 
 @cache

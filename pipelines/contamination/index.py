@@ -167,6 +167,7 @@ class Folds(Config):
     signs: what looks like punctuation and is none to Unicode, as the minus sign.
     marks: accents and other diacritics.
     confusables: letters of other alphabets that look like Latin ones, among these.
+    markup: HTML tags and the names of LaTeX commands.
     """
 
     entities: bool = True
@@ -176,6 +177,7 @@ class Folds(Config):
     signs: bool = True
     marks: bool = False
     confusables: bool = True
+    markup: bool = True
 
     def folding(self) -> Folding:
         return Folding(**self.model_dump())

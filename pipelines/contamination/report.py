@@ -155,6 +155,7 @@ FOLDING_WORDS = {
     " hyphen",
     "marks": "accents and other diacritics",
     "confusables": "letters of other alphabets that look Latin",
+    "markup": "HTML tags and LaTeX commands (<b>, \\text{})",
 }
 
 COPIES = (

@@ -5,7 +5,7 @@ from html import unescape
 from html.entities import html5
 from typing import NamedTuple
 
-from tokenmill.dedup.text.fold import FOLDINGS, HYPHENS
+from tokenmill.dedup.text.fold import BREAK_TAGS, COMMANDS, FOLDINGS, HYPHENS, INLINE_TAGS
 from tokenmill.dedup.text.fold_tables import invisible, lookalikes, signs, tables
 from tokenmill.dedup.text.unicode import ALPHA, WORD, flags_of
 
@@ -28,6 +28,7 @@ def fold(text, folding):
         at = cells[-1].end
     for name, places in (
         ("entities", entities),
+        ("markup", markup),
         ("line_breaks", line_breaks),
         ("compat", singly(tables().compat)),
         ("invisible", singly(invisible())),
@@ -92,6 +93,29 @@ def entities(text):
         else:
             i += 1
     return places
+
+
+def markup(text):
+    tag = re.compile(r"</?([a-zA-Z0-9]+)([ \t-\r]*/?>|[ \t-\r]+[a-zA-Z0-9-]*=[^<>]*>)")
+    commands = re.finditer(r"\\([a-zA-Z0-9]+)(?=\{)", text)
+    places = [(*c.span(), "") for c in commands if c[1].lower() in COMMANDS.split()]
+    i = 0
+    while found := tag.search(text, i):
+        name, rest = found[1].lower(), found[2]
+        i = found.start() + 1
+        if name in {*INLINE_TAGS.split(), *BREAK_TAGS.split()} and len(rest.encode()) <= 256:
+            places.append((*found.span(), " " if name in BREAK_TAGS.split() else ""))
+            i = found.end()
+    return apart(sorted(places))
+
+
+def apart(places):
+    """Without those that begin within one before."""
+    kept = []
+    for place in places:
+        if not kept or place[0] >= kept[-1][1]:
+            kept.append(place)
+    return kept
 
 
 def is_word(char):

@@ -41,6 +41,24 @@ fragments = st.one_of(
         ["&", "&amp;", "&amp", "&#38;", "&#x26", "amp;", "#", "#x", "39;", "quot;", "lt", ";"]
     ),
     names.map("&{}".format),
+    st.sampled_from(
+        [
+            "<",
+            "</",
+            "b",
+            "<b>",
+            "</B >",
+            "<br/>",
+            "<p",
+            " x='1'",
+            ">",
+            "/",
+            "\\",
+            "\\text",
+            "{",
+            "}",
+        ]
+    ),
     st.integers(0, 0x110100).map("&#{};".format),
     st.integers(0, 0x110100).map("&#x{:X}".format),
     st.sampled_from(sorted(char_maps(ALL))),
@@ -83,6 +101,20 @@ def span_of(text, part, folding=ALL):
 
 
 @given(text_columns(texts), foldings)
+@example(
+    pa.array(
+        ["<b>a</b>c<br>d<T>e<p/ >f", "\\textbf{a} \\n{ \\text \\TEXT{ \\{", "<b \\x{>y", "\\x<b>{"]
+    ),
+    ALL,
+)
+@example(
+    pa.array([f"<b x={'é' * 126}>", f"<b x={'é' * 127}>", f"<i{' ' * 255}>", f"<i{' ' * 256}>"]),
+    ALL,
+)
+@example(
+    pa.array(["x" * 127 + "<b>", "x" * 128 + "<blockquote>", "a-<b>\nb", "<b", "<b/", "<b "]), ALL
+)
+@example(pa.array(["&lt;b&gt;x", "<b &lt;>", "<abcdefghijk>", "<1>", "о<i>a</i>"]), ALL)
 @example(pa.array(["a&#58;", "&#x3a;&#x3A", "&#x110000;&#99999999999999999999;&#0;"]), ALL)
 @example(pa.array(["Сᴏ", "о a", "a о", "о ж", "ж о a", "x" * 200 + "&lt"]), ALL)
 @example(pa.array(["ж а-\nb ж", "𝛂b", "a о ж a о a", "&#xD800;&#xDFFF;"]), ALL)
@@ -251,7 +283,10 @@ def test_disguises_mix():
         ("eﬃcient", "icient", "ﬃcient", ("compat",)),
         ("eﬃcient", "cient", "cient", ()),
         ("an exam-\n  ple too", "example", "exam-\n  ple", ("line_breaks",)),
-        ("&lt;b&gt;", "b", "b", ()),
+        ("&lt;b2&gt;", "b2", "b2", ()),
+        ("a <b>big</b> dog", "a big", "a <b>big", ("markup",)),
+        ("a<br>dog", "a dog", "a<br>dog", ("markup",)),
+        ("is \\text{big}", "is {big", "is \\text{big", ("markup",)),
         ("&amp;lt;b", "<b", "&amp;lt;b", ("entities",)),
         ("a&shy;b", "ab", "a&shy;b", ("entities", "invisible")),
     ],
@@ -348,7 +383,7 @@ def test_nothing_is_folded_when_all_is_off():
 def test_a_folding_that_is_off_leaves_its_characters(name):
     sample = {
         "entities": "&lt;", "line_breaks": "ab-\ncd", "compat": "ﬁ", "invisible": "a\u200bb",
-        "signs": "aʼb", "marks": "é", "confusables": "pаy",
+        "signs": "aʼb", "marks": "é", "confusables": "pаy", "markup": "a<b>a",
     }[name]  # fmt: skip
     assert folded(sample, ALL) != sample
     assert folded(sample, replace(ALL, **{name: False})) == sample
