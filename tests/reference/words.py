@@ -3,17 +3,32 @@
 import re
 from functools import cache, lru_cache
 
-from tests.reference.shingle import script_words
+from tests.reference.shingle import kind_of
 
 
 def words(text, kind):
     if kind == "whitespace":
         return text.split()
     if kind == "scripts":
-        return script_words(text.replace("İ", "İ "))  # of whose lower case the second ends a word
+        return marked_words(text, "".join(map(with_joiners, text)))
     if kind == "unicode":
-        return re.findall(r"\w+", text)
+        is_word = ("W" if re.match(r"\w", char) else with_joiners(char) for char in text)
+        return marked_words(text, "".join(k if k in "WMJ" else "-" for k in is_word))
     return spacy_words(text)
+
+
+def with_joiners(char):
+    return "J" if char in "\u200c\u200d" else kind_of(char)
+
+
+def marked_words(text, kinds):
+    """Words with the marks behind their letters, and joiners between."""
+    found = re.finditer(r"T[TMLUJ]*(?:B[MLUBJ]*)?|[AL][MLUBJ]*|W[WM]*(?:J[WM]+)*", kinds)
+    return ["".join(text[i] for i in range(*m.span()) if is_seen(kinds, m, i)) for m in found]
+
+
+def is_seen(kinds, match, i):
+    return kinds[match.start()] == "W" or kinds[i] not in "UBJ"
 
 
 @lru_cache(4096)

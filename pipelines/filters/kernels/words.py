@@ -5,17 +5,46 @@ import numpy as np
 from tokenmill.dedup.kernels._jit import I64, U8, U64, inlined, kernel
 from tokenmill.dedup.kernels.swar import LOW_BITS, eight
 from tokenmill.dedup.kernels.u64 import EIGHT, ONE, U64_56, U64_63, ZERO
-from tokenmill.pipelines.filters.kernels.characters import ALPHA, SPACE, SYMBOL
+from tokenmill.pipelines.filters.kernels.characters import ALPHA, SPACE, START, SYMBOL
 
 # columns of `word_facts`
 N_WORDS, N_CONTENT_WORDS, CONTENT_CHARS, N_ALPHA_WORDS, N_STOP_WORDS = range(5)
 N_WORD_FACTS = 5
 
+JOINER_BYTES = 3  # of UTF-8
 BLOCK = np.uint64(96)  # bytes counted before an uint8 would be full, also in steps of SPACE
 SPACE_BIT = 1  # by which SPACE is shifted
 ALL_BITS = np.uint64(2**64 - 1)
 ALPHAS = LOW_BITS * np.uint64(ALPHA)
 SYMBOLS = LOW_BITS * np.uint64(SYMBOL)
+
+
+TAKEN, JOINS, ALONE = 2, 4, 8  # beside START: marks; joiners; what is a word by itself
+
+
+@kernel
+def take_marks(classes: U8, marks: U8, offsets: I64) -> None:
+    """Take SPACE off marks behind a character of a word, and off a joiner between two of one word.
+
+    marks: (n_bytes,), START and bits TAKEN, JOINS, ALONE of each byte's character.
+    """
+    for d in range(offsets.shape[0] - 1):
+        within = joins = False  # whether the character before is of a word; or a joiner behind one
+        end = offsets[d + 1]
+        for i in range(offsets[d], end):
+            if not marks[i] & START:  # as the first byte of its character
+                if within and marks[i] & TAKEN:
+                    classes[i] &= np.uint8(~SPACE & 0xFF)
+                continue
+            letter = not classes[i] & SPACE and not marks[i] & (ALONE | TAKEN)
+            mark = (within or joins) and marks[i] & TAKEN != 0
+            if mark:
+                classes[i] &= np.uint8(~SPACE & 0xFF)
+            if joins and (letter or mark):
+                for j in range(i - JOINER_BYTES, i):
+                    classes[j] &= np.uint8(~SPACE & 0xFF)
+            joins = within and marks[i] & JOINS != 0
+            within = letter or mark
 
 
 @kernel

@@ -1,7 +1,8 @@
 r"""What a word is to the filters, the letters of words, and how many sentences they make.
 
 don't stop!   whitespace  don't stop!      as `str.split()`
-              unicode     don t stop       longest runs of `\w`, as shingles have them
+              unicode     don t stop       longest runs of `\w`, with the marks behind: की is one,
+                                           of which shingles take the letter alone
               scripts     don t stop       as unicode; 中文 are two, ไทย three: one character
                                            or cluster a word where a script sets no spaces
               spacy       do n't stop !    as spaCy splits English, whom datatrove asks; spacy:de
@@ -23,7 +24,7 @@ import pyarrow as pa
 from pydantic import AfterValidator, Field
 
 from tokenmill.dedup.arrays import I64, U8, U64, TextBuffers
-from tokenmill.dedup.text import unicode
+from tokenmill.dedup.text import unicode, unicode_words
 from tokenmill.dedup.text.words import word_places
 from tokenmill.pipelines.filters.kernels.characters import (
     PUNCT,
@@ -35,7 +36,14 @@ from tokenmill.pipelines.filters.kernels.characters import (
     split_words,
 )
 from tokenmill.pipelines.filters.kernels.lines import count_by_marks, count_by_words
-from tokenmill.pipelines.filters.kernels.words import count_bits, count_words
+from tokenmill.pipelines.filters.kernels.words import (
+    ALONE,
+    JOINS,
+    TAKEN,
+    count_bits,
+    count_words,
+    take_marks,
+)
 from tokenmill.pipelines.filters.text.characters import (
     PADDING,
     Characters,
@@ -46,6 +54,9 @@ from tokenmill.pipelines.filters.text.characters import (
 from tokenmill.pipelines.filters.text.spacy import check_installed, spacy_classes, stops
 
 NO_SPLITS = 0
+FIRST_MARK = "\u0300".encode()[0]
+JOINERS = (0x200C, 0x200D)  # zero width non-joiner and joiner
+DOTTED = chr(unicode.CAPITAL_I_WITH_DOT).encode()
 
 
 def spacy_language(kind: str) -> str | None:
@@ -92,6 +103,7 @@ def words_of(text: Characters, kind: WordKind) -> Words:
     if kind == "unicode":
         classes = np.empty(len(text.data) + PADDING, np.uint8)
         class_of_bytes(text.data, _unicode_table(), classes)
+        _take_marks(text, classes, _marks_table())
         return Words(text.data, classes, text.offsets, NO_SPLITS)
     if kind == "scripts":
         return Words(text.data, _script_classes(text), text.offsets, SPLIT)
@@ -112,9 +124,25 @@ def _script_classes(text: Characters) -> U8:
     classes = text.classes & ~np.uint8(SPACE | SPLIT) | np.where(within > 0, 0, SPACE).astype(
         np.uint8
     )
-    follows = (starts[1:] == ends[:-1]) & (places.starts[1:] > 0)
-    classes[starts[1:][follows]] |= np.uint8(SPLIT)
+    begin = starts[1:][(starts[1:] == ends[:-1]) & (places.starts[1:] > 0)]
+    # the lower case of one capital ends in a mark, where shingles begin another word
+    begin = begin[(data[begin - 2] != DOTTED[0]) | (data[begin - 1] != DOTTED[1])]
+    classes[begin] |= np.uint8(SPLIT)
+    _take_marks(text, classes, _marks_of_scripts_table())
     return classes
+
+
+def _take_marks(text: Characters, classes: U8, table: U8) -> None:
+    """Make marks behind the letters of a word part of it, as vowel signs of Indic scripts.
+
+    A joiner between two of its characters is too. Source: UAX 29, rule WB4.
+    """
+    if not len(text.data) or text.data.max() < FIRST_MARK:
+        return
+    marks = np.empty(len(text.data) + PADDING, np.uint8)
+    class_of_bytes(text.data, table, marks)
+    if np.any(marks[: len(text.data)] & (TAKEN | JOINS)):
+        take_marks(classes, marks, text.offsets)
 
 
 def word_counts(words: Words) -> I64:
@@ -136,6 +164,31 @@ def split(text: str, kind: WordKind) -> list[str]:
     """
     found = letters(words_of(characters(pa.array([text], pa.large_string())), kind))
     return [found.data[a:b].tobytes().decode() for a, b in pairwise(found.starts.tolist())]
+
+
+@cache
+def _marks_table() -> U8:
+    """(0x110000,) START and what `take_marks` asks of each character."""
+    table = np.full(unicode.N_CODE_POINTS, START, np.uint8)
+    table[_script_kinds() == unicode_words.MARK] |= TAKEN
+    table[list(JOINERS)] |= JOINS
+    return table
+
+
+@cache
+def _marks_of_scripts_table() -> U8:
+    """As `_marks_table`, where a character that is a word by itself has its marks already."""
+    table = _marks_table().copy()
+    by_itself = (unicode_words.BASE, unicode_words.SYLLABLE, unicode_words.LATE)
+    table[np.isin(_script_kinds(), by_itself)] |= ALONE
+    return table
+
+
+def _script_kinds() -> U8:
+    pages, kinds = unicode_words.tables()
+    every = np.arange(unicode.N_CODE_POINTS)
+    found: U8 = kinds[pages[every >> 8].astype(np.int64) * unicode.PAGE + (every & 255)]
+    return found
 
 
 @cache

@@ -8,7 +8,8 @@ PIECES = [
     "#", "##", "-", "•", "…", "...", "....", "etc…", "so...", "--", "a.", "b!", "c?", 'd."', "e.)",
     "[1]", "[edit]", "[citation needed]", "[12a]", "[]", "[٣]", "lorem", "Ipsum", "Lorem ipsum",
     "JavaScript", "{", "use", "Cookies", "use coo\u212aies", "privacy policy", "Terms of", "。",
-    "।", "1", "42", "½", "\u0301", "\ufeff",
+    "।", "1", "42", "½", "\u0301", "\ufeff", "की", "ক্ষ", "\u200d", "\u200c", "İ", "กิ",
+    "1\ufe0f\u20e3",
 ]  # fmt: skip
 
 pieces = st.sampled_from(PIECES)

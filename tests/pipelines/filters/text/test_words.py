@@ -185,6 +185,31 @@ def test_a_recipe_that_asks_for_other_sentences_is_another():
     assert "'sentences': 'spacy'" in str(make_recipe(recipe, where="r.yaml").identity()["steps"][0])
 
 
+@pytest.mark.parametrize("kind", ["unicode", "scripts"])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("हिन्दी में किताबें", "हिन्दी में किताबें"),
+        ("বাংলা ভাষার ইতিহাস।", "বাংলা ভাষার ইতিহাস"),
+        ("தமிழ் மொழியில், நூல்கள்", "தமிழ் மொழியில் நூல்கள்"),
+        ("తెలుగు పుస్తకాలు", "తెలుగు పుస్తకాలు"),
+        ("ශ්\u200dරී ලංකාව", "ශ්\u200dරී ලංකාව"),
+        ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \u0628\u0631\u0648\u0645",) * 2,
+        ("cafe\u0301, na\u0308ive", "cafe\u0301 na\u0308ive"),
+        ("❤\ufe0f 1\ufe0f\u20e3 a\u200d b", "1 a b"),
+        ("İstanbul", "İstanbul"),
+    ],
+)
+def test_marks_are_of_the_word_that_they_stand_behind(kind, text, said):
+    assert split(text, kind) == said.split(" ")
+
+
+def test_a_page_of_hindi_has_words_of_the_usual_length():
+    page = "यह एक छोटा पृष्ठ है जिसमें हिन्दी भाषा के कुछ वाक्य लिखे गए हैं। " * 20
+    for kind in ("unicode", "scripts"):
+        assert verdicts(GopherQuality(words=kind, min_stop_words=None), [page]) == [(None, None)]
+
+
 PAGE = {"zh": "今天的天气很好我们一起去公园里散步。", "th": "วันนี้อากาศดีมากเราจึงไปเดินเล่นในสวนด้วยกัน"}
 
 
