@@ -121,7 +121,7 @@ class Left:
         if what == "docs" and passed == 0:
             of_keys, n = (clusters.sizes[~giant], clusters.sizes[giant]), self._probed.corpus_docs
             return distinct(*of_keys, share=share, docs=n, seed=seed) * (1 / n)
-        whole = self._scanned.before(_counted(what))
+        whole = self._scanned.before(_counted(what)).value
         if not kept.any():
             return exact(0.0)
         whole = max(whole, float(kept.sum()))  # text may be longer when it is normalized
@@ -178,10 +178,11 @@ class Left:
         return float(max(1, *(first["row_bytes"].max(initial=1) for first in known)))
 
 
-def share_of(probed: Probed, weights: F64, left: F64, *, whole: float, seed: int) -> Drawn:
+def share_of(probed: Probed, weights: F64, left: F64, *, whole: Drawn, seed: int) -> Drawn:
     """What is left, as a share of what there was; (n,) of each probe.
 
-    weights: what there was; some over 0.  whole: of all documents that were read.
+    weights: what there was; some over 0.  whole: of all documents that were read. How many passed
+        the filters may not be known: then neither is, how much of it was not taken for certain.
     """
     weights = np.maximum(weights, NEXT_TO_NOTHING)
     taken, n = probed.chance >= 1, probed.scale
@@ -191,8 +192,9 @@ def share_of(probed: Probed, weights: F64, left: F64, *, whole: float, seed: int
     part, size = (left / weights)[~taken], (weights * n)[~taken]
     unread = float(((1 - probed.chance[~taken]) * size**2).sum() / (size**2).sum())
     drawn = unique_frac(part, size, unread=unread, seed=seed)
-    share = max(1 - of_taken / whole, 0.0)
-    return drawn * share + float(left[taken].sum()) / whole
+    whole = whole.within(of_taken)
+    others = exact(1.0) - exact(of_taken) / whole
+    return drawn * others + exact(float(left[taken].sum())) / whole
 
 
 def _counted(what: What) -> Counted:

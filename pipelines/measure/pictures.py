@@ -216,7 +216,7 @@ class Pictures:
             self._probed,
             weights,
             np.bincount(self._doc, left, n)[kept] / (1 if copies is None else copies),
-            whole=float((weights * self._probed.scale).sum()),
+            whole=exact(float((weights * self._probed.scale).sum())),
             seed=self._job.measuring.seed,
         )
 

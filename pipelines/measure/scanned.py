@@ -80,11 +80,11 @@ class Scanned:
         self.read = np.array([r is not None for r in receipts], np.bool_)
         self.units, self.unit_of = np.unique(sample.units[self.read], return_inverse=True)
 
-    def before(self, what: Counted) -> float:
+    def before(self, what: Counted) -> Drawn:
         """What comes to where duplicates are looked for, of what was read."""
-        left = float(_count(self.totals[READ], what, "in"))
+        left = exact(float(_count(self.totals[READ], what, "in")))
         for name in self.first:
-            left *= self._kept_of_read(name, what).value
+            left *= self._kept_of_read(name, what)
         return left
 
     @property
@@ -130,7 +130,7 @@ class Scanned:
         """All that duplicates are looked for among, as so many times what was read of it."""
         if self.is_whole:
             return exact(1.0)
-        return (self.left(what) * (1 / self.before(what))).within(1.0)
+        return (self.left(what) * (1 / self.before(what).value)).within(1.0)
 
     def sums(self, name: str) -> Drawn:
         """Of all inputs, a sum that was made of each part."""
@@ -154,7 +154,7 @@ class Scanned:
             strata=strata,
             unit_bytes=unit_bytes,
             strata_bytes=strata_bytes,
-            docs=round(self.before("docs")),
+            docs=round(self.before("docs").value),
             seed=self._job.measuring.seed,
         )
 
