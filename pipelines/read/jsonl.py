@@ -452,9 +452,9 @@ def _raw(
 ) -> tuple[Raw, Lost | None]:
     """What an object says of a document, and why its text could not be read."""
     assert shard.images is not None
-    own = value_at(value, shard.id) if shard.id else None
-    url = value_at(value, shard.url) if shard.url else None
-    text, images = value_at(value, shard.text), value_at(value, shard.images)
+    own = _at(value, shard.id) if shard.id else None
+    url = _at(value, shard.url) if shard.url else None
+    text, images = _at(value, shard.text), _at(value, shard.images)
     lost = None
     try:
         text, images = laid_out(text, images, shard.text)
@@ -479,6 +479,10 @@ def _raw(
         beside_of(value, (path for path, _ in shard.columns)),
     )
     return raw, lost
+
+
+def _at(value: dict[str, Any], path: str) -> Any:
+    return value[path] if path in value else value_at(value, path)
 
 
 def _is_text(value: Any) -> bool:

@@ -243,8 +243,10 @@ def _entries(raw: Raw, values: Sequence[Value | None]) -> Any:
     if not raw.listed:
         return [raw.metadata] * len(values)
     entries = _parsed(raw.metadata)
+    if not isinstance(entries, list) or len(entries) == len(values):
+        return entries
     there = [value is not None for value in values]
-    if isinstance(entries, list) and len(entries) == sum(there) < len(values):  # of images alone
+    if len(entries) == sum(there):  # of images alone
         of_images = iter(entries)
         return [next(of_images) if is_there else None for is_there in there]
     return entries

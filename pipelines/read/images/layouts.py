@@ -67,9 +67,11 @@ def laid_out(text: Any, images: Any, name: str) -> tuple[Any, Any]:
     Raises:
         UnreadableError: an image has no place ("unequal_lists").
     """
-    if isinstance(text, list) and text and all(_is_turn(turn) for turn in text):
+    if not isinstance(text, list):
+        return text, images
+    if text and isinstance(text[0], dict) and all(_is_turn(turn) for turn in text):
         return conversation([turn[TURN] for turn in text]), images
-    if name.rpartition(".")[2] == SENTENCES and isinstance(text, list):
+    if name.endswith(SENTENCES):
         images = images or []
         if isinstance(images, list) and all(isinstance(image, dict) for image in images):
             return matched(text, images, [image.get(MATCHED) for image in images])

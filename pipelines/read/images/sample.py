@@ -182,44 +182,48 @@ def texts_of(parts: Sequence[Part], shard: SourceShard) -> Texts:
     """
     texts = [p for p in parts if p.kind != JSON and shard.text in ("", p.kind)]
     captions = [_text(p.name, bytes(p.data or b"")) for p in texts]
-    said = [_said(p.name, bytes(p.data or b""), shard) for p in parts if p.kind == JSON]
+    objects = [(p.name, *_object(p.name, bytes(p.data or b""))) for p in parts if p.kind == JSON]
+    said = [_said(name, fields, shard) for name, fields, _ in objects]
     once: dict[str, str] = {}
     for caption in (*captions, *(c for of in said for c in of.captions)):
         once.setdefault(caption.strip(), caption)
+    url = own = export = place = None
     beside: dict[str, Any] = {}
     for of in said:
+        url, own = url or of.url, own or of.id
+        export, place = export or of.export, place or of.placed
         had = {path: value for path, value in beside.items() if value not in (None, ABSENT)}
         beside = {**of.beside, **had}
-    url, own, export, place = (
-        next((value for of in said if (value := getattr(of, field))), None)
-        for field in ("url", "id", "export", "placed")
-    )
-    known = once or place or export
-    unknown = "" if known else "; ".join(of.unknown for of in said if of.unknown)
+    unknown = ""
+    if not (once or place or export):
+        told = (odd or _unknown(fields, shard) for _, fields, odd in objects)
+        unknown = "; ".join(filter(None, told))
     return Texts(list(once.values()), url, own, export, place, unknown, beside)
 
 
-def _said(name: str, data: bytes, shard: SourceShard) -> Texts:
+def _said(name: str, fields: dict[str, Any], shard: SourceShard) -> Texts:
     """What one .json says."""
-    fields, odd = _object(name, data)
-    export, place = _export(name, fields), _placed(name, fields, shard.text)
-    of_text = (shard.text,) if shard.text else CAPTIONS
-    there = [fields.get(field) for field in of_text]
-    if not shard.text:
-        there.append(laid_out(fields.get(TURNS), None, TURNS)[0])
+    place = None if fields.keys().isdisjoint(LAYOUTS) else _placed(name, fields, shard.text)
+    there = [fields.get(field) for field in ((shard.text,) if shard.text else CAPTIONS)]
+    if not shard.text and TURNS in fields:
+        there.append(laid_out(fields[TURNS], None, TURNS)[0])
     captions = [_whole(name, c) for value in there for c in _strings(value)]
-    keys = fields.keys() & {*of_text, *(() if shard.text else LAYOUTS)}
-    known = captions or place or export or any(not fields[key] for key in keys)
-    known = known or not (odd or _has_words(fields))
     return Texts(
         captions,
         _first(name, fields, URLS if shard.url is None else (shard.url,)),
         _first(name, fields, (shard.id,)) if shard.id else None,
-        export,
+        _export(name, fields),
         place,
-        "" if known else odd or described(fields),
+        "",
         beside_of(fields, (path for path, _ in shard.columns)),
     )
+
+
+def _unknown(fields: dict[str, Any], shard: SourceShard) -> str:
+    """What a .json holds that gave no text, if it may be some."""
+    keys = fields.keys() & ({shard.text} if shard.text else {*CAPTIONS, *LAYOUTS})
+    known = any(not fields[key] for key in keys)
+    return described(fields) if not known and _has_words(fields) else ""
 
 
 def _text(name: str, data: bytes) -> str:

@@ -129,6 +129,7 @@ IMAGE = frozenset(
 )
 # Of pictures, and documents that show some, which Pillow does not read.
 UNREAD = frozenset(("svg", "svgz", "jxl", "heic", "heif", "hdr", "exr", "pdf", "eps", "dng"))
+PICTURES = IMAGE | UNREAD
 ODD = "an image that is not read"  # the kind of a member that has a receipt and no data
 TEXT = frozenset(("txt", "text", "caption"))
 LOOKED_SAMPLES, LOOKED_BYTES = 16, 32 * 1024**2  # of a tar, before a run
@@ -278,7 +279,7 @@ class _Reader:
         name = member.name
         if member.kind == "folder":
             return "", ""
-        of_image = name.lower().removesuffix(".gz").rpartition(".")[2] in IMAGE | UNREAD
+        of_image = name.lower().removesuffix(".gz").rpartition(".")[2] in PICTURES
         if name.startswith("/") or (".." in name and ".." in name.split("/")):
             self._notes["skipped_unsafe_path"] += 1
             if of_image:

@@ -298,6 +298,20 @@ def test_a_picture_that_its_bytes_do_not_tell_has_a_row_by_its_suffix(tmp_path, 
     assert got.failed_images[0]["detail"] == f"{tmp_path}/a.tar/1.{suffix}: {told}"
 
 
+def test_a_sparse_image_has_a_row(tmp_path):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for name, data in (("1.jpg", JPEG), ("1.txt", b"words"), ("2.txt", b"more")):
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            info.pax_headers = {"GNU.sparse.major": "1"} if name == "1.jpg" else {}
+            tar.addfile(info, io.BytesIO(data))
+    (tmp_path / "a.tar").write_bytes(out.getvalue())
+    got = read(tmp_path / "a.tar")
+    assert (got.texts, got.reasons) == ({"2": "more"}, {"1": "no_image_left"})
+    assert got.image_reasons == {"a.tar/1.jpg": "sparse_member"}
+
+
 def test_images_of_no_sample_have_a_row_where_no_sample_with_images_follows(tmp_path):
     members = {"1.jpg": JPEG, "1.txt": b"one", "2.txt": b"two", "../x.heic": JPEG, "photo": PNG}
     got = read(write(tmp_path, members))
