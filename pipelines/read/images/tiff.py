@@ -70,13 +70,25 @@ class _File:
         found: dict[int, int] = {}
         (at,) = self.unpack(self._word, 8 if self.big else 4)
         while at:
-            (n,) = self.unpack("Q" if self.big else "H", at)
-            begin = at + (8 if self.big else 2)
+            begin, n, at = self._link(at)
             if begin in found or len(found) == MOST_PAGES or n > MOST_TAGS:
                 raise _DamagedError(f"pages in a circle, or more than {MOST_PAGES}, or of {n} tags")
             found[begin] = n
-            (at,) = self.unpack(self._word, begin + n * self._entry)
         return [(n, begin) for begin, n in found.items()]
+
+    def is_whole(self) -> bool:
+        """Whether the tags of the first page are there; if not, Pillow tells why."""
+        try:
+            return bool(self._link(*self.unpack(self._word, 8 if self.big else 4)))
+        except (struct.error, OverflowError):
+            return False
+
+    def _link(self, at: int) -> tuple[int, int, int]:
+        """Where the tags of a page begin, how many they are, and where the next page is."""
+        (n,) = self.unpack("Q" if self.big else "H", at)
+        begin = at + (8 if self.big else 2)
+        (following,) = self.unpack(self._word, begin + n * self._entry)
+        return begin, n, following
 
     def tags(self, n: int, begin: int) -> _Tags:
         """The tags of a page; those of types that nobody knows are left out."""
@@ -156,7 +168,7 @@ def tiff_pages(data: Data, most_bytes: int) -> list[bytes] | Lost:
         return []
     file, pages, left = _File(data, order, magic == b"\0\x2b"), [], most_bytes
     try:
-        chain = file.chain()
+        chain = file.chain() if file.is_whole() else []
         if len(chain) < 2:
             return []
         first, *others = (file.tags(*place) for place in chain)

@@ -13,14 +13,17 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from datasets import load_from_disk
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
 from tests.pipelines.read.images.shards import encoded, jpeg, picture, png, tar_bytes
 from tests.pipelines.read.pictured import read_pictured
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.schema import PLACEHOLDER as P
+from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.read.images.layouts import laid_out, layout_in
 from tokenmill.pipelines.read.options import Images
 
@@ -273,6 +276,7 @@ def test_omnicorpus_and_mint_of_html(tmp_path, made, metadata, tagged):
         assert {d["url"] for d in got.documents} == {"https://a.org"}
 
 
+PNG_BASE64 = base64.b64encode(png(3, 4)).decode()
 TALK = [
     {"from": "human", "value": "<image>\nWhat is it?"},
     {"from": "gpt", "value": "A cat."},
@@ -291,6 +295,9 @@ def llava(tmp_path, kind, rows):
             said = {**row, "image": (row.get("image") or [None])[0] if key % 2 else None}
             members[f"{key}.json"] = json.dumps(said).encode()
         return tar_of(tmp_path / "a.tar", members)
+    if kind == "array":  # as it is published
+        (tmp_path / "d.json").write_text(json.dumps(rows, indent=2))
+        return tmp_path / "d.json"
     if kind == "parquet":
         turn = pa.struct([("from", pa.string()), ("value", pa.string())])
         kinds = [("id", pa.string()), ("image", pa.list_(pa.string()))]
@@ -300,7 +307,7 @@ def llava(tmp_path, kind, rows):
     return write_lines(tmp_path / "d.jsonl", rows)
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "parquet", "tar"])
+@pytest.mark.parametrize("kind", ["array", "jsonl", "parquet", "tar"])
 def test_images_of_conversations_stand_where_they_are_spoken_of(tmp_path, kind):
     for n in range(3):
         (tmp_path / f"{n}.png").write_bytes(picture_of(n))
@@ -432,6 +439,34 @@ def test_images_at_a_path_within_objects(tmp_path):
     pq.write_table(pa.Table.from_pylist([row]), tmp_path / "d.parquet")
     got = read_pictured(tmp_path / "d.parquet", text="content.words", images="content.picture")
     assert [[i["url"] for i in of] for of in got.images] == [["https://a.org/1.png"]]
+
+
+def test_a_run_of_several_layouts(tmp_path, tokenizer_path):
+    """To the ids of the dataset, and to tars that are read again."""
+    drawn = [picture(8 + n, 9) for n in range(3)]
+    said = lists_of(["one", 0, 0, "two", 0], lambda n: f"page_1_image_{n}")
+    tar_of(tmp_path / "mint.tar", {"0.json": json.dumps(said).encode(), "0.tiff": tiff(drawn)})
+    (tmp_path / "7.png").write_bytes(png(20, 21))
+    (tmp_path / "llava.json").write_text(json.dumps([{"image": "7.png", "conversations": TALK}]))
+    row, _ = mmc4(numbered([["a", 0, "b", "c"]])[0], image_base64=lambda _: PNG_BASE64)
+    write_lines(tmp_path / "mmc4.jsonl", [row])
+    data = {
+        "inputs": [str(tmp_path / name) for name in ("mint.tar", "llava.json", "mmc4.jsonl")],
+        "steps": ["exact"],
+        "images": {"verify": True, "webdataset": True},
+        "tokenizer": {"path": str(tokenizer_path)},
+    }
+    recipe = make_recipe(data, where="test")
+    report = prepare(recipe, tmp_path / "run", one_by_one)
+    assert (report["failed_inputs"], report["failed_sources"]) == ([], [])
+    dataset = load_from_disk(str(tmp_path / "run" / "dataset"))
+    sizes = [[(8, 9), (9, 9), (10, 9)], [(20, 21)], [(3, 4)]]
+    assert [[image.size for image in row["images"]] for row in dataset] == sizes
+    engine = recipe.tokenizing().engine()
+    assert [row.count(engine.image_id) for row in dataset["input_ids"]] == [3, 1, 1]
+    again = read_pictured(tmp_path / "run" / "webdataset")
+    assert again.texts == [f"one\n\n{P}\n\n{P}\n\ntwo\n\n{P}", SPOKEN, f"a\n\n{P}\n\nb c"]
+    assert [[(i["width"], i["height"]) for i in of] for of in again.images] == sizes
 
 
 def test_what_is_no_layout_stays():

@@ -90,6 +90,7 @@ def test_images_outside_name_the_way_and_are_read_by_it(tmp_path):
     assert got.blobs == [[png(), jpeg()]]
     assert [i["path"] for i in got.images[0]] == ["../static/img/a.png", "../shared/b.png"]
     assert got.image_causes == ["outside_input", "not_found"]
+    assert got.failed_images[0]["detail"].endswith(way)
     (tmp_path / "shared" / "link.png").symlink_to(tmp_path / "secret.png")
     (folder / "a.md").write_text("![x](../shared/link.png)")
     got = read_pictured(folder, format="markdown", roots=roots)
@@ -121,6 +122,16 @@ def test_images_are_not_passed_over_in_formats_that_have_none(tmp_path, name, fi
     (key,) = fields
     with pytest.raises(ConfigError, match=f"{key}: files of format .* have none; leave it out"):
         read_pictured(tmp_path / name, **fields)
+
+
+def test_a_csv_among_files_with_images_fails_with_the_way(tmp_path):
+    write(tmp_path, {"a.csv": "text,image\na,https://a.org/1.png\n"})
+    write(tmp_path, {"b.jsonl": '{"text": "b", "image": "https://a.org/2.png"}\n'})
+    got = read_pictured(tmp_path, images="image")
+    assert got.texts == ["b"]
+    (failed,) = got.plan.failed
+    assert failed.cause == "no_images"
+    assert "images in column 'image' of a CSV are not read; write it as" in failed.message
 
 
 def test_data_urls_are_read(tmp_path):

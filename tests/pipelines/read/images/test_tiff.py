@@ -1,0 +1,97 @@
+"""Pages of a TIFF against Pillow's frames, and files that should not be trusted."""
+
+import io
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from tests.pipelines.read.images.shards import encoded, noise, picture, png
+from tokenmill.pipelines.read.batch import Lost
+from tokenmill.pipelines.read.images import tiff
+from tokenmill.pipelines.read.images.tiff import tiff_pages
+
+MOST = 10**7
+DRAWN = [noise(30, 20), picture(40, 33, mode="L"), picture(9, 70, mode="1"), picture(20, 20)]
+
+
+def joined(images, **options):
+    return encoded(images[0], "TIFF", save_all=True, append_images=images[1:], **options)
+
+
+def pixels(data, number=0):
+    with Image.open(io.BytesIO(data)) as image:
+        image.seek(number)
+        return image.mode, np.asarray(image).tolist()
+
+
+@pytest.mark.parametrize("compression", [None, "packbits", "tiff_lzw", "tiff_deflate"])
+@pytest.mark.parametrize("big_tiff", [False, True])
+def test_pages_are_the_frames_of_pillow(compression, big_tiff):
+    data = joined(DRAWN, compression=compression, big_tiff=big_tiff)
+    for given_as in (data, memoryview(data)):
+        pages = tiff_pages(given_as, MOST)
+        assert [pixels(page) for page in pages] == [pixels(data, n) for n in range(len(DRAWN))]
+        assert [tiff_pages(page, MOST) for page in pages] == [[]] * len(DRAWN)
+
+
+def test_what_has_one_page_or_is_none_stays():
+    for data in (joined(DRAWN[:1]), png(), b"", b"II", b"II*\0", b"MM\0*\0\0\0\x09", b"IM*\0" * 9):
+        assert tiff_pages(data, MOST) == []
+
+
+def with_kind(data, number, kind):
+    """The file, with the first tag of a page as NewSubfileType, or SubfileType, of a kind."""
+    tag, value = kind
+    (at,) = struct.unpack_from("<I", data, 4)
+    for _ in range(number):
+        (n,) = struct.unpack_from("<H", data, at)
+        (at,) = struct.unpack_from("<I", data, at + 2 + 12 * n)
+    made = bytearray(data)
+    struct.pack_into("<HHII", made, at + 2 + 12 * 3, tag, 4, 1, value)  # in place of another
+    return bytes(made)
+
+
+@pytest.mark.parametrize("kind", [(254, 1), (254, 4), (254, 5), (255, 2)])
+def test_reduced_copies_and_masks_are_no_pages(kind):
+    data = joined([noise(30, 20, seed) for seed in range(3)])
+    assert len(tiff_pages(with_kind(data, 1, (254, 2)), MOST)) == 3  # a page of several
+    (first, last) = tiff_pages(with_kind(data, 1, kind), MOST)
+    assert (pixels(first), pixels(last)) == (pixels(data, 0), pixels(data, 2))
+    assert len(tiff_pages(with_kind(data, 0, kind), MOST)) == 3  # the first is there in any case
+
+
+def test_pages_in_a_circle_and_pages_without_end_are_refused(monkeypatch):
+    data = bytearray(joined(DRAWN[:2]))
+    (at,) = struct.unpack_from("<I", data, 4)
+    (n,) = struct.unpack_from("<H", data, at)
+    (second,) = struct.unpack_from("<I", data, at + 2 + 12 * n)
+    (n,) = struct.unpack_from("<H", data, second)
+    struct.pack_into("<I", data, second + 2 + 12 * n, at)
+    assert tiff_pages(bytes(data), MOST).cause == "damaged_header"
+    monkeypatch.setattr(tiff, "MOST_PAGES", 3)
+    assert "more than 3" in tiff_pages(joined(DRAWN), MOST).detail
+
+
+def test_pages_that_share_their_bytes_take_no_more_than_an_image_may():
+    data = joined([noise(90, 90, seed) for seed in range(4)])
+    assert len(tiff_pages(data, len(data) + 2000)) == 4
+    for most in (100, len(data) // 2, len(data) - 4000):
+        lost = tiff_pages(data, most)
+        assert lost == Lost("too_large", f"4 pages take more than {most} bytes")
+
+
+@given(st.data(), st.booleans())
+def test_a_damaged_file_is_named_or_gives_as_many_pages(data, big_tiff):
+    whole = joined(DRAWN[:3], big_tiff=big_tiff)
+    made = bytearray(whole[: data.draw(st.integers(0, len(whole)))])
+    for _ in range(data.draw(st.integers(0, 4)) if made else 0):
+        made[data.draw(st.integers(0, len(made) - 1))] = data.draw(st.integers(0, 255))
+    found = tiff_pages(bytes(made), MOST)
+    if isinstance(found, Lost):
+        assert found.cause in ("damaged_header", "too_large")
+    else:
+        assert sum(map(len, found)) <= MOST
