@@ -28,6 +28,8 @@ prefect/; pools/, who does the works). Where to look for
       how a document's text is shingled    dedup/text/shingle.py (`shingles_of`), called by
                                            dedup/same/minhash.py (`signed_shingles`), which
                                            `NearDedup.key_columns` in corpus/near.py calls
+      where images stand in a text         read/images/layouts.py (`laid_out`), as corpora are
+                                           published; of tars read/images/sample.py (`placed`)
       where it becomes token ids           tokens/tokenize.py (`Engine.encode`), called by
                                            tokens/shards.py
     what leaves, and what stays

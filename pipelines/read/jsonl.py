@@ -1,8 +1,9 @@
-"""JSON Lines, plain or compressed: one object a line, cut by bytes of the plain stream.
+"""JSON Lines, plain or compressed: one object a line, cut by bytes; or one array of objects.
 
     blocks ── read_lines, array_lines ──► lines ── _batch or, with images, _documents ──► ReadBatch
 
-A file may also be one array of objects, as LLaVA's are: it is a shard, each object a line.
+Bytes are those of the plain stream. An array, as LLaVA's files are, is one shard, each object a
+line.
 """
 
 import contextlib
