@@ -31,7 +31,7 @@ class Tags(NamedTuple):
 
 
 @inlined
-def digit_of(byte: int) -> int:
+def digit_of(byte: np.int64) -> np.int64:
     """1 to 36, of an ASCII digit or letter of either case."""
     return byte - 47 if byte < 58 else (byte | 0x20) - 86
 
@@ -42,9 +42,9 @@ def is_space(byte: int) -> bool:
 
 
 @inlined
-def read_name(data: U8, i: int, stop: int) -> tuple[int, int]:
+def read_name(data: U8, i: int, stop: int) -> tuple[int, np.int64]:
     """End and number of the name at `i`, of its first LONGEST_NAME letters and digits."""
-    first, name = i, 0
+    first, name = i, np.int64(0)
     while i < stop and is_alnum(data[i]) and i - first < LONGEST_NAME:
         name = name * BASE + digit_of(np.int64(data[i]))
         i += 1
@@ -61,7 +61,7 @@ def tag_end(data: U8, i: int, stop: int, tags: Tags) -> tuple[int, int]:
     at = np.searchsorted(tags.names, name)
     if i == stop or at == tags.names.shape[0] or tags.names[at] != name:
         return i, NONE
-    kind = np.int64(tags.kinds[at])
+    kind = int(tags.kinds[at])
     last = min(stop, i + LONGEST_REST)
     first = i
     while i < last and is_space(data[i]):
