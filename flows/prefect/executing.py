@@ -230,7 +230,11 @@ class _Phase:
 
 
 class PhaseProgress(Watcher):
-    """Passes on what a watcher is told, and shows phases in the UI."""
+    """Passes on what a watcher is told, and shows phases in the UI.
+
+    One that was over before it was first looked at is not shown: a server works a tenth of a second
+    for two, and a small run has fifteen.
+    """
 
     def __init__(self, inner: Watcher) -> None:
         super().__init__()
@@ -271,6 +275,7 @@ class PhaseProgress(Watcher):
             with contextlib.suppress(Exception):  # the next round tries again
                 phases = list(self._phases)
                 for phase in phases[:-1]:
-                    phase.show("")
+                    if phase.artifact is not None:
+                        phase.show("")
                 for last in phases[-1:]:
                     last.show(self.standing.in_words())

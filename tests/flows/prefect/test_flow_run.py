@@ -25,14 +25,18 @@ def prepare_flow(server):
     return prepare_flow
 
 
-def newest(server, of, **filters):
+def newest(server, of):
     """The newest row of an endpoint of the API."""
-    body = json.dumps({"limit": 1, "sort": "START_TIME_DESC", **filters}).encode()
+    return rows(server, of, limit=1, sort="START_TIME_DESC")[0]
+
+
+def rows(server, of, **filters):
+    body = json.dumps(filters).encode()
     request = urllib.request.Request(
         f"{server}/{of}/filter", data=body, headers={"Content-Type": "application/json"}
     )
     with urllib.request.urlopen(request) as answer:
-        return json.load(answer)[0]
+        return json.load(answer)
 
 
 def test_a_flow_without_a_command_prepares_and_finds_all_done(prepare_flow, recipe, tmp_path):
@@ -42,6 +46,19 @@ def test_a_flow_without_a_command_prepares_and_finds_all_done(prepare_flow, reci
     assert state.is_completed()
     assert state.message.startswith("finished before, nothing to do: ")
     assert state.result() == report
+
+
+@pytest.mark.parametrize("every_s", [0.01, 1000.0])
+def test_phases_that_are_over_at_the_first_look_are_not_shown(
+    prepare_flow, recipe, tmp_path, server, monkeypatch, every_s
+):
+    monkeypatch.setattr("tokenmill.flows.prefect.executing.EVERY_S", every_s)
+    prepare_flow(recipe, tmp_path / "run")
+    of = {"flow_runs": {"id": {"any_": [newest(server, "flow_runs")["id"]]}}}
+    shown = rows(server, "artifacts", **of, artifacts={"type": {"any_": ["progress"]}})
+    assert {row["data"] for row in shown} == {100.0}
+    assert sum("; 100% of the run" in row["description"] for row in shown) == 1
+    assert len(shown) == 1 or every_s < 1
 
 
 def test_a_recipe_may_be_given_whole(prepare_flow, recipe, tmp_path):
