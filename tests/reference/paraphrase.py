@@ -3,6 +3,7 @@
 import json
 import math
 from collections import defaultdict
+from functools import cache
 
 import pyarrow as pa
 
@@ -24,8 +25,12 @@ def stems(text):
         alone = any(first <= ord(word[0]) < end for first, end in RANGES)
         made.append((before, stem) if alone and before else stem)
         before = stem if alone else ""
-    numbers = {without_ending(word)[:6]: number for word, number in NUMBERS.items()}
-    return [numbers.get(stem, stem) for stem in made]
+    return [numbers().get(stem, stem) for stem in made]
+
+
+@cache
+def numbers():
+    return {without_ending(word)[:6]: number for word, number in NUMBERS.items()}
 
 
 def without_ending(word):
@@ -37,6 +42,7 @@ def without_ending(word):
     return word
 
 
+@cache
 def common():
     rows = json.loads(COMMON.read_text())
     of_words = [(float(p), stems(word)[0]) for p, words in rows.items() for word in words.split()]
