@@ -150,24 +150,44 @@ def group(part, scratch):
     return work
 
 
-def overlap(words):
+def decontamination(part, scratch, words, config):
     """The index is written as its indexer would, which needs another package for its tasks."""
+    split = load_word_tokenizer(WORDS[words]).word_tokenize
+    hash_of = create_hash_func(config.hash_config)
+    hashes = set()
+    for line in (part / "benchmark.jsonl").open(encoding="utf-8"):
+        tokens = split(simplify_text(json.loads(line)["question"], config.norm_config))
+        hashes |= {hash_of(" ".join(gram)) for gram in ngrams(tokens, config.n_grams)}
+    kind = np.dtype(config.hash_config.np_descr)
+    np.array(sorted(hashes), kind).tofile(scratch / "items.index.hashes")
+    return NGramsDecontFilter(str(scratch), config=config, language=WORDS[words])
 
+
+def overlap(words):
     def make(part, scratch):
-        split = load_word_tokenizer(WORDS[words]).word_tokenize
-        hash_of = create_hash_func(NGRAMS.hash_config)
-        hashes = set()
-        for line in (part / "benchmark.jsonl").open(encoding="utf-8"):
-            tokens = split(simplify_text(json.loads(line)["question"], NGRAMS.norm_config))
-            hashes |= {hash_of(" ".join(gram)) for gram in ngrams(tokens, NGRAMS.n_grams)}
-        kind = np.dtype(NGRAMS.hash_config.np_descr)
-        np.array(sorted(hashes), kind).tofile(scratch / "items.index.hashes")
-        step = NGramsDecontFilter(str(scratch), config=NGRAMS, language=WORDS[words])
+        step = decontamination(part, scratch, words, NGRAMS)
         found = documents(part)
 
         def work():
             kept = sum(1 for _ in step.run(iter(found)))
             return {"docs": len(found), "removed": len(found) - kept}
+
+        return work
+
+    return make
+
+
+def found(ngram):
+    """Which documents it drops, with whitespace words."""
+
+    def make(part, scratch):
+        config = NGramsDecontConfig(n_grams=ngram)
+        step = decontamination(part, scratch, "whitespace", config)
+        given = documents(part)
+
+        def work():
+            kept = {document.id for document in step.run(iter(given))}
+            return {"told": [i for i, d in enumerate(given) if d.id not in kept]}
 
         return work
 
@@ -246,6 +266,8 @@ STEPS = {
     "pii": masked,
     "group": group,
     "tokenize": tokenize,
+    "found 13": found(13),
+    "found 8": found(8),
     **for_words("spacy"),
     **for_words("whitespace"),
 }

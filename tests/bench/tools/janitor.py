@@ -21,4 +21,20 @@ def overlap(part, scratch):
     return work
 
 
-STEPS = {"overlap": overlap}
+def found(ngram):
+    def make(part, scratch):
+        janitor = Janitor(ngram_n=ngram)
+        for line in (part / "benchmark.jsonl").open(encoding="utf-8"):
+            janitor.register_contaminant_python(json.loads(line)["question"])
+        texts = [json.loads(line)["text"] for line in (part / "docs.jsonl").open(encoding="utf-8")]
+
+        def work():
+            told = [i for i, text in enumerate(texts) if janitor.clean_python(text) != [text]]
+            return {"told": told}
+
+        return work
+
+    return make
+
+
+STEPS = {"overlap": overlap, "found 13": found(13), "found 8": found(8)}
