@@ -107,7 +107,7 @@ def unsplice(
         spans[s, 1] -= offsets[d]
 
 
-# Foldings, in the order in which they are applied, but MARKUP, which comes after ENTITIES.
+# Foldings, in the order in which they are applied.
 ENTITIES = 1
 LINE_BREAKS = 2
 COMPAT = 4

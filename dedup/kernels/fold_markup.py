@@ -100,14 +100,28 @@ def markup_end(data: U8, i: int, stop: int, tags: Tags) -> tuple[int, int]:
 
 @inlined
 def has_markup(data: U8, start: int) -> bool:
-    """Whether BLOCK bytes from `start` hold "<" or a backslash; see `fold_entities`."""
+    """Whether BLOCK bytes from `start` hold "<", a backslash or "|"; see `fold_entities`."""
     these = data[start : start + BLOCK]
     found = np.uint8(0)
     for k in range(BLOCK):
-        found = np.uint8(
-            found | np.uint8(these[k] == np.uint8(60)) | np.uint8(these[k] == np.uint8(92))
-        )
+        found = np.uint8(found | np.uint8(np.uint8(these[k] | np.uint8(0x60)) == np.uint8(0x7C)))
     return bool(found != 0)
+
+
+@inlined
+def next_markup(data: U8, i: int, stop: int, tags: Tags) -> tuple[int, int, int]:
+    """Start, end and kind of the first tag or command from `i` on; `stop` if there is none."""
+    while i < stop:
+        while i + BLOCK < stop and not has_markup(data, i):
+            i += BLOCK
+        block = min(i + BLOCK, stop)
+        while i < block:
+            if data[i] == 60 or data[i] == 92:
+                end, what = markup_end(data, i, stop, tags)
+                if what != NONE:
+                    return i, end, what
+            i += 1
+    return stop, stop, NONE
 
 
 @kernel
@@ -115,15 +129,8 @@ def mark_markup(data: U8, offsets: I64, tags: Tags, mark: int, marks: U8) -> Non
     """Add `mark` to `marks[d]` for documents that have a tag or command."""
     for d in range(marks.shape[0]):
         i, stop = offsets[d], offsets[d + 1]
-        while i < stop:
-            while i + BLOCK < stop and not has_markup(data, i):
-                i += BLOCK
-            block = min(i + BLOCK, stop)
-            while i < block:
-                if markup_end(data, i, stop, tags)[1] != NONE:
-                    marks[d] |= mark
-                    i = stop
-                i += 1
+        if marks[d] & mark == 0 and next_markup(data, i, stop, tags)[0] < stop:
+            marks[d] |= mark
 
 
 @kernel
@@ -137,15 +144,13 @@ def find_markup(data: U8, offsets: I64, wanted: U8, tags: Tags, kind: int, edits
         stop = offsets[d + 1]
         i = offsets[d] if wanted[d] else stop
         while i < stop:
-            end, what = markup_end(data, i, stop, tags)
-            if what == NONE:
-                i += 1
-                continue
+            i, end, what = next_markup(data, i, stop, tags)
             if what == BREAK:
                 if fresh < edits.fresh.shape[0]:
                     edits.fresh[fresh] = 32
                 fresh += 1
-            n = note(edits.spots, n, i, end, fresh, kind)
+            if what != NONE:
+                n = note(edits.spots, n, i, end, fresh, kind)
             i = end
         edits.doc_ends[d] = n
     return Found(n, fresh)

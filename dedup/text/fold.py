@@ -3,7 +3,7 @@
 text --> needs (uint8 a document) --> the few that need it: entities, line breaks, characters,
 confusables --> folded text, and the way back from its bytes to those of the source
 
-Foldings are bits, applied in this order, `markup` behind `entities`:
+Foldings are bits, applied in this order:
     entities     HTML character references, as `html.unescape` reads them; an escaped ampersand
                  that begins a reference again is unescaped with it ("&amp;quot;").
     line_breaks  a hyphen between two letters or digits, at the end of a line, goes with the
@@ -155,16 +155,15 @@ def needs_folding(text: pa.Array, folding: Folding) -> U8:
     text: (n_docs,) string column, no nulls.
     Returns (n_docs,) uint8 bits of FOLDINGS, 0 exactly where nothing would change. There may be
     a bit too many, never one too few: a document with an HTML entity has them all, one with
-    markup those that go by what stands side by side, one with lookalikes that needs another
-    folding has that of confusables.
+    lookalikes that needs another folding has that of confusables, and any that of markup.
     """
     given, needs = text_buffers(text), np.zeros(len(text), np.uint8)
     if folding.entities:
         mark_documents(*given, entities(), folding.bits, needs)
     kernels.find_needs(*given, char_foldings(folding), needs)
     if folding.markup:
-        beside = kernels.MARKUP | kernels.LINE_BREAKS | kernels.CONFUSABLES
-        mark_markup(*given, tags(), folding.bits & beside, needs)
+        needs[needs != 0] |= np.uint8(kernels.MARKUP)
+        mark_markup(*given, tags(), kernels.MARKUP, needs)
     return needs
 
 
@@ -190,10 +189,10 @@ def _steps(given: TextBuffers, needs: U8, folding: Folding) -> Iterator[Step]:
     chars = char_foldings(folding)
     passes: tuple[tuple[int, Callable[..., Found], tuple[Any, ...]], ...] = (
         (kernels.ENTITIES, find_entities, (entities(), kernels.ENTITIES)),
-        (kernels.MARKUP, find_markup, (tags(), kernels.MARKUP)),
         (kernels.LINE_BREAKS, kernels.find_line_breaks, (chars,)),
         (kernels.CHARS, kernels.find_chars, (chars,)),
         (kernels.CONFUSABLES, kernels.find_confusables, (chars,)),
+        (kernels.MARKUP, find_markup, (tags(), kernels.MARKUP)),
     )
     for bits, find, known in passes:
         wanted = read_only(needs & np.uint8(bits))

