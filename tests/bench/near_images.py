@@ -1,46 +1,81 @@
 """Near images of six kinds: which variants made by rule are found, and what leaves that is not.
 
-    python -m tests.bench.near_images --images FOLDER --repositories FOLDER
+    python -m tests.bench.near_images --from FOLDER FOLDER [--set chosen] [--views] [KIND ...]
 
-Photos and clip art are those of the tars in --images; icons, flags, screenshots, scans and more
-photos are files of clones (FOLDER/OWNER+NAME/repo, a git directory). Of each kind the images, and
-behind them their variants, go through the hashes and looks of `near_images` as in a run. What
-leaves is right if the image it names is a variant of the same one, or looks like it: by truth, two
-images are near whose every 16 x 16 of 128 x 128 pixels differ by less than MOST of 255 levels in
-the mean, on white and on grey. Beside it stands `imagehash.phash` within 4 bits, as it was used.
+Each FOLDER holds some of the sources: tars, clones (OWNER+NAME/repo, a git directory) and Debian's
+packages (NAME, by `dpkg-deb -x`). Limits were chosen on one set, the other is held out. Of each
+kind all images go through the hashes and looks of `near_images` as in a run, and behind them
+variants of some. What leaves is right if the image it names is a variant of the same one, or looks
+like it: by truth, two images are near whose every 16 x 16 of 128 x 128 pixels differ by less than
+MOST of 255 levels in the mean, on white and on grey, or in brightness if one is grey. Beside it
+stands `imagehash.phash` within 4 bits. Last come sets whose names tell which images are of one.
 """
 
 import argparse
 import io
 import random
+import re
 import subprocess
 import tarfile
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import imagehash
 import numpy as np
 from PIL import Image, ImageEnhance, ImageOps
 
+from tests.bench.truth import interval
 from tokenmill.dedup.same.images import stars
 from tokenmill.pipelines.filters.images.looks import ON_GREY, ON_WHITE, PLAIN, Views, looks_of
 
-TARS = {"photos": "coco_ccby_wds.tar", "clip art": "openclipart_400.tar"}
-CLONES = {  # kind: repository, commit, what its names begin with
-    "photos": [("EliSchwartz/imagenet-sample-images", "bc69043e2862", "n")],
-    "icons": [("markjames/famfamfam-silk-icons", "ae40eb194a6e", "icons/")],
-    "flags": [("hjnilsson/country-flags", "5746d5a0b5a9", "png250px/")],
-    "screenshots": [
-        ("Zettlr/zettlr-docs", "f29e768ea69c", "docs/en/"),
-        ("obsidianmd/obsidian-help", "fa179e91e86e", "en/"),
-    ],
-    "scans": [
-        ("tesseract-ocr/test", "232ff181c665", ""),
-        ("tmbarchive/ocropy", "fe78a044691d", ""),
-    ],
+HELP = "gimp-help-en/usr/share/gimp/2.0/help/en/images"
+SETS = {  # set, kind: tar, package/folder, or repository@commit/folder
+    "chosen": {
+        "photos": [
+            "coco_ccby_wds.tar",
+            "EliSchwartz/imagenet-sample-images@bc69043e2862/",
+        ],
+        "clip art": ["openclipart_400.tar"],
+        "icons": ["markjames/famfamfam-silk-icons@ae40eb194a6e/icons/"],
+        "flags": ["hjnilsson/country-flags@5746d5a0b5a9/png250px/"],
+        "screenshots": [
+            "Zettlr/zettlr-docs@f29e768ea69c/docs/en/",
+            "obsidianmd/obsidian-help@fa179e91e86e/en/",
+        ],
+        "scans": ["tesseract-ocr/test@232ff181c665/", "tmbarchive/ocropy@fe78a044691d/"],
+    },
+    "held out": {
+        "photos": ["BIDS/BSDS500@a04b7c6c3a9f/BSDS500/data/images/"],
+        "clip art": ["openclipart-png/usr/share/openclipart/png/"],
+        "icons": ["mate-icon-theme/usr/share/icons/mate/48x48/"],
+        "screenshots": [
+            f"{HELP}/{part}/" for part in ("dialogs", "menus", "preferences", "using", "toolbox")
+        ],
+        "scans": ["zzzDavid/ICDAR-2019-SROIE@27be4271b251/data/img/"],
+    },
+}
+LABELLED = {  # title: sources, and what of a name says which image it is
+    "icons of one name, 32 to 256 px": (
+        ["gnome-icon-theme/usr/share/icons/gnome/", "mate-icon-theme/usr/share/icons/mate/"],
+        r"icons/\w+/(?:32x32|48x48|256x256)/(.+)\.png",
+    ),
+    "a photo in 12 versions (PDQ)": (
+        ["facebook/ThreatExchange@baefb4ed67b6/pdq/data/"],
+        r"pdq/data/(bridge)-mods/",
+    ),
+    "a photo turned and mirrored (PDQ)": (
+        ["facebook/ThreatExchange@baefb4ed67b6/pdq/data/"],
+        r"pdq/data/reg-test-input/dih/(bridge)",
+    ),
+    "photos resized, grey (imagededup)": (
+        ["idealo/imagededup@57a7e855eb00/tests/data/"],
+        r"tests/data/(?:base_images/|mixed_images/|)(ukbench\d+)(?:_resize|_gray|)\.jpg",
+    ),
 }
 ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 SEED, MOST, MOST_PIXELS, DISTANCE = 25, 32.0, 10**8, 4
+GREY = 2.0  # levels between the channels of a pixel, in the mean: less is grey
 
 Rule = Callable[[Image.Image], Image.Image]
 
@@ -119,38 +154,52 @@ RULES: dict[str, Rule] = {
 BY_OPTION = ("crop 5 %", "corner 5 %", "flip", "turned 90")  # not asked of the defaults
 
 
-def sources(kind: str, images: Path, clones: Path, most: int) -> Iterator[Image.Image]:
-    """Images of a kind that decode, each once."""
-    found = [*_of_tar(images / TARS[kind])] if kind in TARS else []
-    for repository, commit, begin in CLONES.get(kind, ()):
-        git = clones / repository.replace("/", "+") / "repo"
-        if git.exists():
-            found += _of_clone(git, commit, begin)
-    random.Random(SEED).shuffle(found)
-    for data in list(dict.fromkeys(found))[:most]:
-        try:
-            image = Image.open(io.BytesIO(data))
-            if image.width * image.height <= MOST_PIXELS // 20:
-                yield plain(image)
-        except OSError:
-            continue
+def files(source: str, folders: list[Path]) -> Iterator[tuple[str, bytes]]:
+    """Names and bytes of a source's images."""
+    owner, _, rest = source.partition("@")
+    commit, _, begin = rest.partition("/")
+    for folder in folders:
+        git = folder / owner.replace("/", "+") / "repo"
+        if rest and git.exists():
+            yield from _of_clone(git, commit, begin)
+        elif source.endswith(".tar") and (folder / source).exists():
+            yield from _of_tar(folder / source)
+        elif not rest and (folder / source).is_dir():
+            for path in sorted((folder / source).rglob("*")):
+                if path.suffix.lower() in ENDINGS and not path.is_symlink():
+                    yield str(path.relative_to(folder)), path.read_bytes()
 
 
-def _of_tar(path: Path) -> Iterator[bytes]:
+def _of_tar(path: Path) -> Iterator[tuple[str, bytes]]:
     with tarfile.open(path) as tar:
         for member in tar:
             if member.name.endswith(ENDINGS):
-                yield tar.extractfile(member).read()
+                yield member.name, tar.extractfile(member).read()
 
 
-def _of_clone(git: Path, commit: str, begin: str) -> Iterator[bytes]:
+def _of_clone(git: Path, commit: str, begin: str) -> Iterator[tuple[str, bytes]]:
     command = ["git", f"--git-dir={git}"]
     tree = subprocess.check_output([*command, "ls-tree", "-r", commit], text=True)
     for line in tree.splitlines():
         facts, name = line.split("\t")
         if name.startswith(begin) and name.lower().endswith(ENDINGS):
             blob = [*command, "cat-file", "blob", facts.split()[2]]
-            yield subprocess.run(blob, capture_output=True).stdout  # b"" of one that is absent
+            yield name, subprocess.run(blob, capture_output=True).stdout  # b"" of one not there
+
+
+def opened(data: bytes) -> Image.Image | None:
+    try:
+        image = Image.open(io.BytesIO(data))
+        return plain(image) if image.width * image.height <= MOST_PIXELS // 20 else None
+    except (OSError, Image.DecompressionBombError):
+        return None
+
+
+def sources(of: list[str], folders: list[Path], most: int) -> list[bytes]:
+    """Images that decode, each once, by chance."""
+    found = [data for source in of for _, data in files(source, folders)]
+    random.Random(SEED).shuffle(found)
+    return list(islice((one for one in dict.fromkeys(found) if opened(one) is not None), most))
 
 
 def png(image: Image.Image) -> bytes:
@@ -160,6 +209,10 @@ def png(image: Image.Image) -> bytes:
 
 
 def truly_near(one: np.ndarray, other: np.ndarray) -> bool:
+    """Of which the one may be the other's grey copy."""
+    colours = [np.ptp(shown, axis=-1).mean() for shown in (one, other)]
+    if min(colours) < GREY <= max(colours):
+        one, other = (shown @ np.array([0.299, 0.587, 0.114])[:, None] for shown in (one, other))
     apart = np.abs(one.astype(np.float64) - other).mean(axis=-1)
     return bool(apart.reshape(2, 8, 16, 8, 16).mean(axis=(2, 4)).max() < MOST)
 
@@ -176,56 +229,90 @@ def first_near(hashes: list[int], distance: int) -> np.ndarray:
     return np.array([np.argmax(np.bitwise_count(every ^ one) <= distance) for one in every])
 
 
-def measure(kind: str, found: list[Image.Image], views: Views) -> None:
+def near_of(data: list[bytes], views: Views) -> tuple[np.ndarray, np.ndarray]:
+    """Of each image the one it leaves for, else itself; and its kind."""
+    found = [looks_of(one, MOST_PIXELS, views) for one in data]
+    kinds = np.array([look.kind for look in found], np.uint8)
+    there = np.flatnonzero((kinds == ON_WHITE) | (kinds == ON_GREY))
+    of = np.arange(len(data))
+    hashes = np.stack([found[i].hashes for i in there])
+    looks = np.stack([found[i].looks for i in there])
+    of[there] = there[stars(hashes, looks, kinds[there], DISTANCE).of]
+    return of, kinds
+
+
+def measure(kind: str, found: list[bytes], most: int, views: Views) -> None:
+    n, m = len(found), min(most, len(found))
     rules = {name: rule for name, rule in RULES.items() if any(views) or name not in BY_OPTION}
-    looks, owners, pictures, peer = [], [], [], []
-    for name, rule in {"itself": lambda image: image, **rules}.items():
-        for owner, image in enumerate(found):
-            made = rule(image)
-            as_file = coded(image, "JPEG", quality=75) if name == "JPEG 75" else made
-            looks.append(looks_of(png(as_file), MOST_PIXELS, views))
+    data, owners = list(found), list(range(n))
+    peer = [int(str(imagehash.phash(opened(one))), 16) for one in found]
+    for name, rule in rules.items():
+        for owner, one in enumerate(found[:m]):
+            made = rule(opened(one))
+            data.append(png(coded(made, "JPEG", quality=75) if name == "JPEG 75" else made))
             peer.append(int(str(imagehash.phash(made)), 16))
             owners.append(owner)
-            pictures.append(shown(plain(made)) if name == "itself" else None)
-    kinds = np.array([look.kind for look in looks], np.uint8)
-    there = np.flatnonzero((kinds == ON_WHITE) | (kinds == ON_GREY))
-    hashes = np.stack([looks[i].hashes for i in there])
-    small = np.stack([looks[i].looks for i in there])
-    of = np.arange(len(looks))
-    of[there] = there[stars(hashes, small, kinds[there], DISTANCE).of]
-    n = len(found)
-    print(f"{kind}: {n} images, {(kinds[:n] == PLAIN).sum()} plain")
+    of, kinds = near_of(data, views)
+    print(f"{kind}: {n} images, {(kinds[:n] == PLAIN).sum()} plain; variants of {m}")
     for title, named in {"near_images": of, "pHash": first_near(peer, DISTANCE)}.items():
         going = np.flatnonzero(named != np.arange(len(named)))
-        right = [
-            owners[i] == owners[named[i]]
-            or truly_near(pictures[owners[i]], pictures[owners[named[i]]])
-            for i in going
-        ]
+        right = np.array([_right(found, owners[i], owners[named[i]]) for i in going], bool)
         among = going < n
-        wrong = int((~np.array(right, bool) & among).sum())
+        low, high = interval(int(right.sum()), len(right))
         print(
-            f"  {title}: precision {np.mean(right):.4f} of {len(going):,} that leave;"
-            f" among the images themselves {wrong} of {among.sum()} are wrong"
+            f"  {title}: precision {right.mean():.4f} ({low:.4f} to {high:.4f}) of {len(going):,}"
+            f" that leave; among the images themselves {(~right & among).sum()} of {among.sum()}"
+            " are wrong"
         )
         shares = [
-            f"{name} {(named[n * k : n * (k + 1)] != np.arange(n * k, n * (k + 1))).mean():.3f}"
-            for k, name in enumerate(rules, 1)
+            f"{name} {(named[begin : begin + m] != np.arange(begin, begin + m)).mean():.3f}"
+            for name, begin in zip(rules, range(n, len(data), m), strict=True)
         ]
         print("    " + ", ".join(shares))
 
 
+def _right(found: list[bytes], one: int, other: int) -> bool:
+    if one == other:
+        return True
+    return truly_near(*(shown(opened(found[owner])) for owner in (one, other)))
+
+
+def labelled(title: str, folders: list[Path], views: Views) -> None:
+    of, pattern = LABELLED[title]
+    every = {
+        data: match.groups()
+        for source in of
+        for name, data in files(source, folders)
+        if (match := re.search(pattern, name)) and opened(data) is not None
+    }
+    data, labels = list(every), list(every.values())
+    named, _ = near_of(data, views)
+    first = {label: i for i, label in reversed(list(enumerate(labels)))}
+    going = np.flatnonzero(named != np.arange(len(data)))
+    same = sum(labels[i] == labels[named[i]] for i in going)
+    wrong = [i for i in going if labels[i] != labels[named[i]] and not _right(data, i, named[i])]
+    print(
+        f"{title}: {len(data)} images of {len(first)}; {same} of {len(data) - len(first)} leave"
+        f" for one of theirs, {len(going) - same} for another, of which {len(wrong)} are wrong"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--images", type=Path, required=True)
-    parser.add_argument("--repositories", type=Path, required=True)
-    parser.add_argument("--most", type=int, default=300, help="images of a kind")
+    parser.add_argument("--from", dest="folders", type=Path, nargs="+", required=True)
+    parser.add_argument("--set", default="held out", choices=list(SETS))
+    parser.add_argument("--images", type=int, default=400, help="of a kind, by chance")
+    parser.add_argument("--most", type=int, default=100, help="of these with variants")
     parser.add_argument("--views", action="store_true", help="flips, rotations and crops too")
     parser.add_argument("kinds", nargs="*")
     asked = parser.parse_args()
-    for kind in asked.kinds or dict.fromkeys((*TARS, *CLONES)):
-        found = list(sources(kind, asked.images, asked.repositories, asked.most))
-        measure(kind, found, Views(*[asked.views] * 3))
+    views = Views(*[asked.views] * 3)
+    for kind in asked.kinds or SETS[asked.set]:
+        if kind in SETS[asked.set]:
+            found = sources(SETS[asked.set][kind], asked.folders, asked.images)
+            measure(kind, found, asked.most, views)
+    for title in LABELLED if not asked.kinds else ():
+        labelled(title, asked.folders, views)
 
 
 if __name__ == "__main__":

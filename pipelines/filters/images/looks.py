@@ -2,29 +2,36 @@
 
 bytes ── decoded, turned as Exif asks ── on white, or on grey ── 32 x 32 cells ── hash, look
 
+Cells are taken in two steps: means of areas, which have each pixel by what of it lies inside, then
+a filter without steps. By whole pixels, and with those that pad a JPEG, the lines along an edge
+counted twice in one encoding and not in the other: a scan's edges then differed more than its text.
+
 What is transparent is laid on white, as pages are, and on grey if nothing is to be seen there: a
 black drawing has its outlines, and so has a white one.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from math import log2
 from typing import NamedTuple
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageFile
 
 from tokenmill.dedup.arrays import F64, U8, U64
 from tokenmill.dedup.same.images import HASHED_SIDE, LOOK_BYTES, has_structure, hash_of, look_of
 from tokenmill.pipelines.read.batch import Lost
 from tokenmill.pipelines.read.images.facts import BAD, loaded
-from tokenmill.pipelines.read.images.headers import ORIENTATION
+from tokenmill.pipelines.read.images.headers import ORIENTATION, read_header
 
 NO_BYTES, ON_WHITE, ON_GREY, PLAIN = range(4)  # kinds; the first and the last have no hash
 BACKGROUNDS = {ON_WHITE: 255.0, ON_GREY: 128.0}
 LEAST_SIDE = 8  # pixels: of fewer, the cells are the encoder's
 DECODED_SIDE = 128  # pixels that will do; a JPEG is decoded no larger than needed
+MEANS_SIDE = 64  # of the areas whose means are taken, where there are twice as many pixels
 CROPPED = 0.04  # of each side: of crops by 2 to 6 % the one that is near
 DEEP = ("I;16", "I;16L", "I;16B", "I;16N", "I")  # modes of 16 bits, or as many of 32
 Turn = Callable[[F64], F64]
+Box = tuple[float, float, float, float]  # left, upper, right, lower
 TURNS: dict[int, Turn] = {  # by Exif's number
     2: lambda cells: cells[:, ::-1],
     3: lambda cells: cells[::-1, ::-1],
@@ -49,8 +56,8 @@ class Views(NamedTuple):
         return [*flips, *rotations, *([4, 5, 7] if self.flips and self.rotations else [])]
 
     @property
-    def boxes(self) -> list[tuple[float, float, float, float]]:
-        """left, upper, right, lower of each crop, as shares: the middle, and the four corners."""
+    def boxes(self) -> list[Box]:
+        """Each crop, as shares: the middle, and the four corners."""
         if not self.crops:
             return []
         corners = [(x, y) for y in (0.0, CROPPED) for x in (0.0, CROPPED)]
@@ -79,7 +86,8 @@ def looks_of(data: bytes | memoryview, max_pixels: int, views: Views) -> Looks:
         if min(image.size) < LEAST_SIDE:
             return _without(PLAIN, views)
         orientation = image.getexif().get(ORIENTATION, 1)
-        return _looks_of(_laid(image), TURNS.get(orientation, np.asarray), views)
+        upright = TURNS.get(orientation, np.asarray)
+        return _looks_of(_laid(image), _extent(image, data), upright, views)
     except BAD:  # a mode that does not convert
         return _without(NO_BYTES, views)
 
@@ -88,22 +96,36 @@ def _without(kind: int, views: Views) -> Looks:
     return Looks(kind, np.zeros(views.n, np.uint64), np.zeros((views.n, LOOK_BYTES), np.uint8))
 
 
+def _extent(image: ImageFile.ImageFile, data: bytes | memoryview) -> tuple[float, float]:
+    """Width and height of what it shows: the last pixels of a JPEG decoded smaller lie half out."""
+    header = read_header(data) if image.format == "JPEG" else None
+    width, height = (header.width, header.height) if header else image.size
+    times = 2 ** round(log2(max(width / image.width, height / image.height)))
+    return width / times, height / times
+
+
 def _laid(image: Image.Image) -> Image.Image:
-    """In RGB, or RGBA if anything may be transparent."""
+    """In RGB, or if anything may be transparent RGBa, whose colours are multiplied by alpha."""
     if image.mode in DEEP:
         return image.convert("I").point(lambda value: value * (1 / 257)).convert("L").convert("RGB")
-    return image.convert("RGBA" if image.has_transparency_data else "RGB")
+    if not image.has_transparency_data:
+        return image.convert("RGB")
+    return image.convert("RGBA").convert("RGBa")
 
 
-def _looks_of(image: Image.Image, upright: Turn, views: Views) -> Looks:
-    whole = upright(_cells(image))
+def _looks_of(
+    image: Image.Image, extent: tuple[float, float], upright: Turn, views: Views
+) -> Looks:
+    whole = upright(_cells(image, extent))
     every = BACKGROUNDS.items()
     shown = (on for on in every if has_structure(_brightness(_on(whole, on[1]))))
     kind, background = next(shown, (PLAIN, 0.0))
     if kind == PLAIN:
         return _without(PLAIN, views)
     hashes, looks = [], []
-    for cells in _views(whole, image, upright, views):
+    crops = (upright(_cells(image, extent, box)) for box in views.boxes)
+    turned = (np.ascontiguousarray(TURNS[turn](whole)) for turn in views.turns)
+    for cells in (whole, *turned, *crops):
         seen = _on(cells, background)
         brightness = _brightness(seen)
         hashes.append(hash_of(brightness))
@@ -111,29 +133,23 @@ def _looks_of(image: Image.Image, upright: Turn, views: Views) -> Looks:
     return Looks(kind, np.array(hashes, np.uint64), np.stack(looks))
 
 
-def _views(whole: F64, image: Image.Image, upright: Turn, views: Views) -> Iterator[F64]:
-    yield whole
-    for turn in views.turns:
-        yield np.ascontiguousarray(TURNS[turn](whole))
-    width, height = image.size
-    for left, upper, right, lower in views.boxes:
-        yield upright(_cells(image, (left * width, upper * height, right * width, lower * height)))
-
-
-def _cells(image: Image.Image, box: tuple[float, float, float, float] | None = None) -> F64:
-    """(32, 32, 4) red, green, blue and alpha, 0 to 255."""
-    side = HASHED_SIDE
-    small = image.resize((side, side), Image.Resampling.LANCZOS, box=box, reducing_gap=3.0)
+def _cells(image: Image.Image, extent: tuple[float, float], box: Box = (0, 0, 1, 1)) -> F64:
+    """(32, 32, 4) red, green, blue by alpha, and alpha, 0 to 255, of a box in shares."""
+    part = tuple(share * side for share, side in zip(box, extent * 2, strict=True))
+    large = tuple(side >= 2 * MEANS_SIDE for side in image.size)
+    width, height = np.where(large, MEANS_SIDE, image.size).tolist()
+    areas = np.where(large * 2, part, (0, 0, *image.size)).tolist()  # a small side is cut below
+    then = np.where(large * 2, (0, 0, width, height), part).tolist()
+    means, side = image.resize((width, height), Image.Resampling.BOX, box=areas), HASHED_SIDE
+    found = np.asarray(means.resize((side, side), Image.Resampling.BICUBIC, box=then))
     cells = np.full((side, side, 4), 255.0)
-    found = np.asarray(small)
     cells[..., : found.shape[2]] = found
     return cells
 
 
 def _on(cells: F64, background: float) -> F64:
     """(32, 32, 3) the image laid on a background."""
-    opaque = cells[..., 3:] / 255
-    laid: F64 = cells[..., :3] * opaque + background * (1 - opaque)
+    laid: F64 = cells[..., :3] + background * (1 - cells[..., 3:] / 255)
     return laid
 
 

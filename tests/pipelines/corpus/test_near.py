@@ -133,6 +133,23 @@ def test_an_image_is_seen_turned_as_exif_asks(orientation):
     assert not near(encoded(picture(), "PNG"), file.getvalue())
 
 
+@pytest.mark.parametrize("orientation", [1, 6])
+@pytest.mark.parametrize("size", [(621, 1526), (622, 1310), (928, 2115)], ids=str)
+def test_edges_of_a_page_weigh_what_they_cover_however_it_is_encoded(size, orientation):
+    page, (width, height) = Image.new("L", size, 248), size
+    draw = ImageDraw.Draw(page)
+    for line in range(30, height - 30, 18):
+        draw.line((30, line, width - 30 - 7 * line % 150, line), 40, 5)
+    draw.rectangle((width - 3, 0, width, height), 60)
+    draw.rectangle((0, height - 3, width, height), 60)
+    turned, file = Image.Exif(), io.BytesIO()
+    turned[0x0112] = orientation
+    page.save(file, "JPEG", quality=95, exif=turned)
+    shown = ImageOps.exif_transpose(Image.open(io.BytesIO(file.getvalue())))
+    one, other = (look(data).looks[0, :256] for data in (encoded(shown, "PNG"), file.getvalue()))
+    assert np.abs(one.astype(np.int64) - other).max() <= 8  # 12 and more with edges counted twice
+
+
 def test_sixteen_bits_are_seen_as_eight():
     grey = picture().convert("L")
     deep = Image.fromarray(np.asarray(grey).astype(np.uint16) * 257)
