@@ -8,6 +8,7 @@ A Hugging Face dataset saved to disk is a folder with `state.json` and its Arrow
 
 import posixpath
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -15,10 +16,10 @@ import pyarrow as pa
 from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
 from tokenmill.pipelines.read.batch import ReadBatch
-from tokenmill.pipelines.read.columns import Piece, table_columns
+from tokenmill.pipelines.read.columns import Piece, looked_at, table_columns, type_at
 from tokenmill.pipelines.read.options import Limits, Reading
 from tokenmill.pipelines.read.stream import DamagedError, one_line, outage_or
-from tokenmill.pipelines.read.table import table_batches
+from tokenmill.pipelines.read.table import check_layout, table_batches
 from tokenmill.pipelines.storage.bounds import CAUSE, ExpandsError, check_expansion
 from tokenmill.pipelines.storage.inputs import open_input
 from tokenmill.pipelines.storage.ipc import (
@@ -34,14 +35,14 @@ from tokenmill.pipelines.storage.ipc import (
 from tokenmill.sizing.strict import parse_json
 
 
-def cut_arrow(file: InputFile, wanted: Input, shard_bytes: int, _: Limits) -> list[Piece]:
+def cut_arrow(file: InputFile, wanted: Input, shard_bytes: int, limits: Limits) -> list[Piece]:
     """Find the columns, and cut into consecutive record batches of about `shard_bytes` at most.
 
     A file that is cut short is planned as far as it goes; its reader says where it ends.
     Dictionaries may change on the way, so a file that has some is one shard.
 
     Raises:
-        InputError: not Arrow IPC ("damaged_arrow"), or as `table_columns`.
+        InputError: not Arrow IPC ("damaged_arrow"), or as `table_columns` or `check_layout`.
     """
     with open_input(file.path, mapped=True) as handle:
         schema = _schema(handle, file.path)
@@ -61,6 +62,9 @@ def cut_arrow(file: InputFile, wanted: Input, shard_bytes: int, _: Limits) -> li
             size += n_bytes
             row += message.rows
     last = Piece(columns, start, None, bytes=size, first_row=first_row, damage=damage)
+    if columns.images is not None and start:
+        shard = replace(looked_at(file, "arrow", columns), start=[*pieces, last][0].start)
+        check_layout(shard, _record_batches(shard), type_at(schema, columns.images), limits)
     return [*pieces, last]
 
 

@@ -1,13 +1,20 @@
 """Which columns hold a document's text, id, address and images, and whether they can."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import InputError
-from tokenmill.pipelines.core.shard import Input
-from tokenmill.pipelines.read.images.layouts import PATHS, SENTENCES, TURN, TURNS, layout_in
+from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
+from tokenmill.pipelines.read.images.layouts import (
+    PATHS,
+    SENTENCES,
+    TURN,
+    TURNS,
+    UNKNOWN,
+    layout_in,
+)
 
 # The names met in published corpora, the likeliest first.
 TEXT = ("text", "content", "raw_content", "contents", "body", "document", "article")
@@ -46,6 +53,40 @@ class Piece(NamedTuple):
     first_row: int = 0
     damage: str = ""
     quote: str | None = None
+
+
+def looked_at(
+    file: InputFile, form: str, columns: Columns, compression: str | None = None
+) -> SourceShard:
+    """A file as the shard that its first documents are read of, before a run."""
+    text, id_, url, images = columns
+    return SourceShard(
+        key="",
+        ordinal=0,
+        input=0,
+        source="",
+        format=form,
+        paths=(file.path,),
+        names=(file.name,),
+        compression=compression,
+        text=text,
+        id=id_,
+        url=url,
+        images=images,
+    )
+
+
+def refuse_unknown(path: str, problems: Sequence[str], found: str) -> None:
+    """Raise InputError ("unknown_layout"): of no document text and images can be told.
+
+    problems: of each that was looked at, why.  found: what the first has.
+    """
+    raise InputError(
+        f"{path}: the first {len(problems)} documents have texts and images that do not fit"
+        f" ({problems[0]}; {found}); name others in the recipe, as"
+        " {path: …, text: NAME, images: NAME}",
+        cause=UNKNOWN,
+    )
 
 
 def find_columns(names: Collection[str], wanted: Input, path: str) -> Columns:
@@ -197,6 +238,13 @@ def _values(kind: pa.DataType) -> pa.DataType | None:
     """What the lists of a column are of, None for a column that holds none."""
     lists = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
     return kind.value_type if any(known(kind) for known in lists) else None
+
+
+def holds_bytes(kind: pa.DataType) -> bool:
+    """Whether a column of images, or of lists of them, has their bytes."""
+    kind = _values(kind) or kind
+    named = pa.types.is_struct(kind) and kind.get_field_index(BYTES) >= 0
+    return named or _plain(kind) in _BLOBS
 
 
 def _holds_images(kind: pa.DataType) -> bool:

@@ -33,7 +33,14 @@ from tokenmill.pipelines.read.batch import (
     text_array,
 )
 from tokenmill.pipelines.read.beside import ABSENT, beside_of, value_at, with_beside
-from tokenmill.pipelines.read.columns import MOST_DEPTH, Columns, Piece, find_columns
+from tokenmill.pipelines.read.columns import (
+    MOST_DEPTH,
+    Columns,
+    Piece,
+    find_columns,
+    looked_at,
+    refuse_unknown,
+)
 from tokenmill.pipelines.read.images.documents import (
     GENERAL,
     METADATA,
@@ -46,7 +53,6 @@ from tokenmill.pipelines.read.images.documents import (
 )
 from tokenmill.pipelines.read.images.folder import Folder, Place
 from tokenmill.pipelines.read.images.layouts import (
-    UNKNOWN,
     described,
     json_type,
     laid_out,
@@ -344,20 +350,7 @@ def _sniff(
 
 def _refuse_unknown(file: InputFile, columns: Columns, objects: Sequence[dict[str, Any]]) -> None:
     """Raise InputError if of no document text and images can be told."""
-    text, id_, url, images = columns
-    shard = SourceShard(
-        key="",
-        ordinal=0,
-        input=0,
-        source="",
-        format="jsonl",
-        paths=(file.path,),
-        names=(file.name,),
-        text=text,
-        id=id_,
-        url=url,
-        images=images,
-    )
+    shard = looked_at(file, "jsonl", columns)
     problems = []
     for value in objects:
         raw, lost = _raw(shard, 0, "", Place(file.name, "one"), b"", value)
@@ -366,13 +359,8 @@ def _refuse_unknown(file: InputFile, columns: Columns, objects: Sequence[dict[st
             return
         problems.append(problem.detail)
     if problems:
-        parts = {n: value_at(objects[0], n) for n in (text, images) if n is not None}
-        raise InputError(
-            f"{file.path}: the first {len(problems)} documents have texts and images that do not"
-            f" fit ({problems[0]}; {described(parts)}); name others in the recipe, as"
-            " {path: …, text: NAME, images: NAME}",
-            cause=UNKNOWN,
-        )
+        parts = {n: value_at(objects[0], n) for n in (shard.text, shard.images) if n is not None}
+        refuse_unknown(file.path, problems, described(parts))
 
 
 def _paths_in(value: dict[str, Any]) -> Iterator[str]:

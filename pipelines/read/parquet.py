@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 from tokenmill.pipelines.core.errors import InputError, ShardError
 from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
 from tokenmill.pipelines.read.batch import BATCH_IMAGE_BYTES, ReadBatch
-from tokenmill.pipelines.read.columns import Piece, table_columns
+from tokenmill.pipelines.read.columns import Piece, looked_at, table_columns, type_at
 from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits, Reading
 from tokenmill.pipelines.read.pages import chunk_bound, chunk_bytes, chunk_place
 from tokenmill.pipelines.read.stream import DamagedError, one_line, outage_or
-from tokenmill.pipelines.read.table import image_columns, table_batches
+from tokenmill.pipelines.read.table import check_layout, image_columns, table_batches
 from tokenmill.pipelines.storage.bounds import CAUSE, ExpandsError
 from tokenmill.pipelines.storage.inputs import open_input
 from tokenmill.sizing.roots import held
@@ -23,15 +23,21 @@ PIECE_BYTES = 1024**2  # of a column with images, read at a time
 FREE_OF_TABLE, TIMES_OF_TABLE = 96 * 1024**2, 128
 
 
-def cut_parquet(file: InputFile, wanted: Input, shard_bytes: int, _: Limits) -> list[Piece]:
+def cut_parquet(file: InputFile, wanted: Input, shard_bytes: int, limits: Limits) -> list[Piece]:
     """Find the columns, and cut into consecutive row groups of about `shard_bytes` at most.
 
     Raises:
-        InputError: not a whole Parquet file ("damaged_parquet"), or as `table_columns`.
+        InputError: not a whole Parquet file ("damaged_parquet"), or as `table_columns` or
+            `check_layout`.
     """
     with open_input(file.path) as handle:
         parquet = _open(handle, file.path)
         columns = table_columns(parquet.schema_arrow, wanted, file.path)
+        if columns.images is not None:
+            shard = looked_at(file, "parquet", columns)
+            tables = parquet_tables(file.path, image_columns(shard), n_bytes=PIECE_BYTES, stop=1)
+            kind = type_at(parquet.schema_arrow, columns.images)
+            check_layout(shard, tables, kind, limits)
         groups = [parquet.metadata.row_group(i) for i in range(parquet.metadata.num_row_groups)]
     pieces = []
     start = row = first_row = size = 0

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tokenmill.dedup.arrays import I64, Bools
+from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.batch import (
     Failure,
@@ -22,7 +23,15 @@ from tokenmill.pipelines.read.batch import (
     make_batch,
 )
 from tokenmill.pipelines.read.beside import laid_flat, with_beside, with_paths
-from tokenmill.pipelines.read.columns import BYTES, BYTES_OF, Columns, is_listed, turns_in
+from tokenmill.pipelines.read.columns import (
+    BYTES,
+    BYTES_OF,
+    Columns,
+    holds_bytes,
+    is_listed,
+    refuse_unknown,
+    turns_in,
+)
 from tokenmill.pipelines.read.images.documents import (
     ERROR,
     GENERAL,
@@ -33,6 +42,7 @@ from tokenmill.pipelines.read.images.documents import (
     Texts,
     document_of,
     illustrated_batches,
+    layout_problem,
 )
 from tokenmill.pipelines.read.images.folder import Folder, Place, unsigned
 from tokenmill.pipelines.read.images.layouts import (
@@ -49,6 +59,7 @@ from tokenmill.pipelines.read.stream import DamagedError, UnreadableError, one_l
 from tokenmill.pipelines.read.weights import VIEWS, in_bounds, text_lengths
 
 OF_SAMPLES = (*SIDES, STATUS, ERROR)
+LOOKED_AT = 16  # rows, for the layout of texts and images, before a run
 LOOKED_AT_ROWS = 2**20  # at a time, of a record batch that may claim any number
 # What a damaged table meets: where it is read, and where its columns are looked at.
 TABLE_ERRORS = (DamagedError, pa.ArrowException)
@@ -259,9 +270,46 @@ def _parts(table: pa.RecordBatch, shard: SourceShard) -> Iterator[pa.RecordBatch
         yield from in_bounds(table.slice(start, rows), names)
 
 
+def check_layout(
+    shard: SourceShard, tables: Iterator[pa.RecordBatch], kind: pa.DataType | None, limits: Limits
+) -> None:
+    """Look whether texts and images of some first rows fit; what is damaged the run will tell.
+
+    kind: of the column of images. Where it holds their bytes, nothing is looked at.
+
+    Raises:
+        InputError: those of none do ("unknown_layout").
+    """
+    problems = []
+    try:
+        table = None if kind is None or holds_bytes(kind) else next(tables, None)
+        rows = (
+            ()
+            if table is None
+            else _raws(shard, with_paths(table, shard).slice(0, LOOKED_AT), 0, limits)
+        )
+        for raw, lost in rows:
+            problem = lost or layout_problem(raw)
+            if problem is None or problem.cause != "unequal_lists":
+                return
+            problems.append(problem.detail)
+    except (*TABLE_ERRORS, InputError, OSError):
+        return
+    if problems:
+        refuse_unknown(shard.paths[0], problems, f"{shard.images}: {kind}")
+
+
 def _illustrated_rows(
     shard: SourceShard, table: pa.RecordBatch, row: int, limits: Limits, folder: Folder
 ) -> Iterator[SourceDocument]:
+    for raw, lost in _raws(shard, table, row, limits):
+        yield document_of(raw, lost, shard.captions, folder)
+
+
+def _raws(
+    shard: SourceShard, table: pa.RecordBatch, row: int, limits: Limits
+) -> Iterator[tuple[Raw, Lost | None]]:
+    """What each row says of a document, and why its text could not be read."""
     assert shard.images is not None
     ids = _row_ids(shard, table, row).to_pylist()
     urls = strings(table[shard.url]).to_pylist() if shard.url else [None] * len(ids)
@@ -278,7 +326,7 @@ def _illustrated_rows(
         text, images, lost = laid.row(i, text, values[i], place, lost)
         made = Raw(row + i, id_, place, text, images, listed, urls[i], metadata[i], general[i])
         made = made._replace(beside={path: values[i] for path, values in columns.items()})
-        yield document_of(made, lost, shard.captions, folder)
+        yield made, lost
 
 
 class _Layout:

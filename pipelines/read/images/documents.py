@@ -312,7 +312,8 @@ def layout_problem(raw: Raw) -> Lost | None:
     there = [value for value in values if value is not None]
     if there and all(value.other is not None for value in there):
         return Lost("not_an_image", f"{raw.place.where}: {there[0].other}, not an image")
-    return _lost_images(raw, values, _entries(raw, values)) if there else None
+    lost = _lost_images(raw, values, _entries(raw, values)) if there else None
+    return None if lost is not None and lost.cause == "missing_text" else lost
 
 
 def _lost_images(raw: Raw, values: Sequence[Value | None], entries: Any) -> Lost | None:

@@ -26,7 +26,7 @@ import xxhash
 from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
 from tokenmill.pipelines.read.batch import Claims, Lost, ReadBatch, SourceDocument, SourceImage
-from tokenmill.pipelines.read.columns import Columns, Piece
+from tokenmill.pipelines.read.columns import Columns, Piece, looked_at
 from tokenmill.pipelines.read.images.documents import (
     ERROR,
     STATUS,
@@ -165,21 +165,8 @@ def cut_webdataset(file: InputFile, wanted: Input, _: int, limits: Limits) -> li
 
 def _without_known_text(file: InputFile, columns: Columns, limits: Limits) -> list[str]:
     """Of the first samples, why each has no text; nothing if one has, or has nothing but images."""
-    text, id_, url, _ = columns
     compression = compression_of(file.name)
-    shard = SourceShard(
-        key="",
-        ordinal=0,
-        input=0,
-        source="",
-        format="webdataset",
-        paths=(file.path,),
-        names=(file.name,),
-        compression=compression,
-        text=text,
-        id=id_,
-        url=url,
-    )
+    shard = looked_at(file, "webdataset", columns, compression)
     problems = []
     with contextlib.closing(read_blocks(file.path, compression, limits=limits)) as blocks:
         reader, tar = _Reader(shard, limits, Images(), Counter()), Tar(blocks)

@@ -417,6 +417,26 @@ def test_lines_in_no_known_layout_are_refused_before_the_run(tmp_path, row, foun
     assert got.texts[-1] == f"{P}\n\na"
 
 
+def write_arrow(table, path):
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "write"), [("d.parquet", pq.write_table), ("d.arrow", write_arrow)]
+)
+def test_tables_in_no_known_layout_are_refused_before_the_run(tmp_path, name, write):
+    rows = [{"texts": ["a", "b"], "images": [url_of(n)]} for n in range(2)]
+    write(pa.Table.from_pylist(rows), tmp_path / name)
+    told = "the first 2 documents have texts and images that do not fit .*2 texts, 1 images"
+    with pytest.raises(ConfigError, match=told):
+        read_pictured(tmp_path / name)
+    rows.insert(1, {"texts": ["a", None], "images": [None, url_of(7)]})
+    write(pa.Table.from_pylist(rows), tmp_path / name)
+    got = read_pictured(tmp_path / name)
+    assert (got.texts, got.causes) == ([f"a\n\n{P}"], ["unequal_lists"] * 2)
+
+
 def test_a_recipe_of_text_is_told_of_images_that_nobody_named(tmp_path):
     from tokenmill.pipelines.core.shard import Input
     from tokenmill.pipelines.read.plan import plan_inputs
