@@ -91,6 +91,30 @@ def test_of_a_few_words_in_lines_of_english_a_label_is_believed(language, charse
     assert (found.text, found.overruled) == (text, False)
 
 
+@pytest.mark.parametrize(
+    ("text", "charset", "label"),
+    [
+        (
+            "It\u2019s a house by the river, and he didn\u2019t know it",
+            "windows-1252",
+            "iso-8859-2",
+        ),
+        ("The mill \u2013 it turns slowly \u2013 stands there", "windows-1252", "iso-8859-5"),
+        ("In München steht ein Haus", "windows-1252", "windows-1251"),
+        ("In München steht ein Haus", "windows-1252", "shift_jis"),
+        ("A casa é de José, e não há água", "windows-1252", "windows-1256"),
+        ("The word for it is мельница", "windows-1251", "windows-1252"),
+        ("The word for it is мельница", "koi8-r", "windows-1250"),
+    ],
+)
+def test_a_label_by_which_no_words_come_out_is_not_believed(text, charset, label):
+    """Of few bytes too: controls for quotes, two scripts in a word, accented letters alone."""
+    found = decode_page(text.encode(charset), label)
+    assert found.charset != label
+    assert found.overruled
+    assert found.text == text
+
+
 def test_a_label_means_more_than_python_has_under_its_name():
     found = decode_page(KOREAN.encode("cp949"), "euc-kr")
     assert (found.text, found.overruled) == (KOREAN, False)
