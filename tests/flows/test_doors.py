@@ -10,8 +10,6 @@ from pydantic import BaseModel
 from tests.pipelines.core.test_roots import is_behind_the_door, kinds
 from tokenmill.flows.arguments import FileOrName, Named, parser
 from tokenmill.flows.cli import main
-from tokenmill.flows.prefect.flow_run import checked
-from tokenmill.flows.serve import FLOWS
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import VARIABLE
 from tokenmill.sizing.plan.plan import Plan
@@ -40,7 +38,15 @@ NAMES_OF_A_PLAN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("flow", FLOWS, ids=lambda flow: flow.name)
+@pytest.fixture
+def flow(request):
+    from tokenmill.flows.serve import FLOWS  # Prefect takes a second that few processes need
+
+    assert {flow.name for flow in FLOWS} == NO_PLACES.keys()
+    return next(flow for flow in FLOWS if flow.name == request.param)
+
+
+@pytest.mark.parametrize("flow", NO_PLACES, indirect=True)
 def test_each_parameter_of_a_flow_that_is_text_is_behind_the_door(flow):
     taken = inspect.signature(flow.fn).parameters
     open_ones = {n for n, p in taken.items() if not is_behind_the_door(p.annotation)}
@@ -132,8 +138,10 @@ def test_nor_does_what_is_named_in_a_setting_or_a_file(data, line, capsys):
     assert f"outside of {VARIABLE}" in told
 
 
-@pytest.mark.parametrize("flow", FLOWS, ids=lambda flow: flow.name)
+@pytest.mark.parametrize("flow", NO_PLACES, indirect=True)
 def test_what_a_form_names_outside_is_refused(data, flow):
+    from tokenmill.flows.prefect.flow_run import checked
+
     taken = inspect.signature(flow.fn).parameters
     several = {n for n, p in taken.items() if get_origin(p.annotation) is list}
     needed = {
