@@ -11,7 +11,7 @@ The detail of what is removed says why: what of benchmark items stands in the do
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -165,6 +165,24 @@ class Decontaminate(Matching, CuttingStep):
 
         told = FOUND.with_metadata({**FOUND.metadata, SOURCE: source})
         return Sidecar(run.path(FOUND_FOLDER, pass_index, key=key), told, found, "lz4")
+
+    @property
+    def pieces_at_most(self) -> int:
+        return self.most_pieces if self.action == "cut" else 1
+
+    def leaves(self, run: RunFolder) -> Callable[[pa.RecordBatch], Bools] | None:
+        """Those with no n-gram of the benchmarks, ignored ones among them."""
+        if self.edited is not None:
+            return None
+        if self.action == "report":
+            return lambda documents: np.ones(documents.num_rows, np.bool_)
+        index = self._index(run)
+
+        def without(documents: pa.RecordBatch) -> Bools:
+            found = search(documents, index, "")["doc_id"]
+            return ~np.isin(np.asarray(documents["doc_id"]), np.asarray(found))
+
+        return without
 
     def phases(self, chain: Chain, size: Size) -> Phases[None]:
         yield from chain.phase(NAME, NAME, find_ignored, {"all": ()})

@@ -286,6 +286,17 @@ class CorpusStep(Step):
         """The work that must be done before the first pass; built: of `build`, if it is at hand."""
         return None
 
+    def leaves(self, run: RunFolder) -> Callable[[pa.RecordBatch], Bools] | None:
+        """What says of documents alone which it leaves as they are, whatever else the corpus holds;
+        once `setup` is done. None where only the corpus tells.
+        """
+        return None
+
+    @property
+    def pieces_at_most(self) -> int:
+        """Documents that it makes of one it changes."""
+        return 1
+
     @property
     def only_own_run(self) -> bool:
         """Whether what earlier runs hold adds nothing to what it counts."""

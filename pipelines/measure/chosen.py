@@ -26,6 +26,7 @@ from tokenmill.pipelines.measure.drawn import (
 )
 
 LEAST_DOCS = 16  # of a batch that are chosen
+ALMOST_ALL = 0.5  # so that of a corpus of a few documents more than are probed nothing is guessed
 ODD = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))  # of splitmix64
 
 
@@ -52,14 +53,15 @@ def chance(text_bytes: I64, choice: Choice, *, read_bytes: float) -> F64:
     """(n,) chance of each document of a batch to be chosen: as the root of its bytes.
 
     What documents tell of tokens goes with their bytes, and so does what they cost. Those chosen
-    have about the share of the bytes, or are as many as are to be probed if those are more; the
-    longest are taken for certain, as a few of them may be half of all text.
+    have about the share of the bytes, or are as many as are to be probed if those are more: all,
+    where that is half of them. The longest are taken for certain, as a few of them may be half of
+    all text.
 
     read_bytes: of the batch as it was read, what left since among it.
     """
     n = len(text_bytes)
     wanted = max(read_bytes * choice.docs_per_byte, LEAST_DOCS)
-    if choice.share >= 1 or wanted >= n:
+    if choice.share >= 1 or wanted >= n * ALMOST_ALL:
         return np.ones(n)
     long = text_bytes > choice.longest
     roots = np.sqrt(np.maximum(text_bytes, 1))

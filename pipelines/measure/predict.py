@@ -42,9 +42,10 @@ from tokenmill.pipelines.measure.scan import (
     TOKENIZE,
     PartFacts,
 )
-from tokenmill.pipelines.measure.scanned import Scanned
+from tokenmill.pipelines.measure.scanned import STAYS, Scanned, Stays
 from tokenmill.pipelines.measure.unseen import Growth
 from tokenmill.pipelines.measure.weights import LocalSample
+from tokenmill.pipelines.runs.packs import find_receipts
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.sizing.corpus import DATASET, INPUTS, UniqueBy
 
@@ -117,6 +118,7 @@ class Predicted:
     growth: of unique documents with those that were read, where they are enough for a curve.
     grown: documents and unique ones of the corpus that was asked for.
     images: of a recipe that has them.
+    stays: at least, through steps that are not predicted.
     remarks: what the figures leave out.
     """
 
@@ -131,6 +133,7 @@ class Predicted:
     files: Mapping[str, Drawn]
     memory_bytes: Drawn | None
     token_width_bytes: Literal[2, 4]
+    stays: Stays
     images: PredictedImages | None = None
     remarks: tuple[str, ...] = ()
 
@@ -201,6 +204,7 @@ class Findings:
             stored_bytes_per_token=stored[DATASET] / prediction.tokens,
         )
         unique_by, grown = unique_by_of(self._left), grown_to(self._job, self._left, self._docs)
+        stays = self._stays()
         return Predicted(
             prediction=prediction,
             totals=self._scanned.first if self._probed else self._scanned.totals,
@@ -214,11 +218,21 @@ class Findings:
             memory_bytes=scratch.clustering_memory_bytes(self._job, self._docs),
             token_width_bytes=cast(Literal[2, 4], width),
             images=self._images,
+            stays=stays,
             remarks=(
-                *remarks(self._job, self._sample, self._probed, unique_by, prediction.tokens),
+                *remarks(
+                    self._job, self._sample, self._probed, unique_by, prediction.tokens, stays
+                ),
                 *([grown] if isinstance(grown, str) else []),
             ),
         )
+
+    def _stays(self) -> Stays:
+        if not self._job.not_predicted:
+            return Stays()
+        local = self._scanned.tokens(self._probed)
+        told = [local.fraction(f"{STAYS}{what}", what) for what in Stays._fields]
+        return Stays(*(drawn.limits()[0] if drawn.value else 0.0 for drawn in told))
 
     def _counted_step(self, name: str, stats: StageStats) -> Step:
         return Step(
@@ -399,13 +413,11 @@ def unknown(probed: Probed | None) -> dict[str, float]:
 
 
 def made_ready(job: MeasureJob) -> dict[str, Drawn]:
-    """Bytes by folder of what steps make before the first pass: it is made, and its files counted.
-
-    In the scratch, which goes; no more of a recipe is made for its size alone.
-    """
+    """Bytes by folder of what steps make before the first pass: it is made in the scratch."""
+    steps = [s.setup(job) for s in corpus_steps(job.recipe.steps)]
+    works = [work for work in steps if work is not None]
     sizes: dict[str, float] = defaultdict(float)
-    for step in corpus_steps(job.recipe.steps):
-        work = step.setup(job, step.build()) if step.makes_ready else None
-        for path in () if work is None else work.call(job, *work.args).files:
-            sizes[path.relative_to(job.out).parts[0]] += path.stat().st_size
+    for receipt in find_receipts(job.out, works).receipts.values():
+        for name, size, _ in receipt.files:
+            sizes[name.partition("/")[0]] += size
     return {folder: exact(size) for folder, size in sizes.items()}

@@ -14,6 +14,7 @@ from tokenmill.pipelines.measure.drawn import Drawn
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.left import Left
 from tokenmill.pipelines.measure.sample import Sample, bytes_of
+from tokenmill.pipelines.measure.scanned import Stays
 from tokenmill.pipelines.measure.unseen import FURTHEST
 from tokenmill.sizing.corpus import UniqueBy
 from tokenmill.sizing.units import format_bytes, format_quantity
@@ -93,14 +94,18 @@ def remarks(
     probed: Probed | None,
     unique_by: UniqueBy | None,
     tokens: Drawn,
+    stays: Stays,
 ) -> Iterator[str]:
-    """Lines, for people. tokens: of the dataset."""
+    """Lines, for people. tokens: of the dataset.  stays: through steps not predicted."""
+    least = "next to nothing"
+    if stays.tokens:
+        share = format_quantity(stays.tokens, "fraction")
+        least = f"{share} of the tokens, which stand in documents that it surely leaves"
     for step in job.not_predicted:
         instead = f"; {step.what_tells_instead}" if step.what_tells_instead else ""
         yield (
             f"{step.name} is not predicted: documents are taken to leave it as they came, so that"
-            f" figures behind it reach down to next to nothing, and its folders are"
-            f" left out{instead}"
+            f" figures behind it reach down to {least}, and its folders are left out{instead}"
         )
     if job.recipe.output.shuffle:
         yield (

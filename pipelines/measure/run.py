@@ -29,7 +29,9 @@ from tokenmill.pipelines.measure.pictures import corpus_images
 from tokenmill.pipelines.measure.predict import Findings, Predicted
 from tokenmill.pipelines.measure.sample import Sample, draw_sample
 from tokenmill.pipelines.measure.scan import PartFacts, scan_part
+from tokenmill.pipelines.measure.scanned import Stays
 from tokenmill.pipelines.measure.unseen import Growth
+from tokenmill.pipelines.prepare.phases import set_up
 from tokenmill.pipelines.prepare.prepare import plan_run
 from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.drive import drive
@@ -56,11 +58,12 @@ class Measured(Finished):
 def phases(job: MeasureJob, sample: Sample) -> Phases[Measured]:
     """Yield the phases of the job in order."""
     finished = Measured(shards=sample.plan.shards)
+    ready = yield from set_up(job, finished)
     works = tuple(
         Work(
             step=SCAN,
             key=part.key,
-            inputs=digest_of([job.identity, repr(part.to_json())]),
+            inputs=digest_of([job.identity, ready, repr(part.to_json())]),
             facts=PartFacts,
             call=scan_part,
             args=(part, bool(drawn), sample.choice),
@@ -194,7 +197,7 @@ def estimate_of(
         images = corpus_images(job, predicted.prediction, predicted.images)
         further["corpus"] = estimate.corpus.model_copy(update={"images": images})
     whole = estimate.model_copy(update=further)
-    whole = at_most(whole, job) if job.not_predicted else whole
+    whole = at_most(whole, job, predicted.stays) if job.not_predicted else whole
     output = job.recipe.output
     left_out = [step.name for step in job.not_predicted]
     left_out += ["mix"] * output.shuffle + ["output.text"] * (output.text is not None)
@@ -202,44 +205,64 @@ def estimate_of(
     return whole.model_copy(update={"not_predicted": left_out})
 
 
-def at_most(estimate: Estimate, job: MeasureJob) -> Estimate:
-    """What rests on steps that are not predicted: it may be anything from next to nothing on."""
+def at_most(estimate: Estimate, job: MeasureJob, stays: Stays) -> Estimate:
+    """What rests on steps that are not predicted: no less than what they leave unchanged, which may
+    be next to nothing.
+    """
     steps = [step.name for step in job.recipe.steps]
     first = min(steps.index(step.name) for step in job.not_predicted)
-    corpus = estimate.corpus
+    corpus, least = estimate.corpus, min(stays)
+    pieces = max(step.pieces_at_most for step in job.not_predicted)
+    docs_most = 1 + (pieces - 1) * (1 - stays.docs)
     lowered = {
-        "tokens": _at_most(corpus.tokens),
-        "text_bytes": _at_most(corpus.text_bytes),
-        "docs": None if corpus.docs is None else _at_most(corpus.docs),
-        "stored_bytes": _lowered(corpus.stored_bytes),
-        "files": _lowered(corpus.files),
+        "tokens": _at_most(corpus.tokens, stays.tokens),
+        "text_bytes": _at_most(corpus.text_bytes, stays.text_bytes),
+        "docs": None if corpus.docs is None else _at_most(corpus.docs, stays.docs, docs_most),
+        "text_bytes_per_token": _between(corpus.text_bytes_per_token, stays),
+        "stored_bytes": _lowered(corpus.stored_bytes, least, docs_most),
+        "files": _lowered(corpus.files, float(least == 1)),
     }
     kept = {
-        name: figure
-        if name not in steps[first:]
-        else Figure(value=figure.value, low=0.0, high=max(figure.value, 1.0))
+        name: figure if name not in steps[first:] else _kept(figure, stays.docs, docs_most)
         for name, figure in estimate.kept_frac.items()
     }
     further = {
         "corpus": corpus.model_copy(update=lowered),
         "kept_frac": kept,
-        "disk_bytes": _lowered(estimate.disk_bytes),
+        "disk_bytes": _lowered(estimate.disk_bytes, least, docs_most),
     }
     return estimate.model_copy(update=further)
 
 
-def _lowered(figures: Mapping[str, Figure]) -> dict[str, Figure]:
+def _lowered(figures: Mapping[str, Figure], stays: float, times: float = 1.0) -> dict[str, Figure]:
     """By folder; of those that are behind."""
-    return {name: _at_most(f) if name in BEHIND else f for name, f in figures.items()}
+    return {n: _at_most(f, stays, times) if n in BEHIND else f for n, f in figures.items()}
 
 
-def _at_most(figure: Figure, least: float = 1.0) -> Figure:
-    high = figure.limits()[1]
+def _at_most(figure: Figure, stays: float, times: float = 1.0) -> Figure:
+    """stays: the least share of it that there will be.  times: the most, as so many times it."""
+    low, high = (figure.value if end is None else end for end in figure.limits())
+    least = min(1.0, figure.value)
     return Figure(
         value=figure.value,
-        low=min(least, figure.value),
-        high=max(figure.value, figure.value if high is None else high),
+        low=max(least, low * stays),
+        high=max(figure.value, high * times),
     )
+
+
+def _between(per_token: Figure, stays: Stays) -> Figure:
+    """Bytes a token, where at most what does not stay of either goes; as it was if all may go."""
+    if not stays.tokens:
+        return per_token
+    low, high = (per_token.value if end is None else end for end in per_token.limits())
+    low, high = low * stays.text_bytes, high / stays.tokens
+    return Figure(value=per_token.value, low=low, high=high)
+
+
+def _kept(figure: Figure, stays: float, times: float) -> Figure:
+    """The share that a step keeps which is not predicted, or stands behind one."""
+    low, high = (figure.value if end is None else end for end in figure.limits())
+    return Figure(value=figure.value, low=low * stays, high=max(high * times, 1.0))
 
 
 def growth_of(growth: Growth, grown: tuple[float, Drawn] | None) -> UniqueGrowth:

@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tokenmill.dedup.arrays import F64, I64, U64, text_buffers
+from tokenmill.dedup.arrays import F64, I64, U64, Bools, text_buffers
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import PLACEHOLDER, REMOVED
 from tokenmill.pipelines.core.shard import SourceShard
@@ -138,7 +138,8 @@ ENDS = pa.schema(
     ]
 )
 # Of each document that came to the end and whose tokens were made.
-# chance: that it was chosen.  tokenized: that its tokens were made, once it was.
+# chance: that it was chosen.  tokenized: that its tokens were made, once it was.  stays: steps that
+# are not predicted leave it as it is, whatever else the corpus holds.
 LOCAL = pa.schema(
     [
         pa.field("doc_id", pa.uint64()),
@@ -146,6 +147,7 @@ LOCAL = pa.schema(
         pa.field("tokens", pa.int64()),
         pa.field("chance", pa.float64()),
         pa.field("tokenized", pa.float64()),
+        pa.field("stays", pa.bool_()),
     ]
 )
 KEYS, DOCUMENTS, TOKENIZE, READ = "keys", "documents", "tokenize", "read"  # what is timed
@@ -495,8 +497,15 @@ def _tokens(tally: _Tally) -> Callable[[_Seen], None]:
     job, part = tally.job, tally.part
     local = tally.open(job.path(LOCAL_FOLDER, key=part.key), LOCAL)
 
+    leaves = [step.leaves(job) for step in job.not_predicted]
+
     def encode(batch: pa.RecordBatch) -> I64:
         return text_tokens(job, batch)
+
+    def stays(batch: pa.RecordBatch) -> Bools:
+        ones = np.ones(batch.num_rows, np.bool_)
+        told = [ones * (of is not None and of(batch)) for of in leaves]
+        return np.asarray(np.all([ones, *told], axis=0))
 
     def write(seen: _Seen) -> None:
         end = seen.later[-1]
@@ -510,7 +519,7 @@ def _tokens(tally: _Tally) -> Callable[[_Seen], None]:
         counts = tally.timed(TOKENIZE, encode, end)
         tally.sums[ENCODED] += int(sizes.sum())
         chances = seen.chances[at], seen.tokenized[at] / seen.chances[at]
-        columns = [pa.array(values) for values in (sizes, counts, *chances)]
+        columns = [pa.array(values) for values in (sizes, counts, *chances, stays(end))]
         local.write_batch(pa.record_batch([end["doc_id"], *columns], schema=LOCAL))
 
     return write

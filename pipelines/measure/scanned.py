@@ -47,9 +47,18 @@ from tokenmill.pipelines.storage.files import open_arrow
 Counted: TypeAlias = Literal["docs", "bytes", "images", "image_bytes"]
 End: TypeAlias = Literal["in", "out"]
 NEXT_TO_NOTHING = 1e-9  # bytes: of text there is none
+STAYS = "stays "  # and of what: that which no step that is not predicted changes
 MOST_LOCAL = 200_000  # documents: 8 MB
 ENDS: tuple[End, ...] = get_args(End)
 COUNTED: tuple[Counted, ...] = get_args(Counted)
+
+
+class Stays(NamedTuple):
+    """Least shares of what comes to steps that are not predicted and leaves them unchanged."""
+
+    docs: float = 1.0
+    text_bytes: float = 1.0
+    tokens: float = 1.0
 
 
 class Scanned:
@@ -218,7 +227,7 @@ class Scanned:
         return size / rows if rows else None
 
     def tokens(self, probed: Probed | None) -> LocalSample:
-        """What is left of documents at the end: text_bytes, tokens.
+        """What is left of documents at the end: docs, text_bytes, tokens; of each too what stays.
 
         Raises:
             ConfigError: no document that was tokenized is left.
@@ -239,6 +248,9 @@ class Scanned:
         part, size, tokens = (local[name][left] for name in ("part", "end_bytes", "tokens"))
         size = np.maximum(size, NEXT_TO_NOTHING)
         sums = {"text_bytes": weight[left] * size, "tokens": weight[left] * tokens}
+        sums["docs"] = weight[left]
+        stays = local["stays"][left].astype(np.float64)
+        sums |= {f"{STAYS}{name}": values * stays for name, values in sums.items()}
         looked_at = 1 / looked_at[left]
         if not self.is_whole and len(np.unique(part)) > 1:  # parts differ, and not all were read
             n, frac = len(self.read), float(sums["text_bytes"] @ looked_at)

@@ -88,7 +88,7 @@ def phases(job: PrepareJob, plan: Plan) -> Phases[Prepared]:
         shard.key: digest_of([job.identity, repr(shard.to_json())]) for shard in plan.shards
     }
     shards = list(plan.shards)
-    ready = yield from _set_up(job, finished)
+    ready = yield from set_up(job, finished)
     parts = passes(job.recipe.steps)
     for part in parts:
         reading = do_phase(_reading(job, part, shards, upstream, ready), finished)
@@ -128,7 +128,7 @@ def _reading(
     return Phase(name=_pass_name(job.recipe, part), works=works, spends=_spent_by(job, part))
 
 
-def _set_up(job: PrepareJob, finished: Finished) -> Phases[str]:
+def set_up(job: PrepareJob, finished: Finished) -> Phases[str]:
     """Make ready what corpus-wide steps need before the first pass; return a digest of it.
 
     Before all else: what is wrong with a benchmark is told before hours of reading.

@@ -167,6 +167,33 @@ def test_the_index_of_benchmarks_is_counted(base, tmp_path):
     assert estimate.not_predicted == ["decontaminate"]
 
 
+@pytest.mark.parametrize(
+    ("settings", "least"),
+    [({}, 0.9), ({"action": "document"}, 0.9), ({"action": "report"}, 1.0), ({"edited": "cut"}, 0)],
+    ids=["cut", "document", "report", "edited"],
+)
+def test_no_less_is_left_than_what_has_nothing_of_the_benchmarks(base, tmp_path, settings, least):
+    rng = np.random.default_rng(3)
+    texts = [" ".join(f"w{w}" for w in rng.integers(0, 5_000, 400)) for _ in range(400)]
+    item = " ".join(f"item{i}" for i in range(30))
+    texts[:12] = [f"{text[:1_200]} {item} {text[1_200:]}" for text in texts[:12]]
+    (tmp_path / "b.jsonl").write_text(json.dumps({"text": item}))
+    benchmarks = [{"name": "b", "path": str(tmp_path / "b.jsonl")}]
+    steps = ["exact", {"decontaminate": {"benchmarks": benchmarks, "most_docs": None, **settings}}]
+    recipe = recipe_of(base, tmp_path, steps, [{"text": text} for text in texts])
+    estimate = measure_corpus(Measuring(recipe=recipe), tmp_path / "e.json", one_by_one).estimate
+    report = run_recipe(recipe, tmp_path / "run", one_by_one)
+    told = ("documents", "tokens", "text bytes")
+    told += ("text bytes per token",) if least else ()
+    rows = [row for row in compare(estimate, report) if row.name in told]
+    assert len(rows) == len(told)
+    assert [row for row in rows if not row.held] == []
+    for figure in (estimate.corpus.docs, estimate.corpus.tokens, estimate.corpus.text_bytes):
+        low, _ = (figure.value if end is None else end for end in figure.limits())
+        assert least * figure.value <= low <= max(least, 0.98) * figure.value
+        assert least or low == 1.0
+
+
 def families(n, size, *, edited):
     """Documents in families of `size`; of each family some are blocked by their URL, by chance."""
     rng = np.random.default_rng(11)

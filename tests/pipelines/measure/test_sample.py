@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.measure.chosen import Choice, chance
 from tokenmill.pipelines.measure.sample import bytes_of, draw, draw_sample
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.read.plan import plan_inputs
@@ -85,3 +86,12 @@ def test_a_fifth_is_chosen_and_no_more_than_tells_enough_of_a_large_corpus(tmp_p
     sizes = sample.part_bytes
     assert sample.choice.share * sizes.sum() == pytest.approx(chosen)
     assert 0.15 < sizes[sample.drawn].sum() / sizes.sum() <= 0.2
+
+
+def test_all_are_chosen_where_half_of_them_are_wanted():
+    sizes = np.full(400, 1_000, np.int64)
+    for wanted, is_all in ((200, True), (199, False)):
+        choice = Choice(0.2, wanted / sizes.sum(), 1e9, 0.2)
+        chances = chance(sizes, choice, read_bytes=float(sizes.sum()))
+        assert (chances == 1).all() == is_all
+        assert chances.sum() == pytest.approx(400 if is_all else wanted)
