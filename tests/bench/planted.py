@@ -1,20 +1,22 @@
 """How many benchmark items are found that are planted in disguise, as a Markdown table.
 
-    python -m tests.bench.planted [--each 300] [--misses 0]
+    python -m tests.bench.planted [--each 300] [--misses 0] [--benchmark NAME=PATH …]
+        [--disguise NAME …]
 
-Of every benchmark of the sample data up to so many texts are planted, each in a document of its
-own, in every disguise of tests/pipelines/contamination/disguises.py; an item of several parts is
-found if every part is. Shares are percent of those planted: found by n-grams, of all and of each
-benchmark; by containment; by either. `covered`: of the bytes planted, from the first n-gram found
-to the last. "16 words and more": by either, of such texts. By n-grams is by one that counts, as
-`--verdict gpt3` asks; "dirty" and "in part" are what the default verdict tells of the item.
-Then what is found, by either, in the documents as they are.
+Of every benchmark of the sample data, or of those given, up to so many texts are planted, each in a
+document of its own, in every disguise of tests/pipelines/contamination/disguises.py; an item of
+several parts is found if every part is. Shares are percent of those planted: found by n-grams, of
+all and of each benchmark; by containment; by either. `covered`: of the bytes planted, from the
+first n-gram found to the last. "16 words and more": by either, of such texts. By n-grams is by one
+that counts, as `--verdict gpt3` asks; "dirty" and "in part" are what the default verdict tells of
+the item. Then what is found, by either, in the documents as they are.
 """
 
 import argparse
 import sys
 from collections import Counter
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 
@@ -26,6 +28,7 @@ from tests.pipelines.contamination.planting import (
     copies_in,
     edited,
     fitting,
+    index_of,
     plants,
     read_documents,
     read_index,
@@ -59,12 +62,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--each", type=int, default=300, help="texts of a benchmark")
     parser.add_argument("--misses", type=int, default=0, help="to print of each disguise")
+    parser.add_argument("--benchmark", nargs="+", default=[], metavar="NAME=PATH")
+    parser.add_argument("--disguise", nargs="+", default=list(DISGUISES), choices=DISGUISES)
     options = parser.parse_args()
-    index, documents = read_index(SHARED_DATA), list(read_documents(SHARED_DATA))
+    given = dict(spec.split("=", 1) for spec in options.benchmark)
+    index = index_of({n: Path(p) for n, p in given.items()}) if given else read_index(SHARED_DATA)
+    documents = list(read_documents(SHARED_DATA))
     names = [b.name for b in index.matching.benchmarks]
     write(["disguise", *ENDS[:4], *names, *ENDS[4:]])
     write(["---"] * (len(ENDS) + len(names) + 1))
-    for name, disguise in DISGUISES.items():
+    for name in options.disguise:
+        disguise = DISGUISES[name]
         planted = plants(index, fitting(documents), disguise, options.each, name)
         found, by_containment = results(index, planted), edited(index, planted)
         write([name, *row(index, planted, found, by_containment)])
