@@ -31,6 +31,13 @@ from tokenmill.pipelines.prepare.report.model import Report
 GOPHER: dict[str, Any] = {"gopher_quality": {"min_stop_words": None}}
 STEPS: dict[str, list[Any]] = {
     "gopher, exact, near": ["normalize", GOPHER, "gopher_repetition", "exact", "near"],
+    "gopher of any script, exact, near": [
+        "normalize",
+        {"gopher_quality": {"min_stop_words": None, "words": "scripts"}},
+        {"gopher_repetition": {"words": "scripts"}},
+        "exact",
+        "near",
+    ],
     "c4, exact, near": ["normalize", "c4", "exact", "near"],
     "exact, near, gopher": ["normalize", "exact", "near", GOPHER],
 }
