@@ -136,14 +136,14 @@ def _watch(out: Path, most: list[int], ended: threading.Event) -> None:
 def simulated(n: int, folder: Path) -> dict[str, float]:
     recipe, told = load_recipe(recipe_in(folder, 2)), {}
     plan = plan_run(recipe)
-    made = _made(recipe, folder / "two", plan)
+    made = receipts_of_two(recipe, folder / "two", plan)
     one = plan.shards[0]
     shards = (replace(one, paths=(f"{folder}/in/{i:06d}.jsonl",)) for i in range(n))
     file = plan.files[0]
     files = tuple(file._replace(path=f"{folder}/in/{i:06d}.jsonl") for i in range(n))
     many = replace(plan, shards=numbered(list(shards), first=0), files=files)
     with timed("driving", told):
-        run_recipe(recipe, folder / "many", _Simulated(made), many)
+        run_recipe(recipe, folder / "many", Simulated(made), many)
     told["driving CPU ms a shard"] = told["driving CPU s"] / n * 1000
     with timed("told as finished", told), opened(recipe, folder / "many", many) as job:
         finished_report(job)
@@ -151,7 +151,7 @@ def simulated(n: int, folder: Path) -> dict[str, float]:
     return told
 
 
-def _made(recipe: Recipe, out: Path, plan: Plan) -> dict[str, Receipt]:
+def receipts_of_two(recipe: Recipe, out: Path, plan: Plan) -> dict[str, Receipt]:
     """A receipt of each step of a run of two shards."""
     made: dict[str, Receipt] = {}
 
@@ -165,7 +165,7 @@ def _made(recipe: Recipe, out: Path, plan: Plan) -> dict[str, Receipt]:
     return made
 
 
-class _Simulated:
+class Simulated:
     def __init__(self, made: dict[str, Receipt]) -> None:
         self._made = made
 

@@ -60,7 +60,8 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
     last_pass, first = _last_pass(job, finished), finished.of("pass-0")
     mixed, facts = mixture(job, last_pass, finished), _shard_facts(last_pass)
     damage = {r.key: r.facts.get("damage", ()) for r in first}
-    read = [(receipt.facts["source"], receipt.stats[0][1]) for receipt in first]
+    # facts of one shard at a time: those of all would be most of the memory
+    read = ((receipt.facts["source"], receipt.stats[0][1]) for receipt in first)
     lost = failed_sources(read, rows[-1][1].docs_out, job.recipe.limits.failed_frac)
     by_section = _told(job, finished)
     repeated = by_section.pop("repeated")
@@ -145,12 +146,14 @@ def _tokenizer(job: PrepareJob, last_pass: Sequence[Receipt]) -> model.Tokenizer
     images, settings = job.recipe.images, job.recipe.tokenizer
     if settings is None:
         return None
-    engine, measured = job.tokenizing.engine(), [r.facts["measured"] for r in last_pass]
+    engine = job.tokenizing.engine()
     return model.Tokenizer(
         path=settings.path,
         engine=engine.name,
         why=engine.why,
-        docs_by_engine=added([of.get("docs_by_engine", {}) for of in measured], {}),
+        docs_by_engine=added(
+            (r.facts["measured"].get("docs_by_engine", {}) for r in last_pass), {}
+        ),
         mismatches=[
             model.Mismatch(key=r.key, message=r.facts["mismatch"])
             for r in last_pass
