@@ -283,11 +283,8 @@ def check_layout(
     problems = []
     try:
         table = None if kind is None or holds_bytes(kind) else next(tables, None)
-        rows = (
-            ()
-            if table is None
-            else _raws(shard, with_paths(table, shard).slice(0, LOOKED_AT), 0, limits)
-        )
+        part = None if table is None else next(_parts(with_paths(table, shard), shard), None)
+        rows = () if part is None else _raws(shard, part.slice(0, LOOKED_AT), 0, limits)
         for raw, lost in rows:
             problem = lost or layout_problem(raw)
             if problem is None or problem.cause != "unequal_lists":
