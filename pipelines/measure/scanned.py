@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from tokenmill.dedup.arrays import F64, I64, Bools
+from tokenmill.dedup.arrays import F64, I64, U64, Bools
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import ImageStats, StageStats
 from tokenmill.pipelines.measure.chosen import MOMENTS, ratio_of
@@ -256,27 +256,10 @@ class Scanned:
             n, frac = len(self.read), float(sums["text_bytes"] @ looked_at)
             sums = {name: _summed(part, values, n) for name, values in sums.items()}
             return self._sampled(sums, self.read, frac / float(sums["text_bytes"].sum()))
-        return self._of_documents(sums, looked_at)
-
-    def _of_documents(self, sums: dict[str, F64], looked_at: F64) -> LocalSample:
-        """The statistics of documents, those that were looked at for certain apart.
-
-        looked_at: (n,) chance of each.
-        """
-        size = sums["text_bytes"]
-        group = np.unique(looked_at >= 1, return_inverse=True)[1]
-        whole = np.bincount(group, size).astype(np.float64)
-        # what they stand for is in the sums already, and comes back by the bytes of their group
-        own = (np.bincount(group, size * looked_at) / whole)[group]
-        return LocalSample(
-            strata=group.astype(np.int64),
-            strata_bytes=whole,
-            cluster_bytes=size * own,
-            read_bytes=size * own,
-            docs=np.ones(len(size), np.int64),
-            sums={name: values * own for name, values in sums.items()},
-            seed=self._job.measuring.seed,
-        )
+        at = np.flatnonzero(left).astype(np.uint64)
+        if probed is not None:
+            at = probed.kept_id[local["at"][left]]
+        return of_documents(sums, looked_at, at, self._job.measuring.seed)
 
     def _stands_for(self, probed: Probed) -> F64:
         """(n,) documents that are left, of those that each probe stands for.
@@ -405,6 +388,39 @@ def _columns(receipts: Sequence[Receipt[PartFacts] | None]) -> _Columns:
             for what, end in itertools.product(COUNTED, ENDS):
                 counts[stage, what, end][number] = _count(stats, what, end)
     return _Columns(dict(sums), dict(seconds), dict(counts))
+
+
+def of_documents(sums: Mapping[str, F64], looked_at: F64, of: U64, seed: int) -> LocalSample:
+    """The statistics of documents, those that were looked at for certain apart.
+
+    sums: (n,) each, text_bytes among them.  looked_at: (n,) chance of each.
+    of: (n,) the document that is left of each and those like it: copies say the same, and however
+        many were looked at tell no more than one.
+    """
+    certain = looked_at >= 1
+    _, first, one = np.unique(
+        np.stack([of.astype(np.uint64), certain.astype(np.uint64)]),
+        axis=1,
+        return_index=True,
+        return_inverse=True,
+    )
+    n = len(first)
+    looked_at = _summed(one, looked_at * sums["text_bytes"], n)
+    sums = {name: _summed(one, values, n) for name, values in sums.items()}
+    size = sums["text_bytes"]
+    looked_at, group = looked_at / size, np.unique(certain[first], return_inverse=True)[1]
+    whole = np.bincount(group, size).astype(np.float64)
+    # what they stand for is in the sums already, and comes back by the bytes of their group
+    own = (np.bincount(group, size * looked_at) / whole)[group]
+    return LocalSample(
+        strata=group.astype(np.int64),
+        strata_bytes=whole,
+        cluster_bytes=size * own,
+        read_bytes=size * own,
+        docs=np.ones(n, np.int64),
+        sums={name: values * own for name, values in sums.items()},
+        seed=seed,
+    )
 
 
 def _summed(group: I64, values: F64, n_groups: int) -> F64:

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from tests.reference import estimate as reference
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.measure.scanned import of_documents
 from tokenmill.pipelines.measure.weights import LocalSample
 
 CLUSTERS = st.lists(st.tuples(st.integers(1, 1000), st.integers(0, 1000)), min_size=2, max_size=6)
@@ -129,3 +130,17 @@ def test_a_ratio_to_nothing_is_refused():
     got = sample([0, 0], [200], [9, 9], sums={"tokens": [0, 0]})
     with pytest.raises(ConfigError, match="bytes per tokens: the documents read have no tokens"):
         got.ratio("bytes", "tokens")
+
+
+@given(st.lists(st.integers(1, 5), min_size=3, max_size=20), st.integers(0, 9))
+def test_a_document_and_its_copies_tell_what_it_tells_alone(copies, seed):
+    n = len(copies)
+    rng = np.random.default_rng(seed)
+    text, tokens = rng.integers(100, 9_000, n) * 1.0, rng.integers(10, 3_000, n) * 1.0
+    looked_at = np.where(rng.random(n) < 0.3, 1.0, 0.2)
+    of, times = np.arange(n, dtype=np.uint64), np.repeat(1 / np.array(copies), copies)
+    alone = of_documents({"text_bytes": text, "tokens": tokens}, looked_at, of, 0)
+    sums = {"text_bytes": text.repeat(copies) * times, "tokens": tokens.repeat(copies) * times}
+    each = of_documents(sums, looked_at.repeat(copies), of.repeat(copies), 0)
+    low, high = alone.ratio("tokens", "text_bytes").limits()
+    assert each.ratio("tokens", "text_bytes").limits() == pytest.approx((low, high))
