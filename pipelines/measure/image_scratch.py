@@ -1,14 +1,13 @@
 """Bytes of what a run with images writes: kept by documents, of duplicates, shown in reports."""
 
 from tokenmill.pipelines.core.schema import REMOVED_IMAGE
-from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.corpus.passes import passes
 from tokenmill.pipelines.corpus.units import FOUND, REPEATED, UNITS
 from tokenmill.pipelines.measure.drawn import Drawn, between, exact
 from tokenmill.pipelines.measure.images import SPOOLED_BYTES
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.pictures import PredictedImages
-from tokenmill.pipelines.measure.scratch import file_parts, heads, row_groups
+from tokenmill.pipelines.measure.scratch import Blocks, file_parts, heads, row_groups
 from tokenmill.pipelines.prepare.report.thumbnails import MOST, MOST_KEPT, THUMBNAIL
 from tokenmill.pipelines.prepare.shard import needs_spool
 from tokenmill.pipelines.runs.folder import SPOOL
@@ -23,7 +22,7 @@ TAR_BYTES = 2_500.0, 6_000.0  # of a sample: three heads and ends, caption, fact
 
 
 def image_folders(
-    job: MeasureJob, plan: Plan, predicted: PredictedImages, docs: Drawn
+    job: MeasureJob, blocks: Blocks, predicted: PredictedImages, docs: Drawn
 ) -> dict[str, Drawn]:
     """Bytes by folder; those of the dataset and of token shards are what images add to them.
 
@@ -39,14 +38,14 @@ def image_folders(
         folders[DATASET] = size
     if needs_spool(job, is_last=not job.first_pass.after):
         folders[SPOOL.name] = predicted.bytes_before if job.first_pass.after else size
-    folders |= _of_repeats(job, plan, predicted)
-    folders |= _beside(job, plan, predicted)
+    folders |= _of_repeats(job, blocks, predicted)
+    folders |= _beside(job, blocks, predicted)
     if images.webdataset:
         folders["webdataset"] = size + docs * between(*TAR_BYTES, order=7)
     return folders
 
 
-def _of_repeats(job: MeasureJob, plan: Plan, predicted: PredictedImages) -> dict[str, Drawn]:
+def _of_repeats(job: MeasureJob, blocks: Blocks, predicted: PredictedImages) -> dict[str, Drawn]:
     step = job.image_step
     schema = None if step is None else step.unit_schema()
     if step is None or schema is None or step.image_rule is None:
@@ -56,28 +55,28 @@ def _of_repeats(job: MeasureJob, plan: Plan, predicted: PredictedImages) -> dict
     gone = predicted.before * (exact(1.0) - predicted.kept_frac[step.name])
     units = predicted.before * float(UNIT_BYTES + n_keys * KEY_BYTES)
     return {
-        UNITS.named(part.index): units + heads(schema, plan),
-        REPEATED.named(part.index): gone * float(FOUND_BYTES) + heads(FOUND, plan),
+        UNITS.named(part.index): units + heads(schema, blocks),
+        REPEATED.named(part.index): gone * float(FOUND_BYTES) + heads(FOUND, blocks),
     }
 
 
-def _beside(job: MeasureJob, plan: Plan, predicted: PredictedImages) -> dict[str, Drawn]:
+def _beside(job: MeasureJob, blocks: Blocks, predicted: PredictedImages) -> dict[str, Drawn]:
     """Receipts of images, and small pictures of some."""
     n_passes = len(passes(job.recipe.steps))
-    files, gone = float(n_passes * len(plan.shards)), predicted.receipts
-    groups = row_groups(plan, len(job.recipe.steps) + 1, order=5).within(most=gone)
+    files, gone = float(n_passes * blocks.shards), predicted.receipts
+    groups = row_groups(blocks, len(job.recipe.steps) + 1, order=5).within(most=gone)
     head, group = file_parts(REMOVED_IMAGE)
     rows = gone * between(*RECEIPT_BYTES, order=8) + groups * float(group)
     head_shown, group_shown = file_parts(THUMBNAIL)
     return {
         "removed-images": rows + head * files,
-        "thumbnails": shown(job, plan, predicted) * between(*THUMBNAIL_BYTES, order=9)
+        "thumbnails": shown(job, blocks, predicted) * between(*THUMBNAIL_BYTES, order=9)
         + (head_shown + group_shown) * files,
     }
 
 
-def shown(job: MeasureJob, plan: Plan, predicted: PredictedImages) -> Drawn:
+def shown(job: MeasureJob, blocks: Blocks, predicted: PredictedImages) -> Drawn:
     """Small pictures that the run makes: of each shard some kept, and some of each reason."""
-    n_shards, n_passes = len(plan.shards), len(passes(job.recipe.steps))
+    n_shards, n_passes = blocks.shards, len(passes(job.recipe.steps))
     most = min(float(n_shards * (MOST_KEPT + n_passes * MOST)), predicted.images_in.value)
     return between(max(min(predicted.images_in.value, n_shards), 1.0), max(most, 2.0), order=6)

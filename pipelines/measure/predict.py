@@ -32,6 +32,7 @@ from tokenmill.pipelines.measure.pictures import Pictures, PredictedImages, with
 from tokenmill.pipelines.measure.remarks import grown_to, remarks, unique_by_of
 from tokenmill.pipelines.measure.sample import Sample
 from tokenmill.pipelines.measure.scan import (
+    BATCHES,
     KEY_ROWS,
     KEYED_BYTES,
     KEYS,
@@ -157,6 +158,8 @@ class Findings:
         self._job, self._plan, self._sample = job, plan, sample
         self._probed = probed if job.predicted else None
         self._scanned = Scanned(job, sample, receipts)
+        further = self._scanned.sums(BATCHES).value - len(sample.plan.shards)
+        self._blocks = scratch.blocks_of(plan, max(further, 0.0))
         self._image_step = job.image_step.name if job.image_step else ""
         self._docs, self._text_bytes = self._scanned.left("docs"), self._scanned.left("bytes")
         self._left = None
@@ -194,7 +197,7 @@ class Findings:
         written = sum((size for name, size in stored.items() if name != INPUTS), exact(0))
         hours = self._seconds.writing(written) * (1 / HOUR_S)
         if self._images is not None:
-            pictures = image_scratch.shown(self._job, self._plan, self._images)
+            pictures = image_scratch.shown(self._job, self._blocks, self._images)
             hours += self._seconds.thumbnails(pictures) * (1 / HOUR_S)
         prediction = replace(
             prediction,
@@ -306,7 +309,8 @@ class Findings:
         if self._job.first_pass.after:
             per_byte = self._scanned.compressed().ratio("bytes", "text_bytes")
         if self._images is not None:
-            of_images = image_scratch.image_folders(self._job, self._plan, self._images, docs_left)
+            images, blocks = self._images, self._blocks
+            of_images = image_scratch.image_folders(self._job, blocks, images, docs_left)
         written = scratch.Written(
             docs=self._docs,
             text_bytes=self._text_bytes,
@@ -317,6 +321,7 @@ class Findings:
             edges=self._edges(),
             removed=self._removed(prediction),
             width=width,
+            blocks=self._blocks,
             reach=self._reach(prediction),
             left=prediction.docs,
             of_images=of_images,
@@ -360,7 +365,7 @@ class Findings:
         docs = list(prediction.docs.values())
         rows = (docs[0] - docs[-1]).within(0.0)
         each = self._scanned.removed_row_bytes()
-        return scratch.removed_bytes(self._job, self._plan, rows=rows, row_bytes=each)
+        return scratch.removed_bytes(self._job, self._blocks, rows=rows, row_bytes=each)
 
     def _written(self) -> Drawn | None:
         """Of the text at the end, what is left without U+FFFC; None where there is none."""

@@ -156,6 +156,7 @@ COPIES_BYTES = 4  # of a column of how many left for a document
 KEYS_BYTES = "keys_bytes "  # and the name of a step: of its columns in the key sidecar
 KEY_ROWS = "key_rows "  # the same, row by row
 LIST_BYTES = 4  # of a list of any length, besides what is in it
+BATCHES = "batches"  # of documents, as they are read
 ENCODED = "encoded_bytes"  # of the text that was tokenized
 KEYED, KEYED_BYTES = "keyed_docs", "keyed_bytes"  # documents whose keys were made, their text
 BESIDE = "beside_bytes"  # text of documents that were seen side by side
@@ -328,6 +329,7 @@ def _read(tally: "_Tally") -> Iterator[pa.RecordBatch]:
         tally.stats[READ] += read_stats(read)
         tally.damage += read.damage
         if read.documents.num_rows:
+            tally.sums[BATCHES] += 1
             check_references(read.documents, recipe.images, part)
             yield read.documents
 

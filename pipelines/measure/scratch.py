@@ -234,6 +234,7 @@ class Written:
     keys: by step whose keys were made of all documents, the bytes of these, heads left out.
     left_for: by step, documents that others leave for, for each that leaves, as is likely.
     made_ready: by folder, what is made before the first pass.
+    blocks: batches of documents.
     unknown: by step, the share of documents of which it is not known who stays.
     """
 
@@ -246,6 +247,7 @@ class Written:
     edges: Drawn | None
     removed: Drawn
     width: int
+    blocks: "Blocks"
     reach: Mapping[int, Drawn] = field(default_factory=dict)
     left: Mapping[str, Drawn] = field(default_factory=dict)
     of_images: Mapping[str, Drawn] = field(default_factory=dict)
@@ -269,10 +271,10 @@ def stored_of(job: MeasureJob, plan: Plan, written: Written) -> dict[str, Drawn]
     text_bytes = written.docs_left * TEXT_BYTES
     copies = columns_of(job.recipe.steps)
     tokens = token_schema(np.uint16, images, copies=copies)
-    folders["90-tokens"] = rows + text_bytes + heads(tokens, plan)
+    folders["90-tokens"] = rows + text_bytes + heads(tokens, written.blocks)
     packed = 1 + SEQUENCE_BYTES / ((seq_len or 1) * written.width)
     dataset = dataset_schema(pa.uint16(), None, images, copies=copies)
-    head = heads(dataset, plan, of_dataset=True)
+    head = heads(dataset, written.blocks, of_dataset=True)
     folders[DATASET] = rows + head if seq_len is None else ids * packed
     folders["removed"] = written.removed
     for folder, more in written.of_images.items():
@@ -288,12 +290,12 @@ def _of_pass(part: Pass, plan: Plan, written: Written, schema: pa.Schema) -> dic
     if written.compressed_frac is not None:
         text_bytes = written.text_bytes * share
         size = written.compressed_frac * text_bytes * between(*COMPRESSED, order=11, value=1.0)
-        folders[f"{number}0-filtered"] = size + heads(schema, plan)
+        folders[f"{number}0-filtered"] = size + heads(schema, written.blocks)
     if part.finders:
         size = _keys_size(part.finders, written, docs, share)
-        folders[KEYS.named(part.index)] = heads(key_schema(part.finders), plan) + size
-        ids = heads(DOC_IDS, plan, files=group_files(len(plan.shards))) + docs * DOC_ID_BYTES
-        folders[IDS.named(part.index)] = ids
+        folders[KEYS.named(part.index)] = heads(key_schema(part.finders), written.blocks) + size
+        ids = heads(DOC_IDS, written.blocks, files=group_files(len(plan.shards)))
+        folders[IDS.named(part.index)] = ids + docs * DOC_ID_BYTES
         folders[ROWS.named(part.index)] = exact(_rows_bytes(plan))
     there = docs
     for step in part.finders:
@@ -311,7 +313,7 @@ def _of_pass(part: Pass, plan: Plan, written: Written, schema: pa.Schema) -> dic
             folder = step.verdict_folder().named(part.index)
             schema = with_parts(VERDICTS, [1] * min(len(plan.shards), GROUP_SHARDS))
             files = group_files(len(plan.shards))
-            folders[folder] = heads(schema, plan, files=files) + docs * VERDICT_BYTES
+            folders[folder] = heads(schema, written.blocks, files=files) + docs * VERDICT_BYTES
     return folders
 
 
@@ -379,7 +381,7 @@ def group_files(n_shards: int) -> int:
 
 
 def heads(
-    schema: pa.Schema, plan: Plan, *, of_dataset: bool = False, files: int | None = None
+    schema: pa.Schema, blocks: "Blocks", *, of_dataset: bool = False, files: int | None = None
 ) -> Drawn:
     """Bytes of the heads and ends of files, and of their batches.
 
@@ -388,9 +390,8 @@ def heads(
     head, batch = _head_bytes(
         _none_of(schema), pa.ipc.new_stream if of_dataset else pa.ipc.new_file
     )
-    blocks = blocks_of(plan)
     batches = between(blocks.least, blocks.most, order=0, value=blocks.usual)
-    n_files = len(plan.shards) if files is None else files
+    n_files = blocks.shards if files is None else files
     return batches * float(batch + NOUGHT_BYTES) + float(head * (1 if of_dataset else n_files))
 
 
@@ -474,26 +475,29 @@ FURTHER = 2.0  # times as many batches as blocks: blocks of many documents are c
 
 
 class Blocks(NamedTuple):
-    """Batches of all shards: how many at least, usually and at most."""
+    """Shards, and batches of all of them: how many at least, usually and at most."""
 
+    shards: int
     least: float
     usual: float
     most: float
 
 
-def blocks_of(plan: Plan) -> Blocks:
+def blocks_of(plan: Plan, further: float) -> Blocks:
     """A batch is what some block of the input holds, as a reader has it, and at most a shard.
 
     A shard of which nothing is left has none.
+
+    further: batches of all parts but one each: where documents of megabytes have one of their own.
     """
-    shards = float(len(plan.shards))
+    n = len(plan.shards)
     blocks = float(sum(1 + shard.bytes // BLOCK_BYTES for shard in plan.shards))
-    return Blocks(SOME_EMPTY * shards, (shards * blocks) ** 0.5, FURTHER * blocks)
+    usual, most = max((n * blocks) ** 0.5, further), max(FURTHER * blocks, blocks + further)
+    return Blocks(n, SOME_EMPTY * n, usual, most)
 
 
-def row_groups(plan: Plan, n_stages: int, *, order: int) -> Drawn:
+def row_groups(blocks: Blocks, n_stages: int, *, order: int) -> Drawn:
     """Of the receipts: each stage that takes something out of a batch writes one of its own."""
-    blocks = blocks_of(plan)
     return between(blocks.least, max(blocks.most * n_stages, blocks.least), order=order)
 
 
@@ -511,7 +515,9 @@ ROW_LEAST, ROW_MOST = 0.5, 2.0
 UNKNOWN_ROW_BYTES = 40.0  # of one, where there were no two to measure
 
 
-def removed_bytes(job: MeasureJob, plan: Plan, *, rows: Drawn, row_bytes: float | None) -> Drawn:
+def removed_bytes(
+    job: MeasureJob, blocks: Blocks, *, rows: Drawn, row_bytes: float | None
+) -> Drawn:
     """Of the folder `removed`.
 
     rows: documents that left.  row_bytes: as measured; None where nothing was.
@@ -519,10 +525,10 @@ def removed_bytes(job: MeasureJob, plan: Plan, *, rows: Drawn, row_bytes: float 
     head, group = file_parts(REMOVED)
     # a shard has a file of the last pass, and of one before it where something leaves there
     earlier = sum(bool(p.after and (p.stages or p.before)) for p in passes(job.recipe.steps))
-    n_shards = len(plan.shards)
+    n_shards = blocks.shards
     files = float(n_shards) + exact(float(n_shards * earlier)).within(most=rows)
     n_stages = len(job.first_pass.stages) + len(job.predicted) + len(job.later_stages)
-    groups = row_groups(plan, n_stages, order=1).within(most=rows)
+    groups = row_groups(blocks, n_stages, order=1).within(most=rows)
     each = (UNKNOWN_ROW_BYTES if row_bytes is None else row_bytes) * between(
         ROW_LEAST, ROW_MOST, order=2
     )

@@ -1,7 +1,17 @@
+import json
+
 import numpy as np
 import pytest
 
+from tests.pipelines.conftest import train
+from tests.running import one_by_one
+from tokenmill.pipelines.core.shard import Plan, SourceShard
 from tokenmill.pipelines.measure.drawn import between
+from tokenmill.pipelines.measure.job import Measuring
+from tokenmill.pipelines.measure.run import measure_corpus
+from tokenmill.pipelines.measure.scratch import blocks_of
+from tokenmill.pipelines.prepare.recipe import make_recipe
+from tokenmill.pipelines.read.stream import BLOCK_BYTES
 
 
 def test_what_lies_between_two_numbers_has_them_as_its_interval():
@@ -15,3 +25,26 @@ def test_what_lies_between_two_numbers_has_them_as_its_interval():
 def test_two_that_are_drawn_apart_do_not_go_together():
     one, other = (np.log(between(1.0, 9.0, order=order).draws) for order in (0, 1))
     assert abs(np.corrcoef(one, other)[0, 1]) < 0.2
+
+
+def test_documents_as_long_as_a_block_have_batches_of_their_own():
+    shard = SourceShard(
+        key="0", ordinal=0, input=0, source="", format="jsonl", paths=("a",), names=("a",),
+        bytes=30 * BLOCK_BYTES - 1,
+    )  # fmt: skip
+    plan = Plan(shards=(shard,))
+    assert blocks_of(plan, 0.0) == (1, 0.5, pytest.approx(30**0.5), 60.0)
+    assert blocks_of(plan, 40.0) == (1, 0.5, 40.0, 70.0)
+    assert blocks_of(Plan(shards=(shard, shard)), 3.0) == (2, 1.0, pytest.approx(120**0.5), 120.0)
+
+
+def test_batches_are_counted_as_they_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("tokenmill.pipelines.read.stream.BLOCK_BYTES", 1 << 12)
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps({"text": "word " * n}) + "\n" for n in [1_000] * 9 + [9]))
+    data = {"inputs": [{"path": str(path)}], "tokenizer": {"path": str(train(tmp_path))}}
+    recipe = make_recipe(data, where="test")
+    found = measure_corpus(Measuring(recipe=recipe), tmp_path / "e.json", one_by_one)
+    (part,) = found.finished.parts.values()
+    n = sum(1 for _ in recipe.read(found.sample.plan.shards[0], ""))
+    assert part.facts.sums["batches"] == n > 5
