@@ -336,12 +336,13 @@ def _read(tally: "_Tally") -> Iterator[pa.RecordBatch]:
 
 def _together(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Several as one: of each little is chosen, and every call of a stage takes its time."""
-    held: list[pa.RecordBatch] = []
+    held, size = list[pa.RecordBatch](), 0
     for batch in batches:
         held.append(batch)
-        if sum(one.nbytes for one in held) >= TOGETHER_BYTES:
+        size += batch.nbytes
+        if size >= TOGETHER_BYTES:
             yield pa.concat_batches(held)
-            held = []
+            held, size = [], 0
     if held:
         yield pa.concat_batches(held)
 
@@ -505,9 +506,10 @@ def _tokens(tally: _Tally) -> Callable[[_Seen], None]:
         return text_tokens(job, batch)
 
     def stays(batch: pa.RecordBatch) -> Bools:
-        ones = np.ones(batch.num_rows, np.bool_)
-        told = [ones * (of is not None and of(batch)) for of in leaves]
-        return np.asarray(np.all([ones, *told], axis=0))
+        found = np.ones(batch.num_rows, np.bool_)
+        for of in leaves:
+            found &= False if of is None else of(batch)
+        return found
 
     def write(seen: _Seen) -> None:
         end = seen.later[-1]

@@ -17,6 +17,7 @@ that are left. Where the recipe looks for no duplicates, each document counts as
 import itertools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -376,7 +377,9 @@ class _Columns(NamedTuple):
 
 
 def _columns(receipts: Sequence[Receipt[PartFacts] | None]) -> _Columns:
-    sums, seconds, counts = (defaultdict[Any, F64](lambda: np.zeros(len(receipts))) for _ in "123")
+    sums, seconds, counts = (
+        defaultdict[Any, F64](partial(np.zeros, len(receipts))) for _ in range(3)
+    )
     for number, receipt in enumerate(receipts):
         if receipt is None:
             continue

@@ -22,13 +22,15 @@ def drive(job: Job, running: Phases[T], execute: Execute) -> T:
     """
     driving, phase = _Driving(job, execute), next(running)
     while True:
-        try:  # outcomes have no name here: they are not to be in memory while the next are made
-            phase = running.send(driving.run(phase))
+        outcomes = driving.run(phase)
+        try:
+            phase = running.send(outcomes)
         except StopIteration as end:
             sweep_receipts(job.out, driving.kept)
             mirror.remove([job.out / "receipts" / STANDING])
             finished: T = end.value
             return finished
+        del outcomes  # which are not to be in memory while the next are made
 
 
 class _Driving:
