@@ -160,7 +160,12 @@ def _measure(measure: argparse.ArgumentParser) -> None:
     _options(
         measure,
         ("probes", 10_000, "N", "documents drawn, of which all duplicates are counted"),
-        ("sample", str, share, "what goes through all steps; a fifth, and 64 MB at most"),
+        (
+            "sample",
+            str,
+            share,
+            "what goes through all steps; a fifth, 8 MB at least and 64 at most",
+        ),
         ("budget", "100%", share, all_read),
         ("grow-to", str, "TIMES|DOCS", grown),
         ("seed", 0, None, "of what is drawn"),

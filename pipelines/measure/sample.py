@@ -29,6 +29,7 @@ LEAST_OF_FILE = 5  # parts of a file that is a stratum of its own
 LONGEST_FRAC = 1e-3  # of all text: what is longer is chosen for certain
 LEAST_READ = 2  # units: one says nothing of how they differ
 FIFTH = 0.2  # of all parts, of which is seen how documents lie side by side
+LEAST_SAMPLED = 8e6  # bytes: half a second of work; of a part or two filters may leave nothing
 MOST_SAMPLED = 64e6  # bytes, where it is not said: as sure of 100 GB as of 300 MB
 EVERYTHING = 1.0
 
@@ -77,8 +78,8 @@ def draw_sample(
 
     plan: of the run itself.
     sample, budget: what is chosen and what is read: bytes, or up to 1 a share of them; None
-        chooses a fifth, and `MOST_SAMPLED` at most. Of each stratum one part is read; where the
-        budget has no room for that, strata are coarser.
+        chooses a fifth, `LEAST_SAMPLED` at least and `MOST_SAMPLED` at most. Of each stratum one
+        part is read; where the budget has no room for that, strata are coarser.
     probes: documents that are chosen at least. With images all are.
     """
     total = sum(shard.bytes for shard in plan.shards)
@@ -92,9 +93,11 @@ def draw_sample(
     files = _read_whole(parts.shards) if room < sizes.sum() else set[str]()
     units = _units(parts.shards, files)
     fifth = FIFTH * float(sizes.sum())
-    wanted = min(fifth, MOST_SAMPLED)
     if sample is not None:
         wanted = bytes_of("--sample", sample, float(sizes.sum()))
+    else:
+        fifth = max(fifth, LEAST_SAMPLED)
+        wanted = min(fifth, MOST_SAMPLED)
     drawn_bytes = max(fifth, wanted)
     strata = strata_of(parts.shards, files)
     is_many = (strata.max() + 1) * sizes.sum() > PARTS * drawn_bytes

@@ -61,6 +61,8 @@ from tokenmill.sizing.corpus import DATASET, INPUTS
 
 BUCKET_BYTES = 16  # of a document in one: its row, and of two its key and end
 NUMBER_BYTES, WORD_BYTES, PAIR_BYTES = 4, 8, 16
+# of a document, times that it shares a key with one that it is not like: in chapters of a book 2e-4
+UNALIKE = (1e-4, 0.5)
 USUAL_EDGES = 4.0  # of a document that leaves; 0.9 in documentation, 30 where sixty are alike
 NEXT_TO_NONE = 1e-3
 UNPADDED_ROWS, MOST_PADDING = 64, 8.0  # of a batch of row numbers
@@ -107,15 +109,17 @@ def _decided_in_order(docs: Drawn, left: Drawn, columns: int, crowd: Drawn) -> d
     files = docs.each(lambda n: columns * _ranges(n))
     of_edges = docs.each(lambda n: _works(columns, n))
     of_bucket = between(BUCKET_BYTES, BUCKET_BYTES * columns * 2, order=13)
+    unalike = (docs - 1.0).within(0.0) * between(*UNALIKE, order=19) * float(BUCKET_BYTES)
     edges = between(1.0, MAX_BUCKET / 2.0, order=14, value=USUAL_EDGES)
     of_edge = float(_row_bytes(ALIKE_EDGE))
     edges_led = crowd * _up_to(LED * columns, order=16) * of_edge
     rounds = between(1.0, 1.0 + MOST_ROUNDS, order=18) if crowd.value else exact(1.0)
+    star, (head, batch) = float(_row_bytes(STAR)), map(float, _padded_head(STAR))
     leaders = crowd * _up_to(MOST_ROUNDS * columns, order=17) * float(WORD_BYTES)
     return {
-        BUCKETS.name: gone * of_bucket + files * float(_file_head(BUCKET)),
+        BUCKETS.name: gone * of_bucket + unalike + files * float(_file_head(BUCKET)),
         ALIKE.name: gone * edges * of_edge + of_edges * float(_file_head(ALIKE_EDGE)) + edges_led,
-        STARS.name: rounds * (gone * float(_row_bytes(STAR)) + float(sum(_padded_head(STAR)))),
+        STARS.name: rounds * (gone * star + gone.within(most=1.0) * batch + head),
         **({LEADERS.name: leaders} if crowd.value else {}),
     }
 

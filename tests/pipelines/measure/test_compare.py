@@ -140,7 +140,9 @@ def test_an_estimate_of_another_recipe_is_refused(run, tmp_path):
 def test_a_kept_index_is_said_not_to_be_predicted(run, tmp_path):
     recipe, path, report = run
     keeping = recipe.model_copy(update={"run": recipe.run.model_copy(update={"keep_index": True})})
-    outcome = measure_corpus(Measuring(recipe=keeping), tmp_path / "estimate.json", one_by_one)
+    outcome = measure_corpus(
+        Measuring(recipe=keeping, sample=0.2), tmp_path / "estimate.json", one_by_one
+    )
     assert outcome.estimate.not_predicted == ["run.keep_index"]
     assert any("index" in said and "0.35 to 0.5" in said for said in outcome.predicted.remarks)
     estimate = load_estimate(path, recipe)

@@ -82,7 +82,7 @@ def recipe_of(path, tokenizer_path, steps, **settings):
 def compared(recipe, folder, **how):
     """The rows of `compare`, and the outcome of the prediction."""
     path = folder / "estimate.json"
-    outcome = measure_corpus(Measuring(recipe=recipe, **how), path, one_by_one)
+    outcome = measure_corpus(Measuring(recipe=recipe, **{"sample": 0.2, **how}), path, one_by_one)
     report = run_recipe(recipe, folder / "run", one_by_one)
     rows = compare(load_estimate(path, recipe), report)
     return {row.name: row for row in rows if not row.name.startswith(ROUGH)}, outcome
@@ -146,7 +146,7 @@ def test_a_sample_of_documents_holds_the_run_in_its_intervals(
 def test_repeats_are_those_a_dictionary_counts(tars, tokenizer_path, tmp_path):
     recipe = recipe_of(tars / "*.tar", tokenizer_path, [])
     path = tmp_path / "estimate.json"
-    told = measure_corpus(Measuring(recipe=recipe), path, one_by_one).estimate.images
+    told = measure_corpus(Measuring(recipe=recipe, sample=0.2), path, one_by_one).estimate.images
     pairs = planted()
     for by, keys in (
         ("url", [name for _, name in pairs]),
@@ -158,7 +158,7 @@ def test_repeats_are_those_a_dictionary_counts(tars, tokenizer_path, tmp_path):
         assert told.repeated_frac[by].value == pytest.approx(often / len(keys))
     held = []
     for seed in range(3):
-        how = Measuring(recipe=recipe, probes=60, seed=seed)
+        how = Measuring(recipe=recipe, sample=0.2, probes=60, seed=seed)
         sampled = measure_corpus(how, path, one_by_one).estimate.images
         for name in ("unique_frac", "repeated_frac"):
             low, high = getattr(sampled, name)["md5"].limits()
@@ -207,7 +207,9 @@ def test_a_part_of_the_inputs_gives_bounds(tars, tokenizer_path, tmp_path, steps
 def test_an_estimate_of_images_is_a_corpus_to_size(tars, tokenizer_path, tmp_path):
     recipe = recipe_of(tars / "*.tar", tokenizer_path, ["repeated_images"])
     path = tmp_path / "estimate.json"
-    estimate = measure_corpus(Measuring(recipe=recipe, probes=90), path, one_by_one).estimate
+    estimate = measure_corpus(
+        Measuring(recipe=recipe, sample=0.2, probes=90), path, one_by_one
+    ).estimate
     data = json.loads(path.read_text())
     assert data == json.loads(json.dumps(to_json(estimate)))
     assert Estimate.model_validate(data) == estimate
@@ -235,4 +237,4 @@ def test_images_without_any_text_are_refused_in_one_line(tokenizer_path, tmp_pat
     (tmp_path / "s.tar").write_bytes(tar_bytes(members))
     recipe = recipe_of(tmp_path / "s.tar", tokenizer_path, [])
     with pytest.raises(ConfigError, match="have no text; nothing to predict"):
-        measure_corpus(Measuring(recipe=recipe), tmp_path / "e.json", one_by_one)
+        measure_corpus(Measuring(recipe=recipe, sample=0.2), tmp_path / "e.json", one_by_one)

@@ -52,7 +52,9 @@ def test_filters_are_asked_of_some_documents_and_their_intervals_hold(base, tmp_
 @pytest.mark.parametrize("steps", [["exact"], ["normalize", "exact"]], ids=str)
 def test_equal_documents_of_all_inputs_are_counted_however_few_were_probed(base, tmp_path, steps):
     recipe = recipe_of(base, tmp_path, steps, [{"text": text} for text in corpus()])
-    measured = measure_corpus(Measuring(recipe=recipe, probes=50), tmp_path / "e.json", one_by_one)
+    measured = measure_corpus(
+        Measuring(recipe=recipe, probes=50, sample=0.2), tmp_path / "e.json", one_by_one
+    )
     total = prepare(recipe, tmp_path / "run", one_by_one)["measurement"]["total"]
     made = measured.estimate.corpus
     for name in ("docs", "text_bytes"):
@@ -67,7 +69,9 @@ def test_a_share_of_the_clusters_does_not_pass_for_all(base, tmp_path, monkeypat
 
     monkeypatch.setattr("tokenmill.pipelines.measure.copies.sample_keys", sampled)
     recipe = recipe_of(base, tmp_path, ["exact"], [{"text": text} for text in corpus()])
-    measured = measure_corpus(Measuring(recipe=recipe, probes=50), tmp_path / "e.json", one_by_one)
+    measured = measure_corpus(
+        Measuring(recipe=recipe, probes=50, sample=0.2), tmp_path / "e.json", one_by_one
+    )
     low, high = measured.estimate.unique_frac.limits()
     assert low < len(set(corpus())) / len(corpus()) < high
 
@@ -107,7 +111,7 @@ def test_of_one_part_documents_tell_how_far_off_tokens_may_be(base, tmp_path, st
 def test_text_that_normalizing_lengthens_is_no_mistake(base, tmp_path):
     documents = [{"text": f"\u0958\u0959\u095a {i}"} for i in range(20)]
     recipe = recipe_of(base, tmp_path, ["exact", "normalize"], documents)
-    measured = measure_corpus(Measuring(recipe=recipe), tmp_path / "e.json", one_by_one)
+    measured = measure_corpus(Measuring(recipe=recipe, sample=0.2), tmp_path / "e.json", one_by_one)
     assert measured.estimate.corpus.docs.value == 20
 
 
@@ -147,7 +151,7 @@ def test_disk_is_held_where_many_are_alike(base, tmp_path, alike):
     others = rng.integers(0, 3_000, (200, 90)).tolist()
     texts = [" ".join(f"w{word}" for word in words) for words in (*alike(rng), *others)]
     recipe = recipe_of(base, tmp_path, ["exact", "near"], [{"text": text} for text in texts])
-    measured = measure_corpus(Measuring(recipe=recipe), tmp_path / "e.json", one_by_one)
+    measured = measure_corpus(Measuring(recipe=recipe, sample=0.2), tmp_path / "e.json", one_by_one)
     report = run_recipe(recipe, tmp_path / "run", one_by_one)
     rows = compare(measured.estimate, report)
     assert {f"stored in {folder}" for folder in report.stored_bytes} <= {row.name for row in rows}
@@ -161,7 +165,9 @@ def test_the_index_of_benchmarks_is_counted(base, tmp_path):
     benchmarks = {"benchmarks": [{"name": "b", "path": str(tmp_path / "b.jsonl")}]}
     documents = [{"text": text} for text in corpus()]
     recipe = recipe_of(base, tmp_path, ["exact", {"decontaminate": benchmarks}], documents)
-    estimate = measure_corpus(Measuring(recipe=recipe), tmp_path / "e.json", one_by_one).estimate
+    estimate = measure_corpus(
+        Measuring(recipe=recipe, sample=0.2), tmp_path / "e.json", one_by_one
+    ).estimate
     report = run_recipe(recipe, tmp_path / "run", one_by_one)
     assert estimate.corpus.stored_bytes["05-index"].value == report.stored_bytes["05-index"] > 0
     assert estimate.not_predicted == ["decontaminate"]
@@ -181,7 +187,9 @@ def test_no_less_is_left_than_what_has_nothing_of_the_benchmarks(base, tmp_path,
     benchmarks = [{"name": "b", "path": str(tmp_path / "b.jsonl")}]
     steps = ["exact", {"decontaminate": {"benchmarks": benchmarks, "most_docs": None, **settings}}]
     recipe = recipe_of(base, tmp_path, steps, [{"text": text} for text in texts])
-    estimate = measure_corpus(Measuring(recipe=recipe), tmp_path / "e.json", one_by_one).estimate
+    estimate = measure_corpus(
+        Measuring(recipe=recipe, sample=0.2), tmp_path / "e.json", one_by_one
+    ).estimate
     report = run_recipe(recipe, tmp_path / "run", one_by_one)
     told = ("documents", "tokens", "text bytes")
     told += ("text bytes per token",) if least else ()

@@ -73,7 +73,9 @@ def recipe_of(base, folder, inputs, **settings):
 
 
 def measured(recipe, folder, **how):
-    return measure_corpus(Measuring(recipe=recipe, **how), folder / "estimate.json", one_by_one)
+    return measure_corpus(
+        Measuring(recipe=recipe, **{"sample": 0.2, **how}), folder / "estimate.json", one_by_one
+    )
 
 
 @pytest.fixture(scope="module", params=TRUTHS)
@@ -212,7 +214,7 @@ def test_many_files_do_not_exceed_the_budget(base, tmp_path, apart):
     recipe = recipe_of(base, tmp_path, places, steps=["exact"])
     plan = plan_run(recipe)
     for share in (0.1, 0.3):
-        sample = sample_of(Measuring(recipe=recipe, budget=share), plan)
+        sample = sample_of(Measuring(recipe=recipe, sample=0.2, budget=share), plan)
         assert share / 2 < sample.read_frac <= share
     sample = sample_of(Measuring(recipe=recipe, sample=0.05), plan)
     assert sample.choice.share == pytest.approx(0.05)
@@ -294,7 +296,7 @@ def test_another_budget_does_not_go_on_with_what_was_read(base, tmp_path):
 
     out = tmp_path / "estimate.json"
     with pytest.raises(KeyboardInterrupt):
-        measure_corpus(Measuring(recipe=recipe, budget=0.6), out, stopped)
+        measure_corpus(Measuring(recipe=recipe, sample=0.2, budget=0.6), out, stopped)
     with pytest.raises(ConfigError, match=r"measuring\.budget is 0\.6 there, 0\.3 here"):
         measured(recipe, tmp_path, budget=0.3)
     assert measured(recipe, tmp_path, budget=0.6).estimate.unique_by == "model"

@@ -11,8 +11,10 @@ from tests.e2e.corpus import prose, write_corpus
 from tests.pipelines.keyed import PUBLISHED
 from tests.running import one_by_one, prepare
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.measure.compare import compare
 from tokenmill.pipelines.measure.job import Measuring, scratch_of
 from tokenmill.pipelines.measure.run import measure_corpus
+from tokenmill.pipelines.prepare.prepare import run_recipe
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.sizing.corpus import Estimate, load_corpus
 from tokenmill.sizing.figure import Figure
@@ -42,7 +44,9 @@ def recipe_of(recipe_path, folder, **settings):
 
 
 def measured(recipe, folder, **how):
-    return measure_corpus(Measuring(recipe=recipe, **how), folder / "estimate.json", one_by_one)
+    return measure_corpus(
+        Measuring(recipe=recipe, **{"sample": 0.2, **how}), folder / "estimate.json", one_by_one
+    )
 
 
 def figures(estimate) -> Iterator[tuple[str, Figure]]:
@@ -56,6 +60,21 @@ def actual_of(report):
     total = report["measurement"]["total"]
     stored = {"inputs": report["inputs"]["bytes"], **report["stored_bytes"]}
     return {**total, **stored}
+
+
+def test_a_small_corpus_of_which_filters_leave_one_document_is_counted(recipe_path, tmp_path):
+    inputs = tmp_path / "small.jsonl"
+    lengths = [300, *[6_000] * 200]  # 1.2 MB: five parts
+    lines = [json.dumps({"text": f"{n:05d} " * (length // 6)}) for n, length in enumerate(lengths)]
+    inputs.write_text("\n".join(lines))
+    steps = [{"length": {"max_chars": 1_000}}, "exact", "near"]
+    kept = {"keep_intermediates": True}
+    recipe = recipe_of(recipe_path, tmp_path, inputs=str(inputs), steps=steps, run=kept)
+    estimate = measured(recipe, tmp_path, sample=None).estimate
+    rows = compare(estimate, run_recipe(recipe, tmp_path / "run", one_by_one))
+    exact = {name: actual for name, told, actual, _ in rows if told.value == actual}
+    assert exact["documents"] == 1
+    assert {"tokens", "text bytes", "stored in 12-buckets", "stored in 12-stars"} <= exact.keys()
 
 
 @pytest.mark.long_but("a filter before", "near alone")  # the others have less of these steps
@@ -137,10 +156,10 @@ def test_scratch_goes_and_a_stopped_estimate_continues(recipe_path, tmp_path):
 
     out = tmp_path / "estimate.json"
     with pytest.raises(KeyboardInterrupt):
-        measure_corpus(Measuring(recipe=recipe), out, stopped)
+        measure_corpus(Measuring(recipe=recipe, sample=0.2), out, stopped)
     assert scratch_of(out).is_dir()
     assert not out.exists()
-    measure_corpus(Measuring(recipe=recipe), out, counted)
+    measure_corpus(Measuring(recipe=recipe, sample=0.2), out, counted)
     assert phases == [("scan", 0), ("probe", 1)]
     assert not scratch_of(out).exists()
 

@@ -53,7 +53,7 @@ def test_documents_that_are_drawn_look_unique(share, published):
 def test_the_estimate_says_that_99_percent_are_duplicates(snapshots, tmp_path, steps):
     recipe_path, inputs = snapshots
     recipe = recipe_of(recipe_path, tmp_path, inputs=inputs, steps=steps)
-    measuring = Measuring(recipe=recipe, probes=2_000)
+    measuring = Measuring(recipe=recipe, probes=2_000, sample=0.2)
     estimate = measure_corpus(measuring, tmp_path / "estimate.json", one_by_one).estimate
     assert estimate.docs_in.value == SNAPSHOTS * FEWER
     low, high = estimate.unique_frac.limits()
