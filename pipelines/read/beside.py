@@ -7,6 +7,7 @@ A dot leads into a struct, or a JSON object, unless a column has that very name.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -19,6 +20,7 @@ from tokenmill.pipelines.read.batch import ReadBatch
 from tokenmill.pipelines.read.columns import is_listed, type_at
 
 NOTHING, ABSENT = object(), object()  # of which Python has none; what an object does not have
+NO_COLUMNS: Mapping[str, Any] = MappingProxyType({})
 NOT_THERE = "not_there_"  # of notes, before the name of an annotation
 FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_999  # years 1 to 9999, as Python's dates
 
@@ -134,9 +136,11 @@ _KINDS: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-def beside_of(value: Any, paths: Iterable[str]) -> dict[str, Any]:
-    """What a JSON object has at some paths, `ABSENT` included."""
-    return {path: value_at(value, path, absent=ABSENT) for path in paths}
+def beside_of(value: Any, columns: Sequence[tuple[str, str]]) -> Mapping[str, Any]:
+    """What a JSON object has at the paths of some columns, `ABSENT` included."""
+    if not columns:
+        return NO_COLUMNS
+    return {path: value_at(value, path, absent=ABSENT) for path, _ in columns}
 
 
 def value_at(value: Any, path: str, join: str | None = None, absent: Any = None) -> Any:

@@ -465,7 +465,7 @@ def _raw(
         url if isinstance(url, str) else None,
         value.get(METADATA) if listed else {k: value.get(k) for k in SIDES},
         value.get(GENERAL) if listed else None,
-        beside_of(value, (path for path, _ in shard.columns)),
+        beside_of(value, shard.columns),
     )
     return raw, lost
 

@@ -299,11 +299,7 @@ def claims_of(entry: Any) -> Claims:
         return Claims()
     kind = entry.get("format")
     kind = kind.lower() if isinstance(kind, str) else None
-    width, height = (
-        next((s for key in keys if (s := _side(entry.get(key))) is not None), None)
-        for keys in (WIDTHS, HEIGHTS)
-    )
-    return Claims("jpeg" if kind == "jpg" else kind, width, height)
+    return Claims("jpeg" if kind == "jpg" else kind, _side(entry, WIDTHS), _side(entry, HEIGHTS))
 
 
 def layout_problem(raw: Raw) -> Lost | None:
@@ -376,7 +372,7 @@ def _url_of(entry: Any, otherwise: str | None = None) -> str | None:
 
 
 def _parsed(value: Any) -> Any:
-    if not isinstance(value, str | bytes):
+    if not isinstance(value, (str, bytes)):
         return value
     try:
         return orjson.loads(value)
@@ -384,6 +380,10 @@ def _parsed(value: Any) -> Any:
         return None
 
 
-def _side(value: Any) -> int | None:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return int(value) if number and 0 < value <= MAX_SIDE else None  # NaN is not above 0
+def _side(entry: dict[str, Any], among: Sequence[str]) -> int | None:
+    """The first of some fields that is a number of pixels."""
+    for key in among:
+        value: Any = entry.get(key)
+        if type(value) in (int, float) and 0 < value <= MAX_SIDE:  # NaN is not above 0
+            return int(value)
+    return None

@@ -91,14 +91,14 @@ class Folder:
 
         url, claims: what else is known of it.
         """
-        reference, image = value.reference, SourceImage(*place, url, value.data, claims=claims)
+        reference = value.reference
         if value.other is not None:
             lost = Lost("not_an_image", f"{place.where}: {value.other}, not an image")
-            return image._replace(lost=lost)
+            return SourceImage(*place, url, claims=claims, lost=lost)
         if reference is not None and is_url(reference):
-            return image._replace(url=reference)
+            return SourceImage(*place, reference, value.data, claims=claims)
         if value.data is not None or reference is None:
-            return image
+            return SourceImage(*place, url, value.data, claims=claims)
         if reference[:5].lower() == "data:":
             return self._inline(reference, place)
         return self._file(reference, place, url)

@@ -13,7 +13,6 @@ behind the key, with or without its suffix; or the sample has a TIFF with a page
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import orjson
@@ -21,7 +20,7 @@ import orjson
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.batch import Claims, Lost, SourceImage
-from tokenmill.pipelines.read.beside import ABSENT, beside_of
+from tokenmill.pipelines.read.beside import ABSENT, NO_COLUMNS, beside_of
 from tokenmill.pipelines.read.columns import ID, URL
 from tokenmill.pipelines.read.images.documents import claims_of, woven
 from tokenmill.pipelines.read.images.folder import SHOWN, is_url
@@ -44,6 +43,7 @@ JSON = "json"
 NAMES = ("image_name", "file", "filename", "path")  # of an object that names a member
 SHOWN_FILES = 5
 FACTS = ("url", "path", "md5", "format", "width", "height")  # of each image, known or null
+OF_EXPORTS = frozenset(FACTS)
 
 
 class ExportedImage(NamedTuple):
@@ -69,7 +69,7 @@ def exported(fields: Mapping[str, Any]) -> Export | None:
     """
     listed = fields.get("images")
     entries = listed if isinstance(listed, list) else [fields]
-    if not entries or not all(isinstance(e, dict) and e.keys() >= set(FACTS) for e in entries):
+    if not entries or not all(isinstance(e, dict) and e.keys() >= OF_EXPORTS for e in entries):
         return None
     images = [
         ExportedImage(_string(e.get("file")), _string(e["url"]), claims_of(e)) for e in entries
@@ -168,7 +168,7 @@ class Texts(NamedTuple):
     export: Export | None = None
     placed: Placed | None = None
     unknown: str = ""
-    beside: Mapping[str, Any] = MappingProxyType({})
+    beside: Mapping[str, Any] = NO_COLUMNS
 
 
 def texts_of(parts: Sequence[Part], shard: SourceShard) -> Texts:
@@ -185,15 +185,17 @@ def texts_of(parts: Sequence[Part], shard: SourceShard) -> Texts:
     objects = [(p.name, *_object(p.name, bytes(p.data or b""))) for p in parts if p.kind == JSON]
     said = [_said(name, fields, shard) for name, fields, _ in objects]
     once: dict[str, str] = {}
-    for caption in (*captions, *(c for of in said for c in of.captions)):
+    for caption in captions:
         once.setdefault(caption.strip(), caption)
     url = own = export = place = None
-    beside: dict[str, Any] = {}
+    beside: Mapping[str, Any] = {}
     for of in said:
+        for caption in of.captions:
+            once.setdefault(caption.strip(), caption)
         url, own = url or of.url, own or of.id
         export, place = export or of.export, place or of.placed
         had = {path: value for path, value in beside.items() if value not in (None, ABSENT)}
-        beside = {**of.beside, **had}
+        beside = {**of.beside, **had} if had else of.beside
     unknown = ""
     if not (once or place or export):
         told = (odd or _unknown(fields, shard) for _, fields, odd in objects)
@@ -204,7 +206,8 @@ def texts_of(parts: Sequence[Part], shard: SourceShard) -> Texts:
 def _said(name: str, fields: dict[str, Any], shard: SourceShard) -> Texts:
     """What one .json says."""
     place = None if fields.keys().isdisjoint(LAYOUTS) else _placed(name, fields, shard.text)
-    there = [fields.get(field) for field in ((shard.text,) if shard.text else CAPTIONS)]
+    named = (shard.text,) if shard.text else CAPTIONS
+    there = [fields[field] for field in named if field in fields]
     if not shard.text and TURNS in fields:
         there.append(laid_out(fields[TURNS], None, TURNS)[0])
     captions = [_whole(name, c) for value in there for c in _strings(value)]
@@ -215,7 +218,7 @@ def _said(name: str, fields: dict[str, Any], shard: SourceShard) -> Texts:
         _export(name, fields),
         place,
         "",
-        beside_of(fields, (path for path, _ in shard.columns)),
+        beside_of(fields, shard.columns),
     )
 
 

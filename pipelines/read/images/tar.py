@@ -137,7 +137,10 @@ class Tar:
         Raises:
             DamagedError: the tar ends before.
         """
-        return self._take(member.size, f"inside of {member.name!r}")
+        data = self._tape.take(member.size)
+        if len(data) < member.size:
+            raise _cut_short(f"inside of {member.name!r}", self._tape.at)
+        return data
 
     def beginning(self, member: Member, most: int) -> bytes:
         """The first bytes of a member, whose data is then not taken."""

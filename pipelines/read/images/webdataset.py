@@ -198,6 +198,10 @@ def read_webdataset(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
         yield from illustrated_batches(shard, with_missing(pages, shard), images, notes)
 
 
+def _is_picture(name: str) -> bool:
+    return name.lower().removesuffix(".gz").rpartition(".")[2] in PICTURES
+
+
 class _Reader:
     def __init__(
         self, shard: SourceShard, limits: Limits, options: Images, notes: Counter[str]
@@ -266,15 +270,14 @@ class _Reader:
         name = member.name
         if member.kind == "folder":
             return "", ""
-        of_image = name.lower().removesuffix(".gz").rpartition(".")[2] in PICTURES
         if name.startswith("/") or (".." in name and ".." in name.split("/")):
             self._notes["skipped_unsafe_path"] += 1
-            if of_image:
+            if _is_picture(name):
                 self._of_none(member, "unsafe_path", "its name leads out of the folder")
             return "", ""
         if member.kind != "file":
             self._notes[f"skipped_{member.kind}"] += 1
-            if not of_image:
+            if not _is_picture(name):
                 return "", ""
         folder, slash, last = name.removeprefix("./").rpartition("/")
         stem, _, suffix = last.partition(".")
@@ -365,8 +368,8 @@ class _Reader:
         self._seen.add(digest)
         own = f"{self._shard.prefix or ''}{said.id or sample.key}"
         begin, self._at = self._at, end
-        made = SourceDocument(sample.row, own, text, said.url, images, lost, end - begin)
-        return made._replace(beside=said.beside)
+        place = sample.row, own, text, said.url
+        return SourceDocument(*place, images, lost, end - begin, beside=said.beside)
 
     def _placed(self, sample: _Sample, place: Placed) -> tuple[str, list[SourceImage], Lost | None]:
         """Text and images of a document whose .json says where these stand."""
