@@ -1,8 +1,9 @@
 """The fast way from text to ids: gigatoken, where it has shown that it makes the same ids.
 
-It is given the reference's own file, without the control tokens where their text is to stay
-text. Before it is used it must agree with the reference on `adversarial` texts, on which tokenizers
-tend to differ; `risky` documents go to the reference; and of every batch a few are made both ways.
+It is given the reference's own file, a SentencePiece model as a tokenizer.json, without the control
+tokens where their text is to stay text. Before it is used it must agree with the reference on
+`adversarial` texts, on which tokenizers tend to differ; `risky` documents go to the reference; and
+of every batch a few are made both ways.
 
 Two libraries that know different versions of Unicode split and compose some characters
 differently: those that the older one has not heard of. Documents without them are safe, by
@@ -119,12 +120,23 @@ _PIECES = (
     "x" * 200, "ab" * 100, " " * 50, "\n" * 20, "a " * 50, "-" * 100, "0" * 50, "é" * 60,
     "def f(x):\n    return x\n", "\tif (a) {\n\t\tb();\n\t}\n", "SELECT * FROM t;", "<p>a</p>",
     "<s>", "</s>", "[CLS]", "<|", "|>", "<|x|>", "<unk>", "▁", "▁▁a", "Ġ", "Ċ", "ĠĊ", "##ing",
+    "<0x41>", "<0x0A>", "<0xE2>", "   a", "a   ", "\x01\x02", "\x0b", "\x0c", "\u00ad", "\u115f",
+    "\u06001", "¨", "㍿", "ﷺ", "①②", "Å", "\u212b", "``q''", "\u200bq", "\u0e33", "x" * 101,
 )  # fmt: skip
+EVERY = 61  # one code point in so many; no block has fewer but a few of hardly used letters
+
+
+def _of_every_block() -> Iterator[str]:
+    """Characters of the whole of Unicode, as far as any library knows them, 32 a text."""
+    known = np.flatnonzero(point_flags()[:0x32000] & UNASSIGNED == 0)
+    points = [c for c in known[::EVERY].tolist() if not 0xD800 <= c < 0xE000]
+    for at in range(0, len(points), 32):
+        yield "".join(f"a{chr(c)} {chr(c)}" for c in points[at : at + 32])
 
 
 def adversarial(tokens: Iterable[str]) -> Iterator[str]:
     """Every piece alone, between letters, digits and spaces, and before each other; and so each
-    of `tokens`, the texts of added tokens.
+    of `tokens`, the texts of added tokens; and characters of all scripts.
     """
     tokens = list(tokens)
     for piece in (*_PIECES, *tokens):
@@ -133,6 +145,7 @@ def adversarial(tokens: Iterable[str]) -> Iterator[str]:
     yield "".join(_PIECES)
     yield " ".join(_PIECES)
     yield from (first + second for first, second in pairwise(_PIECES))
+    yield from _of_every_block()
     for token in tokens:
         half = len(token) // 2
         yield f"{token[:half]}{token}{token[half:]} {token[:-1]} {token[1:]}"
@@ -144,6 +157,10 @@ RENEW_TEXT_BYTES = 1 << 30
 RENEW_GROWN_BYTES = 192 << 20
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 LARGEST_ID = 1 << 24
+SPACES = {  # what vocabularies that fall back to bytes do to a text: SentencePiece's letter for " "
+    "▁ before": {"type": "Prepend", "prepend": "▁"},
+    "▁ for a space": {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
+}
 MOST_CLASHES = 500  # of added tokens, looked for in every document
 CHECKED_TOKENS = 64  # added tokens in the check; a vocabulary may have thousands, alike
 
@@ -246,36 +263,65 @@ def _resident() -> int:
 
 def fast_engine(reference: Reference) -> tuple[FastEngine | None, str]:
     """The fast engine for a tokenizer, or None and why there is none for it."""
-    if not isinstance(reference, TokenizersReference):
-        return None, f"{reference.name} is the only one for such files"
-    data = json.loads(reference.tokenizer.to_str())
-    refusal = _refused(data, plain=reference.plain)
-    if refusal:
-        return None, refusal
     try:
         name = f"gigatoken {version('gigatoken')}"
     except PackageNotFoundError:
         return None, "gigatoken is not installed"
-    tokens = [token["content"] for token in data["added_tokens"]]
-    clashing = clashes(data["added_tokens"], plain=reference.plain)
-    if reference.plain:
-        data["added_tokens"] = [t for t in data["added_tokens"] if not t["special"]]
-    data["post_processor"] = None  # which ids stand at the ends is the recipe's word
-    composes = bool(_normalizers(data))
-    made = FastEngine(name, json.dumps(data), composes=composes, clashes=clashing)
-    texts = list(adversarial([*tokens[:CHECKED_TOKENS], *tokens[-CHECKED_TOKENS:]]))
     try:
-        found = made.encode(pa.array(texts, pa.large_string()))
-        differing = differences(reference.encode(texts), found)
+        data, clashing = _vocabulary(reference)
+        refusal = _refused(data, clashing)
+        return (None, refusal) if refusal else _checked(name, data, clashing, reference)
     except Exception as e:  # noqa: BLE001 - whatever it cannot read, the reference can
         said = next(iter(str(e).splitlines()), "")
         return None, f"{name} cannot be used with this vocabulary ({type(e).__name__}: {said})"
-    if differing:
-        return None, (
-            f"{name} makes other ids of {len(differing)} of {len(texts)} test texts, the first"
-            f" is {texts[differing[0]][:40]!r}"
-        )
-    return made, ""
+
+
+def _vocabulary(reference: Reference) -> tuple[dict[str, Any], list[str]]:
+    """The reference's file as a tokenizer.json, and texts that gigatoken may read otherwise.
+
+    Without the control tokens where their text is to stay text.
+    """
+    if isinstance(reference, TokenizersReference):
+        data = json.loads(reference.tokenizer.to_str())
+        tokens, plain = data["added_tokens"], reference.plain
+        data["added_tokens"] = [t for t in tokens if not (plain and t["special"])]
+        data["post_processor"] = None  # which ids stand at the ends is the recipe's word
+        return data, clashes(tokens, plain=plain)
+    from gigatoken._load.sentencepiece import sentencepiece_to_tokenizer_json
+
+    data = json.loads(sentencepiece_to_tokenizer_json(reference.serialized))
+    # SentencePiece never merges to one of these, whatever letters they are written with
+    apart = {token["content"] for token in data["added_tokens"] if token["special"]}
+    apart |= {data["model"]["unk_token"], *(f"<0x{b:02X}>" for b in range(256))}
+    merges = data["model"]["merges"]
+    data["model"]["merges"] = [pair for pair in merges if "".join(pair) not in apart]
+    # and looks for the user's own symbols when it has put its letter for a space before the text
+    symbols = {token["content"] for token in data["added_tokens"] if not token["special"]}
+    written = {symbol.replace("▁", " ") for symbol in symbols}
+    written |= {symbol.removeprefix(" ") for symbol in written} - {""}
+    data["added_tokens"] = []
+    return data, sorted(written | ({"▁"} if written - symbols else set()))
+
+
+def _checked(
+    name: str, data: dict[str, Any], clashing: list[str], reference: Reference
+) -> tuple[FastEngine | None, str]:
+    """An engine of this vocabulary, if it makes the reference's ids of the adversarial texts."""
+    composes = "NFC" in _normalizers(data)
+    made = FastEngine(name, json.dumps(data), composes=composes, clashes=clashing)
+    tokens = [token["content"] for token in data["added_tokens"]]
+    texts = list(adversarial([*tokens[:CHECKED_TOKENS], *tokens[-CHECKED_TOKENS:]]))
+    column = pa.array(texts, pa.large_string())
+    risk = risky(column, composes=composes, clashes=clashing)
+    wrong = [
+        texts[i] for i in differences(reference.encode(texts), made.encode(column)) if not risk[i]
+    ]
+    if not wrong:
+        return made, ""
+    return None, (
+        f"{name} makes other ids of {len(wrong)} of {len(texts)} test texts, the first is"
+        f" {wrong[0][:40]!r}"
+    )
 
 
 def differences(expected: Sequence[Sequence[int]], found: Ragged) -> list[int]:
@@ -286,32 +332,28 @@ def differences(expected: Sequence[Sequence[int]], found: Ragged) -> list[int]:
     ]
 
 
-def _refused(data: dict[str, Any], *, plain: bool) -> str:
+def _refused(data: dict[str, Any], clashing: Sequence[str]) -> str:
     """Why a vocabulary is not for the fast engine; the empty string if it may be."""
     model = data["model"]
     if model["type"] != "BPE":
         return f"the model is {model['type']}, not BPE"
-    if model.get("byte_fallback"):
-        return "the model falls back to bytes, as SentencePiece's do"
     if max(model["vocab"].values(), default=0) > LARGEST_ID:
         return f"it has ids over {LARGEST_ID}, for each of which gigatoken takes memory"
-    others = [n for n in _normalizers(data) if n != "NFC"]
+    allowed = SPACES if model.get("byte_fallback") else ("NFC",)
+    others = [n for n in _normalizers(data) if n not in allowed]
     if others:
         return f"it normalizes text by {', '.join(others)}"
-    return _refused_tokens(data["added_tokens"], plain=plain)
-
-
-def _refused_tokens(tokens: list[dict[str, Any]], *, plain: bool) -> str:
-    single = next((t["content"] for t in tokens if t["single_word"]), None)
+    single = next((t["content"] for t in data["added_tokens"] if t["single_word"]), None)
     if single is not None:
         return f"its added token {single!r} counts only as a word of its own"
-    found = len(clashes(tokens, plain=plain))
+    found = len(clashing)
     return f"its added tokens overlap in {found} ways" if found > MOST_CLASHES else ""
 
 
 def _normalizers(data: dict[str, Any]) -> list[str]:
+    """The types of the normalizers, but for `SPACES`, which are told by all that they do."""
     found = data["normalizer"]
     if found is None:
         return []
     parts = found["normalizers"] if found["type"] == "Sequence" else [found]
-    return [part["type"] for part in parts]
+    return [next((n for n, of in SPACES.items() if of == part), part["type"]) for part in parts]

@@ -251,7 +251,10 @@ class TokenizersReference:
 
 
 class SentencePieceReference:
-    """A SentencePiece model file; see `TokenizersReference`."""
+    """A SentencePiece model file; see `TokenizersReference`.
+
+    serialized: the file's bytes.
+    """
 
     def __init__(self, path: str) -> None:
         try:
@@ -268,6 +271,7 @@ class SentencePieceReference:
             self._model.LoadFromSerializedProto(data)
         except RuntimeError as e:
             raise ConfigError(f"{path}: not a SentencePiece model ({e})") from e
+        self.serialized = data
         self.largest_id = self._model.GetPieceSize() - 1
         self.digest = _digest(data)
 
