@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 COLUMN = "column of the text, where its name does not tell"
-RUNNERS = ("threads", "dask", "slurm")  # array is of prepare alone
+HERE = ("auto", "threads", "processes")
+RUNNERS = (*HERE, "dask", "slurm")  # array is of prepare alone
 FORMATS = ("megatron", "parquet", "mds")  # those of pipelines.tokens.export, which imports Arrow
 
 
@@ -74,7 +75,8 @@ def _runner(command: argparse.ArgumentParser, runners: Sequence[str] = RUNNERS) 
     command.add_argument(
         "--runner",
         choices=runners,
-        help="where the work is done: in this process, by a Dask cluster, in jobs of SLURM"
+        help="where the work is done: by threads, by processes of this machine (auto: whichever is"
+        " faster), by a Dask cluster, in jobs of SLURM"
         f"{', in job arrays without Dask' if 'array' in runners else ''}",
     )
     _options(
@@ -224,7 +226,7 @@ def _contamination(contamination: argparse.ArgumentParser) -> None:
         ("fail-on", str, "LIST", kinds),
     )
     _flags(contamination, ("fail-on-hit", "exit with 1 if any item is in the corpus"))
-    _runner(contamination, ("threads", "dask"))
+    _runner(contamination, (*HERE, "dask"))
 
 
 def _inspect(inspect: argparse.ArgumentParser) -> None:

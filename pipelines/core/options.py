@@ -12,7 +12,7 @@ from tokenmill.pipelines.core.config import Bytes, Config, PathHere
 from tokenmill.pipelines.core.machine import cores
 from tokenmill.pipelines.core.places import allowed_address, allowed_directives
 
-Runner = Literal["threads", "dask", "slurm", "array"]
+Runner = Literal["auto", "threads", "processes", "dask", "slurm", "array"]
 # no shell may find more in it than a word: it stands in the script of a job
 Word: TypeAlias = Annotated[str, Field(pattern=r"^[\w.,:@%+=-]+$")]
 
@@ -71,9 +71,12 @@ class RunOptions(Config):
 
     runner: who does the work. Workers of a cluster need this package and the run directory: on a
         file system that all share, or on S3.
-        "threads": by threads of this process, on one machine; there is nothing to start.
-        "dask": by processes, one for each core of a big node, that are started for the run
-        (`--runner dask`); or by a Dask cluster that is there (`--address tcp://…`).
+        "auto": by threads of this process up to four, by processes of this machine beyond.
+        "threads": by threads of this process; they share what is in memory, and wait for each
+        other the more, the more there are.
+        "processes": by processes of this machine, one for each core.
+        "dask": by a Dask cluster that is there (`--address tcp://…`), or one that is started on
+        this machine for the run.
         "slurm": in jobs that dask-jobqueue submits, as many as there is work for (`run.slurm`).
         "array": in job arrays of SLURM, one a phase, without Dask, ports or a process that waits
         for them: `tokenmill prepare` submits the first job and ends (`run.slurm`).
@@ -87,12 +90,13 @@ class RunOptions(Config):
     keep_intermediates: do not delete what only later steps read.
     keep_index: leave the keys of the documents that the dataset has in OUT/index, so that a later
         run can stand `against` this one.
-    memory_budget: for the arrays of corpus-wide steps, all at work together in one process. Keys
+    memory_budget: for the arrays of corpus-wide steps, all at work together on this machine, or in
+        one process of a cluster. Keys
         beyond it are read in parts; what cannot be had in parts is refused before anything is
         done. The process takes some 0.3 GB besides, and pages of mapped files.
     """
 
-    runner: Runner = "threads"
+    runner: Runner = "auto"
     workers: Annotated[int, Field(ge=1)] | None = None
     address: Annotated[str, AfterValidator(allowed_address)] | None = None
     slurm: Slurm = Slurm()
@@ -118,8 +122,13 @@ class RunOptions(Config):
         return self.workers or cores()
 
     @property
-    def works_per_process(self) -> int | None:
-        """Pieces of work that one process does at a time; None is one per processor."""
+    def is_here(self) -> bool:
+        """Whether all works are done on this machine, without a cluster."""
+        return self.runner in ("auto", "threads", "processes")
+
+    @property
+    def works_at_once(self) -> int | None:
+        """Pieces of work that share `memory_budget`; None is one per processor."""
         if self.runner == "array":
             return self.slurm.workers
-        return self.workers if self.runner == "threads" else 1
+        return self.workers if self.is_here else 1

@@ -264,8 +264,8 @@ class Corpus:
             ConfigError: less than `least`.
         """
         budget = self.run.options.memory_budget
-        # works of the phase that this process may do at the same time
-        at_once = max(min(self.run.options.works_per_process or cores(), works), 1)
+        # works of the phase that may be done at the same time
+        at_once = max(min(self.run.options.works_at_once or cores(), works), 1)
         least = LEAST_BYTES if least is None else least
         left = budget // at_once - n * per_doc
         if left < least:

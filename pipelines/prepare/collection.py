@@ -122,7 +122,7 @@ class Collection:
                 f"{recipe.name}: tokenizer: a collection is one dataset, and without one there is"
                 " none; name one, and output.text keeps the text beside it"
             )
-        if is_remote(self.place) and recipe.run.runner != "threads":
+        if is_remote(self.place) and recipe.run.runner not in ("auto", "threads"):
             raise ConfigError(
                 f"{self.place}: workers elsewhere do not see what its runs hold; ingest with"
                 " --runner threads, or into a folder that all workers share"

@@ -113,13 +113,18 @@ def check_process(job: Job, wanted: Mapping[str, str]) -> None:
 
 
 def _portable(outcome: Outcome) -> Outcome:
-    """An outcome whose error can be pickled."""
+    if outcome.error is None:
+        return outcome
+    return replace(outcome, error=sendable(outcome.error))
+
+
+def sendable(error: BaseException) -> BaseException:
+    """The error, or one that tells of it where it cannot be pickled."""
     try:
-        pickle.loads(pickle.dumps(outcome.error))
+        pickle.loads(pickle.dumps(error))
     except Exception:  # noqa: BLE001 - whatever an error of some library does there
-        error = outcome.error
-        return replace(outcome, error=ShardError(f"{type(error).__name__}: {error}"))
-    return outcome
+        return ShardError(f"{type(error).__name__}: {error}")
+    return error
 
 
 def _version(library: str) -> str | None:

@@ -242,7 +242,7 @@ def _may_pass(job: Job, error: BaseException) -> bool:
     A file that is not there may still come where other machines write: NFS shows it late.
     """
     missing = isinstance(error, FileNotFoundError) and not isinstance(error, OutageError)
-    return is_outage(error) and not (missing and job.options.runner == "threads")
+    return is_outage(error) and not (missing and job.options.is_here)
 
 
 def stop_if_hopeless(job: Job, error: BaseException) -> None:

@@ -154,7 +154,11 @@ def main():
     ask.add_argument("--slurm", action="store_true", help="where there is one")
     ask.add_argument("--json", action="store_true")
     args = ask.parse_args()
-    runners = {"threads": RunOptions(workers=2), "dask": RunOptions(runner="dask", workers=2)}
+    runners = {
+        "threads": RunOptions(workers=2),
+        "processes": RunOptions(runner="processes", workers=2),
+        "dask": RunOptions(runner="dask", workers=2),
+    }
     if args.slurm:
         of_two = Slurm(minimum=2, maximum=2, memory="1GB", walltime="00:10:00", interface="lo")
         runners["slurm"] = RunOptions(runner="slurm", slurm=of_two)

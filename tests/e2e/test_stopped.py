@@ -112,7 +112,9 @@ def undisturbed(recipe, tmp_path_factory):
     return running.gate.with_name("run")
 
 
-@pytest.mark.parametrize("runner", ["threads", pytest.param("dask", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "runner", ["threads", "processes", pytest.param("dask", marks=pytest.mark.long)]
+)
 def test_no_work_begins_and_those_at_hand_end(runner, recipe, undisturbed, tmp_path):
     out, done = tmp_path / "run", {}
     for name, code in SIGNALS:

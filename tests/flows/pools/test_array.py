@@ -376,4 +376,4 @@ def test_no_flow_runs_by_arrays(tmp_path):
 
 def test_threads_of_a_task_share_its_memory():
     options = RunOptions(runner="array", workers=9, slurm=Slurm(cores=4, processes=2))
-    assert options.works_per_process == 2
+    assert options.works_at_once == 2

@@ -59,7 +59,7 @@ def test_a_form_shows_choices_units_and_examples(server):
         shown |= schema.properties
         for section in schema.definitions.values():
             shown |= section["properties"]
-    assert shown["runner"]["enum"] == ["threads", "dask", "slurm", "array"]
+    assert shown["runner"]["enum"] == ["auto", "threads", "processes", "dask", "slurm", "array"]
     assert shown["order"]["anyOf"][0]["enum"] == ["sequential", "chunked", "random", "mmap"]
     for name in ("memory", "memory_budget", "scratch_bytes"):
         assert shown[name]["examples"] == ["3GB", "4GiB"]
@@ -87,7 +87,7 @@ def test_a_form_shows_choices_units_and_examples(server):
         ),
         (
             {"recipe": "c4", "run": {"address": "tcp://a:1"}},
-            "f: run: address tcp://a:1 is of a Dask scheduler, and runner is 'threads';",
+            "f: run: address tcp://a:1 is of a Dask scheduler, and runner is 'auto';",
         ),
     ],
 )

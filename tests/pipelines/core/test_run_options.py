@@ -32,7 +32,7 @@ def test_a_walltime_is_what_was_written_also_where_yaml_makes_seconds_of_it(writ
         ("slurm: {minimum: 3, maximum: 2}", "minimum 3 jobs are more than maximum 2"),
         ("slurm: {que: cpu}", "unknown key 'que'; did you mean 'queue'?"),
         ("{runner: slurm, address: 'tcp://a:1'}", "address tcp://a:1 is of a Dask scheduler"),
-        ("runner: ray", "expected 'threads', 'dask', 'slurm' or 'array', got 'ray'"),
+        ("runner: ray", "'processes', 'dask', 'slurm' or 'array', got 'ray'"),
     ],
 )
 def test_a_mistake_is_told_in_a_line(text, message):
@@ -44,9 +44,9 @@ def test_a_mistake_is_told_in_a_line(text, message):
 
 
 def test_a_process_of_a_cluster_does_one_work_at_a_time():
-    assert RunOptions(workers=8).works_per_process == 8
-    assert RunOptions().works_per_process is None
-    assert RunOptions(runner="dask", workers=8).works_per_process == 1
+    assert RunOptions(workers=8).works_at_once == 8
+    assert RunOptions().works_at_once is None
+    assert RunOptions(runner="dask", workers=8).works_at_once == 1
 
 
 def test_a_job_has_a_worker_for_each_core_unless_told():

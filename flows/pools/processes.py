@@ -1,0 +1,146 @@
+"""Processes of this machine do the works: threads of one wait for each other's interpreter.
+
+    lane ── ProcessPool ── pipe ── a worker, forked from a process that has imported
+
+Nothing that this process holds is forked: the one that forks is started anew, imports what works
+take, and ends with this one, as each worker does.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager, suppress
+from multiprocessing.connection import Connection
+
+from tokenmill.flows.pools.pool import WorkerDiedError
+from tokenmill.pipelines.read.stream import parking
+from tokenmill.pipelines.runs.bundle import do_bundle, sendable, versions
+from tokenmill.pipelines.runs.work import Job, Outcome, Work
+
+IMPORTED = (__name__, "tokenmill.pipelines.prepare.phases", "numba")
+_FORKS = multiprocessing.get_context("forkserver")
+
+
+class ProcessPool:
+    """Has works done by as many processes as there are lanes, each of which waits for one."""
+
+    bundles = False
+
+    def __init__(self, n_workers: int) -> None:
+        self.n_workers = self.lanes = n_workers
+        _FORKS.set_forkserver_preload([*IMPORTED])
+        self._lock, self._closed = threading.Lock(), False
+        self._free = [_Worker() for _ in range(n_workers)]
+        self._all = {*self._free}
+
+    def submit(self, job: Job, works: Sequence[Work]) -> "Future[list[Outcome]]":
+        done: Future[list[Outcome]] = Future()
+        with self._lock:  # who did what comes before in a file has it open
+            chain = works[0].chain
+            before = (w for w in self._free if chain and w.chain == chain)
+            worker = next(before, self._free[0])
+            self._free.remove(worker)
+        try:
+            done.set_result(worker.do(job, works))
+        except (EOFError, OSError) as e:
+            done.set_exception(WorkerDiedError(f"its process ended: {type(e).__name__}"))
+            worker = self._another(worker)
+        except Exception as e:  # noqa: BLE001 - told by the future
+            done.set_exception(e)
+        with self._lock:
+            self._free.append(worker)
+        return done
+
+    def _another(self, worker: "_Worker") -> "_Worker":
+        """In place of one that ended, unless all are to."""
+        with self._lock:
+            if self._closed:
+                return worker
+            self._all.remove(worker)
+            worker.kill()
+            self._all.add(anew := _Worker())
+            return anew
+
+    def check(self) -> None:
+        """A worker that ended is told by what it was at, and another is begun."""
+
+    def stop(self) -> None:
+        """A bundle is one work, and a lane that ends begins none."""
+
+    def close(self) -> None:
+        """End all of them; what one is at still is not wanted any more."""
+        with self._lock:
+            self._closed = True
+            for worker in self._all:
+                worker.kill()
+
+
+@contextmanager
+def process_pool(n_workers: int) -> Iterator[ProcessPool]:
+    """So many processes, for the length of the block."""
+    pool = ProcessPool(n_workers)
+    try:
+        yield pool
+    finally:
+        pool.close()
+
+
+class _Worker:
+    """A process that waits for works. chain: of the last that it was given."""
+
+    def __init__(self) -> None:
+        self.chain = ""
+        self._pipe, theirs = _FORKS.Pipe()
+        self._process = _FORKS.Process(target=_work, args=(theirs,), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def do(self, job: Job, works: Sequence[Work]) -> list[Outcome]:
+        """How the works ended.
+
+        Raises:
+            EOFError, OSError: the process did.
+            Exception: what ends the run.
+        """
+        self.chain = works[0].chain
+        self._pipe.send((job, works, versions()))
+        made: list[Outcome] | BaseException = self._pipe.recv()
+        if isinstance(made, BaseException):
+            raise made
+        return made
+
+    def kill(self) -> None:
+        self._process.kill()
+
+
+def _work(pipe: Connection) -> None:
+    """Do works as they come, in the process of a worker, until nobody sends any more.
+
+    What asks a command to end asks whoever started this: he has what is at work end.
+    """
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signum, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    runs = set[str]()
+    with ExitStack() as stack, suppress(EOFError, OSError):
+        while True:
+            job, works, wanted = pipe.recv()
+            if job.identity not in runs:
+                stack.enter_context(parking(job.identity))
+                runs.add(job.identity)
+            made: list[Outcome] | BaseException
+            try:
+                made = do_bundle(job, works, wanted)
+            except Exception as e:  # noqa: BLE001 - raised where it was asked
+                made = sendable(e)
+            pipe.send(made)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

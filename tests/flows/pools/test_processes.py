@@ -1,0 +1,135 @@
+"""Real processes of this machine: works that end, fail, and kill the process they run in."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.flows.pools.test_dask import N, deadly, fine, full, run, tried, unlucky, wrong
+from tokenmill.flows.pools.choose import MOST_THREADS, is_of_processes
+from tokenmill.flows.pools.processes import process_pool
+from tokenmill.pipelines.core.errors import ConfigError, InputError
+from tokenmill.pipelines.core.options import RunOptions
+from tokenmill.pipelines.runs.work import Done, Job, Work
+from tokenmill.pipelines.storage.atomic import write_json
+
+PATIENCE_S = 60
+
+
+@pytest.fixture(scope="module")
+def two():
+    with process_pool(2) as pool:
+        yield pool
+
+
+@pytest.fixture
+def job(tmp_path):
+    job = Job(out=tmp_path / "run", identity="x")
+    write_json(job.manifest, {})
+    return job
+
+
+def pids(job):
+    return {path.name: path.read_text().split() for path in (job.out / "tried").iterdir()}
+
+
+def by_whom(job, key):
+    return Done(facts={"pid": os.getpid()})
+
+
+def strange(job, key):
+    class LocalError(Exception):
+        """Cannot be pickled."""
+
+    raise LocalError(f"at {key}")
+
+
+def endless(job, key):
+    tried(job, key)
+    time.sleep(1000)
+
+
+def test_all_works_are_done_once_by_other_processes(two, job):
+    assert all(o.receipt for o in run(two, job, fine).values())
+    by = pids(job)
+    assert len(by) == N
+    assert {len(them) for them in by.values()} == {1}
+    assert str(os.getpid()) not in {pid for them in by.values() for pid in them}
+
+
+@pytest.mark.parametrize(("call", "told"), [(wrong, "truncated"), (strange, "LocalError: at")])
+def test_a_work_that_fails_tells_why(two, job, call, told):
+    failed = [o.error for o in run(two, job, call).values() if o.error]
+    assert told in str(failed[0])
+    assert call is strange or [type(e) for e in failed] == [InputError]
+
+
+def test_a_work_that_kills_every_worker_is_named_and_the_rest_is_done(two, job):
+    outcomes = run(two, job, deadly)
+    assert [k for k, o in outcomes.items() if o.error] == ["05"]
+    assert "workers died at s 05 again and again" in str(outcomes["05"].error)
+    assert len(set(pids(job)["05"])) == 2
+
+
+def test_what_a_lost_worker_was_at_is_done_by_another(two, job):
+    assert all(o.receipt for o in run(two, job, unlucky).values())
+
+
+def test_a_full_disk_ends_the_run(two, job):
+    with pytest.raises(ConfigError, match="No space left"):
+        run(two, job, full)
+
+
+def test_works_of_a_chain_go_where_their_file_is_open(two, job):
+    def done(chain, key):
+        work = Work(step="s", key=key, inputs="", call=by_whom, args=(key,), chain=chain)
+        (outcome,) = two.submit(job, [work]).result()
+        return outcome.receipt.facts["pid"]
+
+    (first, other, again), more = (done(*w) for w in ("aa", "bb", "ac")), done("b", "d")
+    assert first == again != other == more
+
+
+HELD = """
+import sys, time
+from pathlib import Path
+from tests.flows.pools.test_processes import endless
+from tokenmill.flows.pools.processes import process_pool
+from tokenmill.pipelines.runs.work import Job, Work
+if __name__ == "__main__":
+    work = Work(step="s", key="k", inputs="", call=endless, args=("k",))
+    with process_pool(1) as pool:
+        pool.submit(Job(out=Path(sys.argv[1]), identity="x"), [work])
+"""
+
+
+def test_workers_end_with_whoever_is_killed(job):
+    root = Path(__file__).parent.parent.parent.parent
+    with subprocess.Popen([sys.executable, "-c", HELD, str(job.out)], cwd=root) as holder:
+        deadline = time.monotonic() + PATIENCE_S
+        while not list(job.out.glob("tried/k")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        (pid,) = pids(job)["k"]
+        worker = psutil.Process(int(pid))
+        worker.send_signal(signal.SIGTERM)  # as of a whole group: its parent decides
+        time.sleep(0.1)
+        assert worker.status() == psutil.STATUS_SLEEPING
+        holder.kill()
+    assert worker.wait(PATIENCE_S) is None
+    assert not worker.is_running()
+
+
+def test_auto_is_processes_where_threads_would_wait_for_each_other():
+    def chosen(out="/run", **options):
+        return is_of_processes(RunOptions(**options), out)
+
+    assert not chosen(workers=MOST_THREADS)
+    assert chosen(workers=MOST_THREADS + 1)
+    assert not chosen("s3://bucket/run", workers=96)
+    assert chosen("s3://bucket/run", workers=2, runner="processes")
+    assert not chosen(workers=96, runner="threads")
