@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U16, inlined, kernel
+from tokenmill.dedup.kernels.u64 import ONE, THREE, TWO
 
 
 class Edits(NamedTuple):
@@ -48,8 +49,9 @@ def note(spots: I64, n: int, start: int, end: int, fresh: int, kinds: np.int64 |
 @inlined
 def copy(data: U8, start: int, stop: int, out: U8, at: int) -> int:
     """Write `data[start:stop]` at `at`; return the place after it."""
-    for k in range(stop - start):
-        out[at + k] = data[start + k]
+    these, there = data[start:stop], out[at : at + stop - start]
+    for k in range(these.shape[0]):
+        there[k] = these[k]
     return at + stop - start
 
 
@@ -128,6 +130,7 @@ IN_RUN = LETTER | INNER
 WORD = 16  # letter, digit or INNER
 MAYBE = 32  # a lookalike, or may become one
 HYPHEN = 64  # breaks a word at the end of a line
+KINDS_AT = 8
 
 BLOCK = 128  # bytes that are looked at together
 LARGEST = np.int64(0x10FFFF)
@@ -141,7 +144,7 @@ class Foldings(NamedTuple):
     actions: (0x110000,) 0, or 1 + the index of what the character becomes.
     kinds: (n_actions,) bits of the foldings that make it so.
     fresh, fresh_ends: UTF-8 of it; that of action a ends at `fresh_ends[a]`.
-    props: (0x110000,) bits LATIN ... HYPHEN.
+    props: (0x110000,) bits LATIN ... HYPHEN, and the `kinds` of the action from KINDS_AT on.
     letters: (0x110000,) the ASCII letter that a LOOKALIKE looks like.
     """
 
@@ -150,37 +153,28 @@ class Foldings(NamedTuple):
     kinds: U8
     fresh: U8
     fresh_ends: I64
-    props: U8
+    props: U16
     letters: U8
 
 
 @inlined
-def wide(
-    lead: np.int64, second: np.int64, third: np.int64, fourth: np.int64
-) -> tuple[np.int64, int]:
-    """The code point of a multi-byte sequence, of which there may be fewer bytes; their number.
-
-    Of scalars: a helper that takes an array and is not inlined costs its reference counts.
-    """
-    cp = (lead & 0x1F) << 6 | (second & 0x3F)
-    if lead < 0xE0:
-        return cp, 2
-    cp = (cp & 0x3FF) << 6 | (third & 0x3F)
-    if lead < 0xF0:
-        return cp, 3
-    return min((cp & 0x7FFF) << 6 | (fourth & 0x3F), LARGEST), 4
-
-
-@inlined
 def code_point(data: U8, i: int, stop: int) -> tuple[np.int64, int]:
-    """The code point at `i` and the place after it, at most `stop`."""
-    if data[i] < 128:
-        return np.int64(data[i]), i + 1
-    last = stop - 1
-    cp, width = wide(
-        data[i], data[min(i + 1, last)], data[min(i + 2, last)], data[min(i + 3, last)]
-    )
-    return cp, min(i + width, stop)
+    """The code point at `i` and the place after it, at most `stop`; its bytes may be fewer.
+
+    Of each length in a branch of its own: what the processor foresees it need not wait for.
+    """
+    at, last = np.uint64(i), np.uint64(stop - 1)
+    lead = np.int64(data[at])
+    if lead < 0x80:
+        return lead, i + 1
+    cp = (lead & 0x1F) << 6 | (data[min(at + ONE, last)] & 0x3F)
+    if lead < 0xE0:
+        return cp, min(i + 2, stop)
+    cp = (cp & 0x3FF) << 6 | (data[min(at + TWO, last)] & 0x3F)
+    if lead < 0xF0:
+        return cp, min(i + 3, stop)
+    cp = (cp & 0x7FFF) << 6 | (data[min(at + THREE, last)] & 0x3F)
+    return min(cp, LARGEST), min(i + 4, stop)
 
 
 @inlined
@@ -193,7 +187,7 @@ def before(data: U8, i: int, start: int) -> np.int64:
 
 
 @inlined
-def joined_at(data: U8, i: int, after: int, start: int, stop: int, props: U8) -> int:
+def joined_at(data: U8, i: int, after: int, start: int, stop: int, props: U16) -> int:
     """Where the word goes on that the hyphen `data[i:after]` breaks at the end of a line, or -1."""
     if after < stop and data[after] == 13:
         after += 1
@@ -237,23 +231,21 @@ def find_chars(data: U8, offsets: I64, wanted: U8, foldings: Foldings, edits: Ed
     spots, fresh = edits.spots, edits.fresh
     n, at = 0, 0
     for d in range(wanted.shape[0]):
-        stop, last = offsets[d + 1], offsets[d + 1] - 1
+        stop = offsets[d + 1]
         i = offsets[d] if wanted[d] else stop
         while i < stop:
             if data[i] < 128:
                 i += 1
                 continue
-            cp, width = wide(
-                data[i], data[min(i + 1, last)], data[min(i + 2, last)], data[min(i + 3, last)]
-            )
+            cp, after = code_point(data, i, stop)
             action = np.int64(actions[cp])
             if action:
                 for k in range(text_ends[action - 1], text_ends[action]):
                     if at < fresh.shape[0]:
                         fresh[at] = texts[k]
                     at += 1
-                n = note(spots, n, i, min(i + width, stop), at, np.int64(kinds[action]))
-            i += width
+                n = note(spots, n, i, after, at, np.int64(kinds[action]))
+            i = after
         edits.doc_ends[d] = n
     return Found(n, at)
 
@@ -271,49 +263,39 @@ class Context(NamedTuple):
 
 
 @inlined
-def next_letter(data: U8, i: int, stop: int, props: U8) -> tuple[np.int64, int]:
+def next_letter(data: U8, i: int, stop: int, props: U16) -> tuple[np.int64, int]:
     """LATIN or OTHER of the first letter from `i` that is no lookalike, 0 if none; its place."""
-    last = stop - 1
     while i < stop:
-        cp, width = np.int64(data[i]), 1
-        if cp >= 128:
-            cp, width = wide(
-                cp, data[min(i + 1, last)], data[min(i + 2, last)], data[min(i + 3, last)]
-            )
+        cp, after = code_point(data, i, stop)
         if props[cp] & (LATIN | OTHER):
             return np.int64(props[cp] & (LATIN | OTHER)), i
-        i += width
+        i = after
     return NONE, stop
 
 
 @inlined
-def next_run(data: U8, i: int, stop: int, props: U8, around: Context) -> tuple[int, int, Context]:
+def next_run(data: U8, i: int, stop: int, props: U16, around: Context) -> tuple[int, int, Context]:
     """The next run of letters from `i` whose lookalikes stand for Latin letters.
 
     It has a Latin letter and no other; or lookalikes alone, between Latin letters or, at
     the end of a text, beside one. Returns its start (`stop` if there is none) and end.
     """
     last_letter, ahead, ahead_at = around
-    last = stop - 1
     start, held, before_run = i, NONE, last_letter
     while i < stop:
-        cp, width = np.int64(data[i]), 1
-        if cp >= 128:
-            cp, width = wide(
-                cp, data[min(i + 1, last)], data[min(i + 2, last)], data[min(i + 3, last)]
-            )
+        cp, after = code_point(data, i, stop)
         prop = np.int64(props[cp])
         held |= prop & LETTER
         if prop & (LATIN | OTHER):
             last_letter = prop & (LATIN | OTHER)
-        ended = not prop & IN_RUN or i + width >= stop
+        ended = not prop & IN_RUN or after >= stop
         if ended and held & LOOKALIKE and not held & OTHER:
             end = i if not prop & IN_RUN else stop
             if not held & LATIN and ahead_at < end:
                 ahead, ahead_at = next_letter(data, end, stop, props)
             if held & LATIN or before_run | ahead == LATIN:
                 return start, end, Context(last_letter, ahead, ahead_at)
-        i += width
+        i = after
         if ended:
             start, held, before_run = i, NONE, last_letter
     return stop, stop, Context(last_letter, ahead, ahead_at)
@@ -359,25 +341,20 @@ def suspicious(data: U8, start: int) -> bool:
 @inlined
 def needs_of(data: U8, start: int, stop: int, foldings: Foldings) -> np.int64:
     """Bits of the foldings that `data[start:stop]` may need, of all but ENTITIES."""
-    actions, kinds, props = foldings.actions, foldings.kinds, foldings.props
-    needs, seen = NONE, NONE
-    i, last = start, stop - 1
+    props, needs, seen = foldings.props, NONE, NONE
+    i = start
     while i < stop:
         while i + BLOCK < stop and not suspicious(data, i):
             i += BLOCK
         block = min(i + BLOCK, stop)
         while i < block:
-            cp, width = np.int64(data[i]), 1
-            if cp >= 128:
-                cp, width = wide(
-                    cp, data[min(i + 1, last)], data[min(i + 2, last)], data[min(i + 3, last)]
-                )
-                needs |= kinds[actions[cp]]
+            cp, after = code_point(data, i, stop)
             prop = np.int64(props[cp])
             seen |= prop
-            if prop & HYPHEN and joined_at(data, i, i + width, start, stop, props) >= 0:
+            if prop & HYPHEN and joined_at(data, i, after, start, stop, props) >= 0:
                 needs |= LINE_BREAKS & foldings.enabled
-            i += width
+            i = after
+    needs |= seen >> KINDS_AT
     if seen & MAYBE and foldings.enabled & CONFUSABLES:
         if needs or next_run(data, start, stop, props, Context(NONE, NONE, -1))[0] < stop:
             needs |= CONFUSABLES

@@ -3,15 +3,16 @@
 UTF-8 bytes --> letters of words, one word after the other (--> `words.hash_words`)
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U16, U32, inlined, kernel
-from tokenmill.dedup.kernels.scripts import begins_word, is_part, script_word
+from tokenmill.dedup.kernels.scripts import begins_word, script_word
 from tokenmill.dedup.kernels.u64 import ONE, THREE, TWO, ZERO
 from tokenmill.dedup.kernels.utf8 import BLANK, Place, decode, place
-from tokenmill.dedup.text.unicode_words import WordKinds
+from tokenmill.dedup.text.unicode_words import BASE, LATE, SYLLABLE, UNSEEN, WordKinds
+from tokenmill.dedup.text.unicode_words import BLANK as WHITE
 
 # Kinds of byte; of ASCII that is kept, its lower case.
 NON_ASCII = np.uint8(0x80)
@@ -19,6 +20,12 @@ SPACE = np.uint8(0x81)  # of code points too
 DELETE = np.uint8(0x82)
 KEEP = np.uint8(0)  # of code points
 FIRST_LETTER, LAST_LETTER = np.uint8(0x61), np.uint8(0x7A)  # in lower case; of code points as well
+# What `split` knows of a character, in one number: its lower case, and
+LOWER = np.uint32(0x1FFFFF)
+KEPT = np.uint32(0x200000)  # it is no punctuation, nor
+SPACES = np.uint32(0x400000)  # white space
+WORD_AT = np.uint32(24)  # and its kind of `dedup.text.unicode_words`
+NO_WORD = 0
 CONTINUES, CONTINUATION = np.uint8(0xC0), np.uint8(0x80)  # of a byte that begins no character
 LINE_FEED = np.uint8(0x0A)
 
@@ -64,10 +71,33 @@ def encode(cp: np.uint32, letters: U8, k: Place) -> Place:
     return k + THREE
 
 
+@inlined
+def entry_of(lower: Any, kind: Any, word: Any) -> Any:
+    """What `split` knows of a character: lower case, KEPT or SPACES, and the kind of word."""
+    kept = np.uint32(kind < NON_ASCII) * KEPT
+    return lower | kept | np.uint32(kind == SPACE) * SPACES | word << WORD_AT
+
+
+@inlined
+def slow_entry(cp: np.uint32, chars: Chars, words: WordKinds) -> np.uint32:
+    """`entry_of` any code point."""
+    at = place(chars.pages, cp)
+    word = np.uint32(words.kinds[place(words.pages, cp)])
+    return np.uint32(entry_of(np.uint32(cp + chars.lower_delta[at]), chars.kinds[at], word))
+
+
+@kernel
+def fill_entries(chars: Chars, words: WordKinds, entries: U32) -> None:
+    """entries: (n,), out: `entry_of` the first code points."""
+    for cp in range(entries.shape[0]):
+        entries[cp] = slow_entry(np.uint32(cp), chars, words)
+
+
 @kernel
 def split(
     data: U8,
     offsets: I64,
+    entries: U32,
     chars: Chars,
     words: WordKinds,
     letters: U8,
@@ -77,16 +107,17 @@ def split(
 ) -> None:
     """Gather the letters of each document's gram words.
 
+    entries: (0x10000,), of `fill_entries`.
     words: which characters are words by themselves, as `script_word` has them.
     letters: the words' letters in lower case, one word after the other, ASCII as itself, of
-        any other character three bytes, the first from 0x80 on; 3 for 2 bytes of text.
+        any other character three bytes, the first from 0x80 on; 3 for 2 bytes of text, and two.
     ends: where in `letters` each word ends; (n_bytes + n_docs) // 2 words at most, and one more.
     stops: as long; the byte of `data` at which the word is known to end: no letter of it
         stands there or behind, and none of the next before.
     doc_words: (n_docs + 1,); words of document d are `doc_words[d]:doc_words[d + 1]`.
 
-    ASCII goes without a branch at the ends of words, which no processor can foresee: letter and
-    end are always written, and stay where the counters move on.
+    There is no branch at the ends of words, which no processor can foresee: letter and end are
+    always written, and stay where the counters move on.
     """
     k = ZERO
     n = ZERO
@@ -94,8 +125,19 @@ def split(
     for d in range(offsets.shape[0] - 1):
         i, stop = np.uint64(offsets[d]), np.uint64(offsets[d + 1])
         begun = k
+        script = NO_WORD  # BASE or SYLLABLE while the last word may go on with its marks
         while i < stop:
             kind = chars.ascii[data[i]]
+            while script and kind == SPACE:
+                script = BASE
+                i += ONE
+                kind = chars.ascii[data[i]] if i < stop else NON_ASCII
+            if script and kind != NON_ASCII:
+                script = NO_WORD
+                ends[n] = k
+                stops[n] = i
+                n += ONE
+                begun = k
             while kind != NON_ASCII:
                 letters[k] = kind
                 ends[n] = k
@@ -108,35 +150,36 @@ def split(
                 if i >= stop:
                     break
                 kind = chars.ascii[data[i]]
-            if i >= stop:
-                break
-            cp, size = decode(data, i, stop, BLANK)
-            word = words.kinds[place(words.pages, cp)]
-            if begins_word(word):
+            while i < stop and data[i] >= 0x80:
+                lead = np.uint32(data[i])
+                if lead & 0xF0 == 0xE0 and i + TWO < stop:
+                    cp = np.uint32(
+                        (lead & 0x0F) << 12 | (data[i + ONE] & 0x3F) << 6 | (data[i + TWO] & 0x3F)
+                    )
+                    size, entry = THREE, entries[cp]
+                elif lead & 0xE0 == 0xC0 and i + ONE < stop:
+                    cp = np.uint32((lead & 0x1F) << 6 | (data[i + ONE] & 0x3F))
+                    size, entry = TWO, entries[cp]
+                else:
+                    cp, width = decode(data, i, stop, BLANK)
+                    size, entry = np.uint64(width), slow_entry(cp, chars, words)
+                word = entry >> WORD_AT
                 ends[n] = k
                 stops[n] = i
-                n += np.uint64(k > begun)
-                last, after = script_word(data, i, size, stop, word, words)
-                while i < last:
-                    cp, size = decode(data, i, stop, BLANK)
-                    if is_part(words.kinds[place(words.pages, cp)]):
-                        k = encode(cp, letters, k)
-                    i += size
-                ends[n] = k
-                stops[n] = after
-                n += ONE
-                begun = k
-                i = after
-                continue
-            at = place(chars.pages, cp)
-            if chars.kinds[at] < NON_ASCII:
-                k = encode(np.uint32(cp + chars.lower_delta[at]), letters, k)
-            elif chars.kinds[at] == SPACE:
-                ends[n] = k
-                stops[n] = i
-                n += np.uint64(k > begun)
-                begun = k
-            i += size
+                if script != NO_WORD and (word >= LATE or word == script == SYLLABLE):
+                    is_end, kept = False, word < UNSEEN
+                    script = BASE if word == WHITE else script
+                elif begins_word(word):
+                    is_end, kept = True, True
+                    script = SYLLABLE if word == SYLLABLE else BASE
+                else:
+                    is_end, kept = script != NO_WORD or entry & SPACES != 0, entry & KEPT != 0
+                    script = NO_WORD
+                n += np.uint64(is_end & (k > begun))
+                begun = k if is_end else begun
+                width = np.uint64(encode(entry & LOWER, letters, k) - k)
+                k += width if kept else ZERO
+                i += size
         ends[n] = k
         stops[n] = stop
         n += np.uint64(k > begun)

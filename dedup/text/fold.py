@@ -29,7 +29,7 @@ Foldings are bits, applied in this order:
 
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass, fields
-from functools import cache
+from functools import cache, partial
 from html import unescape
 from html.entities import html5
 from itertools import accumulate
@@ -48,6 +48,7 @@ from tokenmill.dedup.text.fold_tables import invisible, lookalikes, signs, table
 from tokenmill.dedup.text.unicode import ALPHA, N_CODE_POINTS, PAGE, WORD
 from tokenmill.dedup.text.unicode import tables as unicode_tables
 
+BYTES_AN_EDIT = 128  # of text, for which there is room at first
 HYPHENS = "-\u2010\u00ad"
 # names of tags that stand within a line, and that part words
 INLINE_TAGS = (
@@ -197,21 +198,23 @@ def _steps(given: TextBuffers, needs: U8, folding: Folding) -> Iterator[Step]:
     for bits, find, known in passes:
         wanted = read_only(needs & np.uint8(bits))
         if wanted.any():
-            found = find(*given, wanted, *known, _room(len(needs), Found(0, 0)))
-            if found.edits:
-                edits = _room(len(needs), found)
-                find(*given, wanted, *known, edits)
+            edits = _edits(partial(find, *given, wanted, *known), given)
+            if len(edits.spots):
                 step = _spliced(given, edits)
                 yield step
                 given = step.out
 
 
-def _room(n_docs: int, room: Found) -> Edits:
-    return Edits(
-        np.empty(n_docs, np.int64),
-        np.empty((room.edits, 4), np.int64),
-        np.empty(room.fresh, np.uint8),
-    )
+def _edits(find: Callable[[Edits], Found], given: TextBuffers) -> Edits:
+    """What `find` finds; where that is more than there is room for at first, it is run again."""
+    n_docs, first = len(given.offsets) - 1, given.n_bytes // BYTES_AN_EDIT + 1
+    found, room = Found(first, first), Found(0, 0)
+    while room.edits < found.edits or room.fresh < found.fresh:
+        room = found
+        ends, fresh = np.empty(n_docs, np.int64), np.empty(room.fresh, np.uint8)
+        edits = Edits(ends, np.empty((room.edits, 4), np.int64), fresh)
+        found = find(edits)
+    return Edits(ends, edits.spots[: found.edits], fresh[: found.fresh])
 
 
 def _spliced(given: TextBuffers, edits: Edits) -> Step:
@@ -236,14 +239,16 @@ def char_foldings(folding: Folding) -> kernels.Foldings:
     for action, (char, (to, _)) in enumerate(becomes.items(), 1):
         actions[ord(char)] = action
         props[ord(char)] |= kernels.MAYBE if alike.keys() & set(to) else 0
+    kinds = np.array([0, *(kinds for _, kinds in becomes.values())], np.uint8)
+    changed = kinds[actions].astype(np.uint16) << np.uint16(kernels.KINDS_AT)
     fresh = [to.encode() for to, _ in becomes.values()]
     return kernels.Foldings(
         folding.bits,
         read_only(actions),
-        read_only(np.array([0, *(kinds for _, kinds in becomes.values())], np.uint8)),
+        read_only(kinds),
         read_only(np.frombuffer(b"".join(fresh), np.uint8)),
         read_only(np.array([0, *accumulate(map(len, fresh))], np.int64)),
-        read_only(props),
+        read_only(props | changed),
         read_only(letters),
     )
 

@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import I64, U8, U64, TextBuffers, read_only, text_buffers
+from tokenmill.dedup.arrays import I64, U8, U32, U64, TextBuffers, read_only, text_buffers
 from tokenmill.dedup.kernels import gram_words as kernels
 from tokenmill.dedup.kernels.paraphrase import hash_stems
 from tokenmill.dedup.kernels.words import hash_words
@@ -100,6 +100,14 @@ def word_kinds(words: GramWords) -> unicode_words.WordKinds:
     return unicode_words.tables() if words == "scripts" else unicode_words.no_kinds()
 
 
+@cache
+def _entries(words: GramWords) -> U32:
+    """What the kernels know of the first code points."""
+    entries = np.empty(0x10000, np.uint32)
+    kernels.fill_entries(chars(), word_kinds(words), entries)
+    return read_only(entries)
+
+
 def blocks(
     text: pa.Array, *, longest: int | None, words: GramWords = "scripts", stems: bool = False
 ) -> Iterator[Block]:
@@ -112,15 +120,15 @@ def blocks(
         may be as long as a document.
     stems: the hashes are those of the words' stems (`kernels.paraphrase.hash_stems`).
     """
-    room, kinds = _room(BLOCK_BYTES, 1), word_kinds(words)
+    room = _room(BLOCK_BYTES, 1)
     for rows, block in documents_in_blocks(text_buffers(text)):
         if block.n_bytes > BLOCK_BYTES:
-            parts = _parts(block, rows.start, longest or 0, kinds, stems)
+            parts = _parts(block, rows.start, longest or 0, words, stems)
             yield from parts if longest is not None else [_joined(list(parts))]
             continue
         if len(room.ends) < _most_words(block):  # many documents without a word
             room = _room(BLOCK_BYTES, rows.stop - rows.start)
-        hashes, stops, doc_words = _words(block, room, kinds, stems)
+        hashes, stops, doc_words = _words(block, room, words, stems)
         yield Block(rows.start, hashes, stops, doc_words, block.offsets[:-1], 0, 0)
 
 
@@ -148,7 +156,7 @@ def dense(text: pa.Array, counts: I64, words: GramWords = "scripts") -> I64:
 
 
 def _parts(
-    text: TextBuffers, doc: int, longest: int, kinds: unicode_words.WordKinds, stems: bool
+    text: TextBuffers, doc: int, longest: int, words: GramWords, stems: bool
 ) -> Iterator[Block]:
     """The blocks of one long document, cut behind words."""
     hashes, stops = np.empty(0, np.uint64), np.empty(0, np.int64)
@@ -156,7 +164,7 @@ def _parts(
     for part in pieces(text, BLOCK_BYTES):
         held = min(longest, len(hashes))
         passed += len(hashes) - held
-        fresh = _words(part, _room(part.n_bytes, 1), kinds, stems)
+        fresh = _words(part, _room(part.n_bytes, 1), words, stems)
         hashes = np.concatenate((hashes[len(hashes) - held :], fresh[0]))
         stops = np.concatenate((stops[len(stops) - held :], fresh[1]))
         doc_words = read_only(np.array([0, len(hashes)]))
@@ -172,12 +180,11 @@ def _joined(parts: list[Block]) -> Block:
     return parts[0]._replace(hashes=hashes, stops=stops, doc_words=doc_words)
 
 
-def _words(
-    text: TextBuffers, room: _Room, kinds: unicode_words.WordKinds, stems: bool
-) -> tuple[U64, I64, I64]:
+def _words(text: TextBuffers, room: _Room, words: GramWords, stems: bool) -> tuple[U64, I64, I64]:
     """Hashes and stops of the words, and where each document's begin."""
     doc_words = np.empty(len(text.offsets), np.int64)
-    kernels.split(*text, chars(), kinds, room.letters, room.ends, room.stops, doc_words)
+    entries, kinds = _entries(words), word_kinds(words)
+    kernels.split(*text, entries, chars(), kinds, room.letters, room.ends, room.stops, doc_words)
     n = int(doc_words[-1])
     if stems:
         hash_stems(room.letters, room.ends[:n], doc_words, room.hashes)
