@@ -5,11 +5,17 @@ from math import sqrt
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I32, I64, U8, U32, U64, inlined, kernel
-from tokenmill.dedup.kernels.swar import n_bits
+from tokenmill.dedup.kernels.swar import eight, n_bits
 
 SIDE, COARSE = 16, 8  # cells on a side: of brightness; of each colour, and of what is opaque
 CELLS, COLOURS = SIDE * SIDE, COARSE * COARSE
 LOOK_BYTES = CELLS + 3 * COLOURS
+# a picture, as sets of them are compared: who it is, 0 unknown; its kind, 0 without a hash; hash
+KEY_BYTES, HASH_BYTES = 16, 8
+KIND = KEY_BYTES  # where it begins
+HASH = np.uint64(KIND + 1)
+LOOK = KIND + 1 + HASH_BYTES  # the rest
+PICTURE_BYTES = LOOK + LOOK_BYTES
 # The limits were set on photos, clip art, icons, flags and screenshots, where images of two kinds
 # come to hashes that near: `python -m tests.bench.near_images` shows what they do.
 MOST_APART = 0.35  # of brightness in a cell, in standard deviations of the image
@@ -118,6 +124,49 @@ def alike(a: U8, b: U8) -> bool:
                 if apart - SHIFTED * moved > MOST_APART:
                     return False
     return True
+
+
+@inlined
+def same_picture(a: U8, b: U8, distance: np.uint64) -> bool:
+    """Whether two pictures are equal or near. a, b: (PICTURE_BYTES,)."""
+    known = False
+    equal = True
+    for at in range(KEY_BYTES):
+        known = known or a[at] != 0
+        equal = equal and a[at] == b[at]
+    if known and equal:
+        return True
+    if a[KIND] == 0 or a[KIND] != b[KIND]:
+        return False
+    apart = n_bits(eight(a, HASH) ^ eight(b, HASH))
+    return bool(apart <= distance and alike(a[LOOK:], b[LOOK:]))
+
+
+@inlined
+def all_have(a: U8, b: U8, distance: np.uint64) -> bool:
+    """Whether each of some pictures is the same as one of others."""
+    for i in range(a.shape[0]):
+        found = False
+        for j in range(b.shape[0]):
+            found = found or same_picture(a[i], b[j], distance)
+        if not found:
+            return False
+    return True
+
+
+@kernel
+def same_pictures(
+    pictures: U8, starts: I64, left: I64, right: I64, distance: np.uint64, same: U8
+) -> None:
+    """Say of each pair of documents whether each picture of one is the same as one of the other.
+
+    pictures: (n, PICTURE_BYTES).  starts: (n_docs + 1,) where those of each begin.
+    left, right: (n_pairs,) documents.  same: (n_pairs,).
+    """
+    for pair in range(left.shape[0]):
+        a = pictures[starts[left[pair]] : starts[left[pair] + 1]]
+        b = pictures[starts[right[pair]] : starts[right[pair] + 1]]
+        same[pair] = all_have(a, b, distance) and all_have(b, a, distance)
 
 
 @inlined

@@ -11,13 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tokenmill.dedup.arrays import F64, I64, U8, U32, U64, power_of_two, read_only
+from tokenmill.dedup.arrays import F64, I64, U8, U32, U64, Bools, power_of_two, read_only
 from tokenmill.dedup.kernels import images as kernels
 
 HASH_BITS = 64
+DISTANCE = 4  # bits of two hashes that differ at most, unless told
 MOST_DISTANCE = 15  # more bands have less than 4 bits, and nearly all pairs meet in one
 HASHED_SIDE, LOW = 32, 8  # cells on a side; of their DCT the lowest frequencies
-LOOK_BYTES = kernels.LOOK_BYTES
+LOOK_BYTES, PICTURE_BYTES = kernels.LOOK_BYTES, kernels.PICTURE_BYTES
 LEAST_SPREAD = 4.0  # standard deviation of 32 x 32 cells: less is a plain image
 # a bit is set by a coefficient as far above the median, in root mean squares of all: without it
 # the bits of clip art, of which half the coefficients are nought, were those of the encoder
@@ -141,3 +142,28 @@ def stars(
         bits,
     )
     return Stars(of, bits, int(given_up))
+
+
+def pictures(keys: U64, kinds: U8, hashes: U64, looks: U8) -> U8:
+    """(n, PICTURE_BYTES) images, each as one row.
+
+    keys: (n, 2) of who it is; zeros are unknown.  kinds: (n,); 0 has neither hash nor look.
+    hashes: (n,).  looks: (n, LOOK_BYTES).
+    """
+    parts = keys.view(np.uint8), kinds[:, None], hashes[:, None].view(np.uint8), looks
+    made: U8 = np.concatenate(parts, axis=1)
+    return made
+
+
+def same_pictures(pictures: U8, starts: I64, left: I64, right: I64, distance: int) -> Bools:
+    """(n_pairs,) whether each picture of one document is equal to, or near, one of the other.
+
+    Two without pictures have the same.
+
+    pictures: (n, PICTURE_BYTES).  starts: (n_docs + 1,) where those of each document begin.
+    left, right: (n_pairs,) documents.  distance: bits of the hashes that may differ.
+    """
+    same = np.empty(len(left), np.uint8)
+    pairs = read_only(left), read_only(right)
+    kernels.same_pictures(read_only(pictures), read_only(starts), *pairs, np.uint64(distance), same)
+    return same.view(np.bool_)

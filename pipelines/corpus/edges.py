@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import I32, I64, U32, Bools
+from tokenmill.dedup.same.images import DISTANCE, PICTURE_BYTES, same_pictures
 from tokenmill.dedup.same.minhash import MinHash
 from tokenmill.dedup.same.sets import Packed, Ratio, equal_slots, gathered, shared, unpack
 from tokenmill.dedup.same.verify import least_equal
@@ -37,8 +38,9 @@ SHINGLE_BYTES = (
     16  # of a shingle that is compared: as it is kept, gathered, sorted, 4 each; at work
 )
 SIGNED_BYTES = 8  # of a slot of a signature: taken, and gathered
+PICTURES_SHARE = 2  # of the room, its half
 PAIR_BYTES = 96  # of a pair: its rows 16, these once each and where 48, what they share 32
-SHINGLES, PACKED = "shingles", "packed"  # columns of the key sidecar
+SHINGLES, PACKED, PICTURES = "shingles", "packed", "pictures"  # columns of the key sidecar
 
 
 class Edges(NamedTuple):
@@ -75,14 +77,23 @@ class Comparing:
     """Compares documents pair by pair, as many at a time as fit into memory."""
 
     def __init__(
-        self, rows: Rows, minhash: MinHash, *, exact: bool, verify: float, room: int
+        self,
+        rows: Rows,
+        minhash: MinHash,
+        *,
+        exact: bool,
+        verify: float,
+        room: int,
+        pictures: bool = False,
     ) -> None:
         """exact: by their sets of shingles; else by their signatures.  verify: least similarity.
 
+        pictures: only those are alike whose pictures are the same, or near, too.
         room: bytes for all that is at work at a time. A pair that alone takes more is compared all
             the same: its texts were in memory, and took more.
         """
         self._rows, self._exact, self._room = rows, exact, room
+        self._pictures = pictures
         self._ratio = Ratio.of(verify) if exact else Ratio(0, 1)
         self._num_perm = minhash.num_perm
         self._least = least_equal(minhash.num_perm, verify)
@@ -99,6 +110,10 @@ class Comparing:
 
     def edges(self, left: I64, right: I64) -> Iterator[Edges]:
         """The alike ones of (n,) pairs of rows, some at a time, in their order."""
+        for found in self._of_texts(left, right):
+            yield self._of_pictures(found) if self._pictures else found
+
+    def _of_texts(self, left: I64, right: I64) -> Iterator[Edges]:
         at_once = max(self._room // 2 // PAIR_BYTES, 1)
         for start in range(0, len(left), at_once):
             x, y = left[start : start + at_once], right[start : start + at_once]
@@ -133,6 +148,21 @@ class Comparing:
         least = np.full(n, self._least)
         alike = equal_slots(self._rows.take("signature", rows), x, y, least)
         yield _found(rows, x, y, alike, np.full(n, self._num_perm))
+
+    def _of_pictures(self, edges: Edges) -> Edges:
+        """Those whose pictures are the same, or near."""
+        rows, where = np.unique(np.concatenate(edges[:2]), return_inverse=True)
+        sizes = self._rows.take(PICTURES, rows).astype(np.int64)
+        n = len(edges.left)
+        if n > 1 and int(sizes.sum()) > self._room // PICTURES_SHARE:
+            halves = slice(n // 2), slice(n // 2, None)
+            parts = [self._of_pictures(edges.at(half)) for half in halves]
+            return Edges(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        lists = self._rows.lists(PICTURES, rows)
+        some = [v[b[d] : b[d + 1]] for _, v, b, docs in lists for d in docs.tolist()]
+        pictures = np.concatenate([np.empty(0, np.uint8), *some]).reshape(-1, PICTURE_BYTES)
+        starts = np.concatenate(([0], np.cumsum(sizes))) // PICTURE_BYTES
+        return edges.at(same_pictures(pictures, starts, where[:n], where[n:], DISTANCE))
 
     def _alike(self, rows: I64, sets: Shingles, x: I64, y: I64) -> Edges:
         """sets: of rows.  x, y: (n,) places in them."""

@@ -12,6 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.pipelines.corpus.step import CorpusStep, Sidecar
+from tokenmill.pipelines.read.images.blobs import Blobs
+from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.runs.folder import KEYS, RunFolder
 from tokenmill.pipelines.storage.files import with_parameters
 
@@ -31,22 +33,37 @@ def key_schema(steps: Sequence[CorpusStep]) -> pa.Schema:
 
 
 def document_keys(
-    documents: pa.RecordBatch, steps: Sequence[CorpusStep], schema: pa.Schema, *, source: str
+    documents: pa.RecordBatch,
+    steps: Sequence[CorpusStep],
+    schema: pa.Schema,
+    *,
+    source: str,
+    blobs: Blobs | None = None,
+    images: Images | None = None,
 ) -> pa.RecordBatch:
-    """The key sidecar's rows for a batch of documents."""
-    columns = [column for step in steps for column in step.key_columns(documents, source)]
+    """The key sidecar's rows for a batch of documents, and the bytes of their images."""
+    columns: list[pa.Array] = []
+    for step in steps:
+        columns += step.key_columns(documents, source)
+        columns += step.image_columns(documents, blobs, images)
     return pa.record_batch([documents["doc_id"], *columns], schema=schema)
 
 
 def key_sidecar(
-    run: RunFolder, pass_index: int, key: str, steps: Sequence[CorpusStep], *, source: str
+    run: RunFolder,
+    pass_index: int,
+    key: str,
+    steps: Sequence[CorpusStep],
+    *,
+    source: str,
+    images: Images | None = None,
 ) -> Sidecar:
     schema = key_schema(steps)
-    return Sidecar(
-        run.path(KEYS, pass_index, key=key),
-        schema,
-        lambda documents, blobs: document_keys(documents, steps, schema, source=source),
-    )
+
+    def rows(documents: pa.RecordBatch, blobs: Blobs | None) -> pa.RecordBatch:
+        return document_keys(documents, steps, schema, source=source, blobs=blobs, images=images)
+
+    return Sidecar(run.path(KEYS, pass_index, key=key), schema, rows)
 
 
 def fixed_size_list(matrix: npt.NDArray[np.generic]) -> pa.Array:

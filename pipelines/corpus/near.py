@@ -20,8 +20,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
-from tokenmill.dedup.arrays import F32, I64, U32
+from tokenmill.dedup.arrays import F32, I64, U8, U32, U64, Bools
 from tokenmill.dedup.same.cluster import Forest, Touched
+from tokenmill.dedup.same.images import PICTURE_BYTES, pictures
 from tokenmill.dedup.same.lsh import Bands, Buckets, band_keys, count_pairs
 from tokenmill.dedup.same.minhash import MinHash, pair_similarity, signatures, signed_shingles
 from tokenmill.dedup.same.partition import prefix_bits
@@ -32,7 +33,7 @@ from tokenmill.dedup.text.simplified import simplified
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.corpus.buckets import works_of
-from tokenmill.pipelines.corpus.edges import ALIKE, PACKED, SHINGLES, Comparing
+from tokenmill.pipelines.corpus.edges import ALIKE, PACKED, PICTURES, SHINGLES, Comparing
 from tokenmill.pipelines.corpus.keys import fixed_size_list
 from tokenmill.pipelines.corpus.pairs import (
     FOREST,
@@ -62,14 +63,18 @@ from tokenmill.pipelines.corpus.step import (
     group_works,
 )
 from tokenmill.pipelines.corpus.verdicts import VerdictStep
-from tokenmill.pipelines.filters.images.keys import has_key, image_set_keys
+from tokenmill.pipelines.filters.images.keys import has_key, image_keys, image_set_keys
+from tokenmill.pipelines.filters.images.looks import BACKGROUNDS, Views, seen
+from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.nodes import counts_of
+from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Phases
 
 EDGES = Folder("2-edges", "band-{band:03d}-{number:05d}.arrow")
 EDGE = pa.schema([pa.field("left", pa.int64()), pa.field("right", pa.int64())])
+PICTURE_FIELD = pa.field(PICTURES, pa.list_(pa.uint8()))
 LEADS = Folder("2-leads", "{level}-{number:05d}.arrow")
 LEAD = pa.schema([pa.field("row", pa.int64()), pa.field("pairs", pa.int64())])
 FAN_IN = 16
@@ -115,9 +120,10 @@ class NearDedup(KeyedStep, VerdictStep):
     keep: of such components, "first"; or "leading", the document that is the earlier one in most
         pairs, counted in each band: of all datatrove keeps, by the order of its pairs, most often.
     scope: documents meet across the whole corpus, or only within their source.
-    samples: of images beside a caption, "images" asks for near captions and the same images, by
-        MD5, or URL where there are no bytes; "captions" for near captions alone. Where images stand
-        in the text, that is compared.
+    samples: of images beside a caption, "images" asks for near captions and equal images, by MD5,
+        or URL where there are no bytes; "alike" for near captions and images of which each is equal
+        to one of the other's or near it, as `near_images` tells, so that all are decoded;
+        "captions" for near captions alone. Where images stand in the text, that is compared.
     """
 
     name: ClassVar[str] = "near"
@@ -136,7 +142,7 @@ class NearDedup(KeyedStep, VerdictStep):
     cluster: Literal["stars", "components"] = "stars"
     keep: Literal["first", "leading"] = "first"
     scope: Literal["corpus", "source"] = "corpus"
-    samples: Literal["images", "captions"] = "images"
+    samples: Literal["images", "alike", "captions"] = "images"
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 1
 
     @model_validator(mode="after")
@@ -162,7 +168,15 @@ class NearDedup(KeyedStep, VerdictStep):
     def _stars_keep_the_first(self) -> "NearDedup":
         if self.keep == "leading" and self.cluster == "stars":
             raise ValueError("keep: leading is of cluster: components; stars keep the first")
+        if self.looks_at_images and self.cluster == "components":
+            raise ValueError(
+                "samples: alike is of cluster: stars; of components many would look like none kept"
+            )
         return self
+
+    @property
+    def looks_at_images(self) -> bool:
+        return self.samples == "alike"
 
     @property
     def joined_bytes(self) -> int:
@@ -192,11 +206,14 @@ class NearDedup(KeyedStep, VerdictStep):
 
     @property
     def shuffled(self) -> tuple[Shuffled, ...]:
-        return tuple(Shuffled(f"band_{band:03d}") for band in range(self.lsh().bands))
+        return tuple(Shuffled(f"band_{band:03d}") for band in range(self.joined_columns))
 
     @property
     def joined_columns(self) -> int:
-        return self.lsh().bands
+        """Bands of captions; if images may be near, behind them those of equal images too, since of
+        a caption that many have not all are compared.
+        """
+        return self.lsh().bands * (2 if self.looks_at_images else 1)
 
     def key_parameters(self) -> dict[str, Any]:
         lsh = self.lsh()
@@ -210,7 +227,7 @@ class NearDedup(KeyedStep, VerdictStep):
             "scope": self.scope,
             "similarity": self.similarity,
             **({} if self.normalize == "none" else {"normalize": self.normalize}),
-            **({"samples": self.samples} if self.samples == "captions" else {}),
+            **({"samples": self.samples} if self.samples != "images" else {}),
         }
 
     @classmethod
@@ -222,6 +239,8 @@ class NearDedup(KeyedStep, VerdictStep):
     def key_fields(self) -> list[pa.Field]:
         """Band keys: uint64, 0 for a document without shingles; and what similarity is told by.
 
+        `pictures` are those of a sample, as `dedup.same.images.pictures` has them.
+
         Exact: its shingle hashes, as often as they occur and as they come, or, if `packed` is not
         0, the set of so many as `dedup.same.sets` packs it. Else a signature of num_perm uint32.
         """
@@ -230,7 +249,8 @@ class NearDedup(KeyedStep, VerdictStep):
             fields = [hashes, pa.field(PACKED, pa.uint32())]
         else:
             fields = [pa.field("signature", pa.list_(pa.uint32(), self.num_perm))]
-        return [*fields, *(pa.field(column.keys, pa.uint64()) for column in self.shuffled)]
+        fields += [pa.field(column.keys, pa.uint64()) for column in self.shuffled]
+        return [*fields, *([PICTURE_FIELD] if self.looks_at_images else [])]
 
     def key_columns(self, documents: pa.RecordBatch, source: str) -> list[pa.Array]:
         texts = documents["text"]
@@ -247,10 +267,31 @@ class NearDedup(KeyedStep, VerdictStep):
         keys = band_keys(signed, self.lsh())
         if self.scope == "source":
             keys = _within_source(keys, source)
-        if self.samples == "images" and "images" in documents.schema.names:
-            keys = _with_images(keys, documents)
+        if self.samples != "captions":
+            samples = _samples(documents)[:, None]
+            of_images = _with_images(keys, documents) if samples.any() else keys
+            if self.looks_at_images:
+                keys = np.hstack((keys, np.where(samples, of_images, np.uint64(0))))
+            else:
+                keys = np.where(samples, of_images, keys)
         columns = [pa.array(np.ascontiguousarray(keys[:, b])) for b in range(keys.shape[1])]
         return [*told, *columns]
+
+    def image_columns(
+        self, documents: pa.RecordBatch, blobs: Blobs | None, images: Images | None
+    ) -> list[pa.Array]:
+        if not self.looks_at_images:
+            return []
+        samples = _samples(documents)
+        sizes = np.zeros(len(samples), np.int64)
+        found = np.empty(0, np.uint8)
+        if samples.any():
+            some = documents.filter(pa.array(samples))
+            sizes[samples] = counts_of(some) * PICTURE_BYTES
+            kinds, hashes, looks = seen(some, blobs, Views(), images.max_pixels if images else 0)
+            hashed = np.where(np.isin(kinds, list(BACKGROUNDS)), kinds, 0).astype(np.uint8)
+            found = pictures(_known_images(some), hashed, hashes[:, 0], looks[:, 0]).ravel()
+        return [_lists(found, np.concatenate(([0], np.cumsum(sizes))))]
 
     @property
     def decides_in_order(self) -> bool:
@@ -274,7 +315,7 @@ class NearDedup(KeyedStep, VerdictStep):
 
     def phases(self, chain: Chain, size: Size) -> Phases[None]:
         yield from self.spill(chain, size)
-        n_bands = self.lsh().bands
+        n_bands = self.joined_columns
         if self.cluster == "stars":
             last, largest = yield from decided(chain, self.name, n_bands, size)
             by_group = group_works(size.new, self.name, last, largest)
@@ -314,7 +355,8 @@ class NearDedup(KeyedStep, VerdictStep):
 
     def scratch_bytes(self, text_bytes: float, docs: float) -> float:
         of_sets = self.keys_frac * text_bytes if self.exact else docs * self.num_perm * 4
-        return of_sets + docs * self.lsh().bands * 28
+        of_images = docs * PICTURE_BYTES if self.looks_at_images else 0.0
+        return of_sets + of_images + docs * self.joined_columns * 28
 
     def limit(self, memory_budget: int) -> str:
         if self.cluster == "stars":
@@ -329,6 +371,8 @@ class NearDedup(KeyedStep, VerdictStep):
 
     def probe(self, probing: Probing) -> Any:
         columns = [column.keys for column in self.shuffled]
+        if self.looks_at_images:
+            return None  # images are not drawn
         if self.cluster == "stars":
             return probing.stars(
                 columns, minhash=self.minhash(), exact=self.exact, verify=self.verify
@@ -339,10 +383,12 @@ class NearDedup(KeyedStep, VerdictStep):
 
     @property
     def what_tells_instead(self) -> str:
+        if self.looks_at_images:
+            return "with samples: images it is"
         return "with similarity: estimate, or cluster: stars, it is"
 
 
-def _lists(values: U32, offsets: I64) -> pa.Array:
+def _lists(values: U8 | U32, offsets: I64) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pa.array(values))
 
 
@@ -357,13 +403,25 @@ def _within_source(keys: Any, source: str) -> Any:
 
 def _with_images(keys: Any, documents: pa.RecordBatch) -> Any:
     """Band keys of samples that only meet those with the same images; 0 where these have no key."""
-    in_text = np.asarray(pc.match_substring(documents["text"], PLACEHOLDER))
-    samples = (counts_of(documents) > 0) & ~in_text
     known, by_url = (image_set_keys(documents, by) for by in ("md5", "url"))
     sets = np.where(has_key(known)[:, None], known, by_url)
     salts = (sets[:, 0] ^ sets[:, 1])[:, None]
-    salted = np.where((keys == 0) | (salts == 0), np.uint64(0), keys ^ salts)
-    return np.where(samples[:, None], salted, keys)
+    return np.where((keys == 0) | (salts == 0), np.uint64(0), keys ^ salts)
+
+
+def _samples(documents: pa.RecordBatch) -> Bools:
+    """(n,) documents that have images beside their text, not in it."""
+    if "images" not in documents.schema.names:
+        return np.zeros(documents.num_rows, np.bool_)
+    in_text = np.asarray(pc.match_substring(documents["text"], PLACEHOLDER))
+    samples: Bools = (counts_of(documents) > 0) & ~in_text
+    return samples
+
+
+def _known_images(documents: pa.RecordBatch) -> U64:
+    """(n, 2) who each image is: its MD5, or URL; zeros for none."""
+    known, by_url = (image_keys(documents, by) for by in ("md5", "url"))
+    return np.where(has_key(known)[:, None], known, by_url)
 
 
 def find_edges(run: RunFolder, part: Pass, band: int, number: int) -> Done:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from tokenmill.dedup.arrays import I64, U8, U64, Bools
-from tokenmill.dedup.same.images import LOOK_BYTES, MOST_DISTANCE, stars
+from tokenmill.dedup.same.images import DISTANCE, LOOK_BYTES, MOST_DISTANCE, stars
 from tokenmill.pipelines.corpus.keys import fixed_size_list
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.step import Chain, Pass, Size, Told, facts_of
@@ -38,7 +38,7 @@ from tokenmill.pipelines.filters.images.looks import (
     ON_WHITE,
     PLAIN,
     Views,
-    looks_of,
+    seen,
 )
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.options import Images
@@ -70,13 +70,16 @@ class NearImages(ImageStep):
     """
 
     name: ClassVar[str] = "near_images"
-    looks_at_images: ClassVar[bool] = True
 
-    distance: Annotated[int, Field(ge=0, le=MOST_DISTANCE)] = 4
+    distance: Annotated[int, Field(ge=0, le=MOST_DISTANCE)] = DISTANCE
     flips: bool = False
     rotations: bool = False
     crops: bool = False
     no_images_left: bool = True
+
+    @property
+    def looks_at_images(self) -> bool:
+        return True
 
     @property
     def views(self) -> Views:
@@ -106,7 +109,9 @@ class NearImages(ImageStep):
         max_pixels = images.max_pixels if images else 0
 
         def made(documents: pa.RecordBatch, blobs: Blobs | None) -> pa.RecordBatch:
-            columns = seen(documents, blobs, self.views, max_pixels=max_pixels)
+            kinds, hashes, looks = seen(documents, blobs, self.views, max_pixels)
+            flat = looks.reshape(len(kinds), self.views.n * LOOK_BYTES)
+            columns = pa.array(kinds), fixed_size_list(hashes), fixed_size_list(flat)
             return pa.record_batch([*unit_names(documents), *columns], schema=schema)
 
         return made
@@ -127,26 +132,6 @@ class NearImages(ImageStep):
     def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> Told:
         facts = facts_of(receipts, self.name)
         return {"repeated": {self.name: dict(facts[-1])}} if facts else {}
-
-
-def seen(
-    documents: pa.RecordBatch, blobs: Blobs | None, views: Views, *, max_pixels: int
-) -> list[pa.Array]:
-    """What all images look like: `unit_fields` of the step.
-
-    blobs: the bytes of the images, by their offsets; None where there are none.
-    """
-    items = documents["images"].flatten()
-    kinds = np.full(len(items), NO_BYTES, np.uint8)
-    hashes = np.zeros((len(items), views.n), np.uint64)
-    looks = np.zeros((len(items), views.n, LOOK_BYTES), np.uint8)
-    offsets, sizes = (items.field(name).to_pylist() for name in ("offset", "bytes"))
-    for place, (offset, size) in enumerate(zip(offsets, sizes, strict=True)):
-        if offset is not None and blobs is not None:
-            found = looks_of(blobs.take(offset, size), max_pixels, views)
-            kinds[place], hashes[place], looks[place] = found
-    flat = looks.reshape(len(items), views.n * LOOK_BYTES)
-    return [pa.array(kinds), fixed_size_list(hashes), fixed_size_list(flat)]
 
 
 def find_near_images(run: RunFolder, part: Pass) -> Done:

@@ -87,7 +87,13 @@ class NearStep(Protocol):
     def shuffled(self) -> tuple[Shuffled, ...]: ...
 
     @property
+    def joined_columns(self) -> int: ...
+
+    @property
     def exact(self) -> bool: ...
+
+    @property
+    def looks_at_images(self) -> bool: ...
 
     verify: float
 
@@ -160,7 +166,12 @@ class Comparisons:
         left = corpus.memory_left(step.name, corpus.n, 0, works=works, least=LEAST_BYTES)
         self.corpus, self.step, self.left, self.rows = corpus, step, left, corpus.rows()
         self.comparing = Comparing(
-            self.rows, step.minhash(), exact=step.exact, verify=step.verify, room=left // 2
+            self.rows,
+            step.minhash(),
+            exact=step.exact,
+            verify=step.verify,
+            room=left // 2,
+            pictures=step.looks_at_images,
         )
         most = max(min(left // 16 // 16, MOST_PAIRS), MAX_BUCKET * (MAX_BUCKET - 1) // 2)
         self.pairs = np.empty((most, 2), np.int64)
@@ -530,4 +541,4 @@ def _step(part: Pass, name: str) -> Any:
 
 
 def _n_works(corpus: Corpus, step: NearStep) -> int:
-    return len(works_of(step.lsh().bands, corpus.size))
+    return len(works_of(step.joined_columns, corpus.size))

@@ -250,7 +250,6 @@ class CorpusStep(Step):
     removes_whole: it leaves documents as they are or takes them out, and says so in files of
         verdicts (`corpus.verdicts`); what stands behind it in the pass reads these.
     cuts: it changes documents, so that a step behind it must see what is left of them.
-    looks_at_images: at their bytes.
     makes_ready: it builds something before the first pass (`build`, `setup`).
     compares_texts: documents that are the same to it have the same text, or nearly.
     side_tables: what it writes that stays.
@@ -260,10 +259,14 @@ class CorpusStep(Step):
     has_keys: ClassVar[bool] = False
     removes_whole: ClassVar[bool] = False
     cuts: ClassVar[bool] = True
-    looks_at_images: ClassVar[bool] = False
     makes_ready: ClassVar[bool] = False
     compares_texts: ClassVar[bool] = False
     side_tables: ClassVar[tuple[SideTable, ...]] = ()
+
+    @property
+    def looks_at_images(self) -> bool:
+        """At their bytes."""
+        return False
 
     # before a run
 
@@ -326,6 +329,12 @@ class CorpusStep(Step):
 
     def key_columns(self, documents: pa.RecordBatch, source: str) -> list[pa.Array]:
         """The keys of documents, by column."""
+        return []
+
+    def image_columns(
+        self, documents: pa.RecordBatch, blobs: Blobs | None, images: Images | None
+    ) -> list[pa.Array]:
+        """The last of its columns of keys: those that bytes of images tell."""
         return []
 
     @property

@@ -299,11 +299,11 @@ def _without(batch: pa.RecordBatch, refused: Mapping[int, str], tally: Tally) ->
 def _sidecars(tally: Tally) -> Iterator[Sidecar]:
     """What stands beside the documents for the steps behind the pass."""
     job, part, shard = tally.job, tally.part, tally.shard
+    images, key = job.recipe.images, shard.key
     if part.finders:
-        yield key_sidecar(job, part.index, shard.key, part.finders, source=shard.source)
+        yield key_sidecar(job, part.index, key, part.finders, source=shard.source, images=images)
     for step in part.after:
-        images = job.recipe.images
-        sidecar = step.sidecar(job, part.index, shard.key, source=shard.source, images=images)
+        sidecar = step.sidecar(job, part.index, key, source=shard.source, images=images)
         if sidecar is not None:
             yield sidecar
 

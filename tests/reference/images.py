@@ -52,3 +52,20 @@ def stars(hashes, looks, kinds, distance):
         ]
         gone.append(min(near)[::-1] if near else None)
     return gone
+
+
+def same_picture(one, other, distance):
+    """Of two pictures, (who, kind, hash, look): who is (0, 0) and kind 0 where there is none."""
+    (who, kind, bits, look), (other_who, other_kind, other_bits, other_look) = one, other
+    if any(who) and tuple(who) == tuple(other_who):
+        return True
+    near = kind == other_kind != 0 and (bits ^ other_bits).bit_count() <= distance
+    return near and alike(look, other_look)
+
+
+def same_pictures(some, others, distance):
+    return all(
+        any(same_picture(one, other, distance) for other in of)
+        for these, of in ((some, others), (others, some))
+        for one in these
+    )

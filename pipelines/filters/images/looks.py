@@ -15,11 +15,13 @@ from math import log2
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from PIL import Image, ImageFile
 
 from tokenmill.dedup.arrays import F64, U8, U64
 from tokenmill.dedup.same.images import HASHED_SIDE, LOOK_BYTES, has_structure, hash_of, look_of
 from tokenmill.pipelines.read.batch import Lost
+from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.facts import BAD, loaded
 from tokenmill.pipelines.read.images.headers import ORIENTATION, read_header
 
@@ -90,6 +92,25 @@ def looks_of(data: bytes | memoryview, max_pixels: int, views: Views) -> Looks:
         return _looks_of(_laid(image), _extent(image, data), upright, views)
     except BAD:  # a mode that does not convert
         return _without(NO_BYTES, views)
+
+
+def seen(
+    documents: pa.RecordBatch, blobs: Blobs | None, views: Views, max_pixels: int
+) -> tuple[U8, U64, U8]:
+    """(n,) kinds, (n, n_views) hashes and (n, n_views, LOOK_BYTES) looks of all their images.
+
+    blobs: the bytes of the images, by their offsets; None where there are none.
+    """
+    items = documents["images"].flatten()
+    kinds = np.full(len(items), NO_BYTES, np.uint8)
+    hashes = np.zeros((len(items), views.n), np.uint64)
+    looks = np.zeros((len(items), views.n, LOOK_BYTES), np.uint8)
+    offsets, sizes = (items.field(name).to_pylist() for name in ("offset", "bytes"))
+    for place, (offset, size) in enumerate(zip(offsets, sizes, strict=True)):
+        if offset is not None and blobs is not None:
+            found = looks_of(blobs.take(offset, size), max_pixels, views)
+            kinds[place], hashes[place], looks[place] = found
+    return kinds, hashes, looks
 
 
 def _without(kind: int, views: Views) -> Looks:

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import imagehash
 import numpy as np
 import pytest
@@ -14,6 +16,8 @@ from tokenmill.dedup.same.images import (
     has_structure,
     hash_of,
     look_of,
+    pictures,
+    same_pictures,
     stars,
 )
 
@@ -74,6 +78,26 @@ def test_looks_are_alike_as_told_cell_by_cell(seed):
         assert [alike(one, other) for other in looks] == [
             reference.alike(one, other) for other in looks
         ]
+
+
+@given(corpora(), st.integers(0, MOST_DISTANCE), st.data())
+def test_sets_of_pictures_are_the_same_as_told_picture_by_picture(corpus, distance, data):
+    hashes, looks, kinds = corpus
+    n = len(kinds)
+    who = np.array([[0, w] for w in data.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n))])
+    who = who.reshape(n, 2).astype(np.uint64)
+    kinds = np.where(who[:, 1] == 3, np.uint8(0), kinds)
+    counts = data.draw(st.lists(st.integers(0, 3), max_size=12))
+    starts = np.minimum(np.concatenate(([0], np.cumsum(counts))), n).astype(np.int64)
+    left, right = (x.ravel() for x in np.mgrid[: len(counts), : len(counts)])
+    rows = pictures(who, kinds, hashes[:, 0], looks[:, 0])
+    found = same_pictures(rows, starts, left, right, distance)
+    whole = list(zip(who.tolist(), kinds.tolist(), hashes[:, 0].tolist(), looks[:, 0], strict=True))
+    of = [whole[a:b] for a, b in pairwise(starts)]
+    expected = [
+        reference.same_pictures(of[x], of[y], distance) for x, y in zip(left, right, strict=True)
+    ]
+    assert found.tolist() == expected
 
 
 def test_an_image_names_one_that_stays_not_a_chain_of_which_each_is_like_the_next():

@@ -16,7 +16,6 @@ from tests.pipelines.read.images.shards import encoded, noise, png, tar_bytes
 from tests.reference import images as reference
 from tests.running import one_by_one, prepare
 from tokenmill.dedup.same.images import stars
-from tokenmill.pipelines.corpus.near_images import seen
 from tokenmill.pipelines.filters.images.looks import (
     NO_BYTES,
     ON_GREY,
@@ -24,6 +23,7 @@ from tokenmill.pipelines.filters.images.looks import (
     PLAIN,
     Views,
     looks_of,
+    seen,
 )
 from tokenmill.pipelines.read.images.blobs import Window
 
@@ -167,11 +167,11 @@ def test_images_without_bytes_have_no_hash():
     ):
         image |= {"offset": offset, "bytes": len(data)}
     batch = type(batch).from_pylist(rows, schema=batch.schema)
-    kinds, hashes, _ = seen(batch, window, Views(), max_pixels=10**6)
-    assert kinds.to_pylist() == [ON_WHITE, NO_BYTES, PLAIN, NO_BYTES]
-    assert hashes.to_pylist() == [look(pieces[0]).hashes.tolist(), [0], [0], [0]]
-    kinds, _, _ = seen(batch, None, Views(), max_pixels=10**6)
-    assert kinds.to_pylist() == [NO_BYTES] * 4
+    kinds, hashes, _ = seen(batch, window, Views(), 10**6)
+    assert kinds.tolist() == [ON_WHITE, NO_BYTES, PLAIN, NO_BYTES]
+    assert hashes.tolist() == [look(pieces[0]).hashes.tolist(), [0], [0], [0]]
+    kinds, _, _ = seen(batch, None, Views(), 10**6)
+    assert kinds.tolist() == [NO_BYTES] * 4
 
 
 def write_samples(folder):
