@@ -1,16 +1,19 @@
 """The process that makes text of pages, some at a time, one after the other.
 
-    python -m tokenmill.pipelines.read.web.child SETTINGS
+    python -m tokenmill.pipelines.read.web.child SETTINGS FD
 
-    n, n lengths, n pages ──► stdin │ extractor │ stdout ──► n of: status, length, text or message
+    n pages ──► file of memory FD │
+    n, n lengths ──► stdin        │ extractor │ stdout ──► n of: status, length; n texts or messages
 
-All text is UTF-8. For each page alone two processes would wake one another 2,000 times a second.
+All text is UTF-8. For each page alone two processes would wake one another 2,000 times a second;
+through a pipe a page would be copied once more, 64 KiB at a time.
 
 It imports no more than the extractor, and holds no lock but its own. Should a page take more CPU
 time than any within the bounds of `outline` was ever seen to, the system ends the process.
 """
 
 import json
+import mmap
 import resource
 import signal
 import struct
@@ -60,25 +63,31 @@ def extractor(
     )
 
 
-def asked(pages: Sequence[bytes]) -> bytes:
-    """What `serve` is sent for some pages."""
-    sizes = map(len, pages)
-    return b"".join([struct.pack(f"<{len(pages) + 1}I", len(pages), *sizes), *pages])
+def asked(pages: Sequence[bytes], held: BinaryIO) -> bytes:
+    """What `serve` is sent for some pages, which are written to the file that it maps."""
+    held.seek(0)
+    held.writelines(pages)
+    held.flush()
+    return struct.pack(f"<{len(pages) + 1}I", len(pages), *map(len, pages))
 
 
-def serve(pages: BinaryIO, texts: BinaryIO, make: Callable[[str], str]) -> None:
+def serve(sizes: BinaryIO, texts: BinaryIO, fd: int, make: Callable[[str], str]) -> None:
     """Answer each page, to the end of the stream."""
-    while len(head := pages.read(SIZE.size)) == SIZE.size:
+    data = memoryview(b"")
+    while len(head := sizes.read(SIZE.size)) == SIZE.size:
         (n,) = SIZE.unpack(head)
-        sizes = struct.unpack(f"<{n}I", pages.read(n * SIZE.size))
-        data, at = memoryview(pages.read(sum(sizes))), 0
-        for size in sizes:
+        asked_for = struct.unpack(f"<{n}I", sizes.read(n * SIZE.size))
+        if sum(asked_for) > len(data):
+            data = memoryview(mmap.mmap(fd, 0, access=mmap.ACCESS_READ))
+        heads, made, at = [], [], 0
+        for size in asked_for:
             signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)  # its signal ends the process
             status, text = answer(str(data[at : at + size], "utf-8"), make)
-            made = text.encode("utf-8", "replace")
-            texts.write(ANSWER.pack(status, len(made)) + made)
+            made.append(text.encode("utf-8", "replace"))
+            heads.append(ANSWER.pack(status, len(made[-1])))
             at += size
         signal.setitimer(signal.ITIMER_PROF, 0)
+        texts.write(b"".join([*heads, *made]))
         texts.flush()
 
 
@@ -90,12 +99,12 @@ def answer(page: str, make: Callable[[str], str]) -> tuple[int, str]:
         return REFUSED, f"{type(e).__name__}: {e}"
 
 
-def main(settings: dict[str, Any]) -> None:
+def main(settings: dict[str, Any], fd: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the stream ends when the parent does
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    serve(sys.stdin.buffer, sys.stdout.buffer, extractor(**settings))
+    serve(sys.stdin.buffer, sys.stdout.buffer, fd, extractor(**settings))
 
 
 if __name__ == "__main__":
-    main(json.loads(sys.argv[1]))
+    main(json.loads(sys.argv[1]), int(sys.argv[2]))

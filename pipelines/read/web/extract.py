@@ -11,25 +11,28 @@ Source: WHATWG, HTML Standard, sections 13.1.2 (end tags), 13.2.4 and 13.2.6 (wh
 """
 
 import contextlib
-import fcntl
 import json
+import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Self
+from typing import BinaryIO, NamedTuple, Self
 
 import numpy as np
 
 from tokenmill.dedup.arrays import I64, U64
 from tokenmill.pipelines.read.options import Html
 from tokenmill.pipelines.read.stream import UnreadableError
+from tokenmill.pipelines.read.web import child
 from tokenmill.pipelines.read.web.child import ANSWER, CPU_SECONDS, TEXT, asked
 from tokenmill.pipelines.read.web.kernels import outline as kernel
 
 # Built trees of a million nodes took 0.4 s and 330 MB; options, n**2: 10,000 of them 0.3 s.
 MOST_NODES = 1_000_000
 MOST_OPTIONS = 10_000
+PLACES = 1024  # for names of elements, of which there are 150
 CAUSES = (
     *("too_many_tags", "too_many_attributes", "too_deep"),
     *("too_many_nodes", "too_many_options"),
@@ -136,7 +139,7 @@ def _hash(name: bytes) -> int:
 
 
 def _table() -> tuple[U64, I64]:
-    """(n_names,) hashes, ascending, and kinds."""
+    """(PLACES,) hashes, and kinds, as `kernel.outline` looks them up."""
     made: dict[int, int] = {}
     for names, kind in _KINDS:
         for name in names.split():
@@ -145,8 +148,11 @@ def _table() -> tuple[U64, I64]:
             if kind == kernel.HEADING:
                 made[_hash(name.encode())] |= kind
                 made[h] |= kernel.SPECIAL
-    hashes = sorted(made)
-    return np.array(hashes, np.uint64), np.array([made[h] for h in hashes], np.int64)
+    hashes, kinds = np.zeros(PLACES, np.uint64), np.zeros(PLACES, np.int64)
+    for h, kind in made.items():
+        place = next(k for i in range(PLACES) if not hashes[k := (h + i) % PLACES])
+        hashes[place], kinds[place] = h, kind
+    return hashes, kinds
 
 
 _NAMES, _NAME_KINDS = _table()
@@ -155,7 +161,6 @@ _NAMES, _NAME_KINDS = _table()
 CHOICES = {"main_content", "comments", "favor", "links", "tables", "formatting"}
 REFUSED, STOPPED = "not_extracted", "extractor_stopped"
 SHOWN = 200
-PIPE_BYTES = 1024**2  # each time that it is full, one process wakes the other
 
 
 class Extractor:
@@ -166,6 +171,7 @@ class Extractor:
         chosen = options.model_dump(include=CHOICES)
         self._settings = json.dumps({"name": options.extractor, **chosen})
         self._process: subprocess.Popen[bytes] | None = None
+        self._held = _memory()
 
     def __enter__(self) -> Self:
         return self
@@ -174,6 +180,7 @@ class Extractor:
         if error is not None and self._process is not None:
             self._process.kill()  # whoever is in a hurry does not wait for a page
         self._end()
+        self._held.close()
 
     def __call__(self, pages: Sequence[bytes]) -> list[str | UnreadableError]:
         """The text of each page (UTF-8), or why there is none.
@@ -198,7 +205,7 @@ class Extractor:
         try:
             return [
                 text if status == TEXT else UnreadableError(REFUSED, text[:SHOWN])
-                for status, text in _ask(process, pages)
+                for status, text in _ask(process, pages, self._held)
             ]
         except (OSError, EOFError):
             stopped = UnreadableError(STOPPED, f"the extractor {self._end()}")
@@ -207,16 +214,14 @@ class Extractor:
         return [self._texts([page])[0] for page in pages]  # which of them it died of
 
     def _start(self) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "tokenmill.pipelines.read.web.child", self._settings],
+        fd = self._held.fileno()
+        return subprocess.Popen(
+            [*(sys.executable, "-P", "-m", child.__name__), self._settings, str(fd)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            pass_fds=[fd],
         )
-        if process.stdin is not None:
-            with contextlib.suppress(OSError, AttributeError):  # of Linux, which may allow no more
-                fcntl.fcntl(process.stdin, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-        return process
 
     def _end(self) -> str:
         """End the process, if there is one; say how it ended."""
@@ -233,16 +238,24 @@ class Extractor:
         return f"ended with code {process.returncode}"
 
 
-def _ask(process: subprocess.Popen[bytes], pages: Sequence[bytes]) -> Iterator[tuple[int, str]]:
+def _memory() -> BinaryIO:
+    """A file that two processes can hold, of memory where there are such."""
+    with contextlib.suppress(OSError, AttributeError):
+        return os.fdopen(os.memfd_create("pages"), "wb")
+    return tempfile.TemporaryFile()
+
+
+def _ask(
+    process: subprocess.Popen[bytes], pages: Sequence[bytes], held: BinaryIO
+) -> Iterator[tuple[int, str]]:
     if process.stdin is None or process.stdout is None:
         raise EOFError
-    process.stdin.write(asked(pages))  # is read whole before the first answer
+    process.stdin.write(asked(pages, held))
     process.stdin.flush()
-    for _ in pages:
-        head = process.stdout.read(ANSWER.size)
-        if len(head) < ANSWER.size:
-            raise EOFError
-        status, size = ANSWER.unpack(head)
+    heads = process.stdout.read(ANSWER.size * len(pages))
+    if len(heads) < ANSWER.size * len(pages):
+        raise EOFError
+    for status, size in ANSWER.iter_unpack(heads):
         text = process.stdout.read(size)
         if len(text) < size:
             raise EOFError

@@ -15,6 +15,7 @@ TAGS, ATTRIBUTES, DEPTH, NODES, OPTIONS = range(5)
 LT, GT, SLASH, BANG, DASH, EQUALS, QUESTION, DOUBLE, SINGLE = b"<>/!-=?\"'"
 NOAHS_ARK = 3  # of formatting elements that are alike, the parser opens no more anew
 NAME, KIND, ALIKE = range(3)  # rows of the stack; ALIKE: the hash of a whole tag
+BLOCK = 64  # bytes that are looked at together
 FNV_START, FNV_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 HEADINGS = np.uint64(1)  # all six close one another
 
@@ -30,12 +31,29 @@ def is_blank(b: int) -> bool:
 
 
 @inlined
-def after(data: U8, i: int, wanted: int) -> int:
-    """The place behind the next byte `wanted`, or the end."""
+def has(data: U8, i: int, wanted: int) -> bool:
+    """Whether a byte stands in the block from i; in 8 bits throughout, so on vectors of bytes."""
+    these, found = data[i : i + BLOCK], np.uint8(0)
+    for k in range(BLOCK):
+        found = np.uint8(found | np.uint8(these[k] == np.uint8(wanted)))
+    return bool(found != 0)
+
+
+@inlined
+def find(data: U8, i: int, wanted: int) -> int:
+    """The place of the next byte `wanted`, or the end."""
     n = len(data)
+    while i + BLOCK <= n and not has(data, i, wanted):
+        i += BLOCK
     while i < n and data[i] != wanted:
         i += 1
-    return min(i + 1, n)
+    return i
+
+
+@inlined
+def after(data: U8, i: int, wanted: int) -> int:
+    """The place behind the next byte `wanted`, or the end."""
+    return min(find(data, i, wanted) + 1, len(data))
 
 
 @inlined
@@ -110,8 +128,11 @@ def tag_end(data: U8, i: int) -> tuple[int, int, bool]:
 def raw_end(data: U8, i: int, name: int, size: int) -> int:
     """Where the end tag begins of an element without tags in it, whose name is at `name`."""
     n = len(data)
-    while i + 2 + size <= n:
-        if data[i] == LT and data[i + 1] == SLASH:
+    while True:
+        i = find(data, i, LT)
+        if i + 2 + size > n:
+            return n
+        if data[i + 1] == SLASH:
             j = 0
             while j < size and (data[i + 2 + j] | 0x20) == (data[name + j] | 0x20):
                 j += 1
@@ -119,15 +140,14 @@ def raw_end(data: U8, i: int, name: int, size: int) -> int:
             if j == size and (at == n or is_blank(data[at]) or data[at] in (SLASH, GT)):
                 return i
         i += 1
-    return n
 
 
 @inlined
 def kind_of(h: np.uint64, names: U64, kinds: I64) -> int:
-    k = np.searchsorted(names, h)
-    if k < len(names) and names[k] == h:
-        return int(kinds[k])
-    return 0
+    k = h & np.uint64(len(names) - 1)
+    while names[k] != 0 and names[k] != h:
+        k = (k + np.uint64(1)) & np.uint64(len(names) - 1)
+    return int(kinds[k])
 
 
 @inlined
@@ -213,8 +233,9 @@ def outline(
 ) -> None:
     """Count in `found` what a parser would have to do, at most: up to a count over its limit.
 
-    data: (n_bytes,) of the page.  names, kinds: (n_names,) hashes of elements' names, ascending,
-    and what they are.  limits, found: (5,) TAGS, …, OPTIONS.
+    data: (n_bytes,) of the page.  names, kinds: (2**k,) hashes of elements' names, each in the
+    first free place from its lowest bits on, and what they are.
+    limits, found: (5,) TAGS, …, OPTIONS.
     stack, waiting: (3, limits[DEPTH] + 1), open elements, and formatting elements that were open
     where something else ended and are opened anew by the next text or tag but those of blocks.
 
@@ -224,7 +245,7 @@ def outline(
     while i < n:
         text = data[i] != LT
         if text and (n_waiting == base or foreign):  # nothing is opened anew in foreign content
-            i += 1
+            i = find(data, i + 1, LT)
             continue
         closing, at, end, h, kind, count, alone, begin = False, i, i, HEADINGS, 0, 0, False, i
         if not text:

@@ -1,5 +1,6 @@
 """Text of pages: what is taken, bombs that end by their bounds, and a process that may die."""
 
+import io
 import json
 import subprocess
 import sys
@@ -166,11 +167,11 @@ def test_nothing_of_the_folder_at_hand_is_run(tmp_path, monkeypatch):
 
 def in_place_of_it(monkeypatch, lines):
     """Processes of an extractor that begin with some lines."""
-    code = "import tokenmill.pipelines.read.web.child as c\n" + lines + "c.main({})"
+    code = "import tokenmill.pipelines.read.web.child as c\n" + lines + "c.main({}, "
 
     def start(self):
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        return subprocess.Popen([sys.executable, "-c", code], **pipes)
+        pipes, fd = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}, self._held.fileno()
+        return subprocess.Popen([sys.executable, "-c", f"{code}{fd})"], pass_fds=[fd], **pipes)
 
     monkeypatch.setattr(Extractor, "_start", start)
 
@@ -229,11 +230,17 @@ def test_what_an_extractor_raises_is_told():
 
 
 def test_pages_are_answered_in_order(tmp_path):
-    pages, texts = tmp_path / "pages", tmp_path / "texts"
-    pages.write_bytes(asked([b"a", b""]) + asked(["é".encode()]) + asked([]))
-    with pages.open("rb") as i, texts.open("wb") as o:
-        serve(i, o, str.upper)
+    held, texts = (tmp_path / "held").open("wb+"), io.BytesIO()
+    for pages in ([b"abc", b""], ["é".encode()], [], [b"a longer one"]):
+        serve(io.BytesIO(asked(pages, held)), texts, held.fileno(), str.upper)
+    held.close()
     upper = "É".encode()
-    assert texts.read_bytes() == (
-        ANSWER.pack(TEXT, 1) + b"A" + ANSWER.pack(TEXT, 0) + ANSWER.pack(TEXT, 2) + upper
+    assert texts.getvalue() == (
+        ANSWER.pack(TEXT, 3)
+        + ANSWER.pack(TEXT, 0)
+        + b"ABC"
+        + ANSWER.pack(TEXT, 2)
+        + upper
+        + ANSWER.pack(TEXT, 12)
+        + b"A LONGER ONE"
     )

@@ -151,6 +151,16 @@ def test_end_tags_may_be_left_out_where_the_standard_lets_them(begin, unit):
     assert found.depth <= tree(page)[1] + 3
 
 
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [("", ""), ("<p title='", "'>"), ("<!--", "-->"), ("<script>a<b", "</script >"), ("<?", ">")],
+)
+def test_tags_are_found_however_far_they_stand(begin, end):
+    there = outline(f"{begin}{end}<p>".encode(), BOUNDS)
+    for n in range(200):
+        assert outline(f"{begin}{'x' * n}{end}<p>".encode(), BOUNDS) == there
+
+
 def test_options_have_a_bound_of_their_own():
     page = "<option>" * 10_001
     assert outline(page.encode(), Bounds(10**6, 50, 512))[1] == "too_many_options"
