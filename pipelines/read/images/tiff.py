@@ -16,8 +16,8 @@ from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.read.batch import Lost, SourceDocument, SourceImage
 from tokenmill.pipelines.read.images.headers import Data
 
-# Of a file, of a page, of a page: no honest one has more.
-MOST_PAGES, MOST_TAGS, MOST_PIECES = 10_000, 1_000, 2**20
+# Of a file, of a page, of a page, of the file's bytes in all pages: no honest one has more.
+MOST_PAGES, MOST_TAGS, MOST_PIECES, MOST_TIMES = 10_000, 1_000, 2**20, 4
 _ORDERS = {b"II": "<", b"MM": ">"}
 _SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 16: 8}
 _CODES = {3: "H", 4: "I", 16: "Q"}  # of the types that are whole numbers
@@ -160,12 +160,14 @@ class _File:
 def tiff_pages(data: Data, most_bytes: int) -> list[bytes] | Lost:
     """The pages of a TIFF that has several; none of what is no TIFF, or has but one page.
 
-    Causes: "damaged_header"; "too_large" where they are more than `most_bytes` together.
+    Causes: "damaged_header"; "too_large" where they are more than `most_bytes` together, or have
+    the file's bytes again and again: a batch has as many files as fit, whose pages must fit too.
     """
     order = _ORDERS.get(bytes(data[:2]))
     magic = bytes(data[2:4])[:: -1 if order == "<" else 1]
     if order is None or magic not in (b"\0\x2a", b"\0\x2b"):
         return []
+    most_bytes = min(most_bytes, MOST_TIMES * len(data))
     file, pages, left = _File(data, order, magic == b"\0\x2b"), [], most_bytes
     try:
         chain = file.chain() if file.is_whole() else []

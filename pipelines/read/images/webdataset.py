@@ -54,6 +54,7 @@ from tokenmill.pipelines.read.images.tar import Member, Tar, unpacked
 from tokenmill.pipelines.read.options import Images, Limits, Reading
 from tokenmill.pipelines.read.parquet import parquet_tables
 from tokenmill.pipelines.read.stream import (
+    BLOCK_BYTES,
     DamagedError,
     UnreadableError,
     compression_of,
@@ -169,16 +170,15 @@ def _without_known_text(file: InputFile, columns: Columns, limits: Limits) -> li
     shard = looked_at(file, "webdataset", columns, compression)
     problems = []
     with contextlib.closing(read_blocks(file.path, compression, limits=limits)) as blocks:
-        reader, tar = _Reader(shard, limits, Images(), Counter()), Tar(blocks)
-        for page in islice(reader.pages(tar), LOOKED_SAMPLES):
+        first = islice(blocks, LOOKED_BYTES // BLOCK_BYTES)  # where they end a sample is cut off
+        reader = _Reader(shard, limits, Images(), Counter())
+        for page in islice(reader.pages(Tar(first)), LOOKED_SAMPLES):
             if page.lost is not None and page.lost.cause == "unequal_lists":
                 problems.append(page.lost.detail)
             elif page.text:
                 return []
-            elif reader.unknown and page.images:
+            elif reader.unknown and page.images and page.lost is None:
                 problems.append(f".json: {reader.unknown}")
-            if tar.at > LOOKED_BYTES:
-                break
     return problems
 
 

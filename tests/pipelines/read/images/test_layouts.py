@@ -9,6 +9,7 @@ its card (a TIFF with a page for each image, a .json with texts and images); MMC
 import base64
 import io
 import json
+import tarfile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,9 +24,12 @@ from tests.pipelines.read.pictured import read_pictured
 from tests.running import one_by_one, prepare
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.schema import PLACEHOLDER as P
+from tokenmill.pipelines.core.shard import Input, InputFile
 from tokenmill.pipelines.prepare.recipe import make_recipe
+from tokenmill.pipelines.read.images import webdataset
 from tokenmill.pipelines.read.images.layouts import laid_out, layout_in
-from tokenmill.pipelines.read.options import Images
+from tokenmill.pipelines.read.options import Images, Limits
+from tokenmill.pipelines.read.stream import read_blocks
 
 # A document: texts, and numbers of images; some of each follow one another.
 nodes = st.lists(st.one_of(st.sampled_from(["one", "two 2", "drei\nvier"]), st.just(0)), min_size=1)
@@ -381,6 +385,30 @@ def test_a_field_of_a_tar_can_be_named_and_has_to_be_there(tmp_path):
     for fields in ({}, {"text": "lable"}):
         with pytest.raises(ConfigError, match="label: a string"):
             read_pictured(path, **fields)
+
+
+@pytest.mark.parametrize("caption", [b"", b"a caption"], ids=["unknown", "known"])
+def test_a_tar_is_looked_at_no_further_than_its_beginning(tmp_path, monkeypatch, caption):
+    """Its second member is of 500 MB, of which there is nothing on the disk."""
+    path, read = tmp_path / "large.tar", []
+    first = tar_bytes({"0.jpg": jpeg(), "0.json": b'{"about": "words"}', "0.txt": caption})
+    size = 500 * 10**6
+    with path.open("wb") as file:
+        file.write(first[: -(-len(first.rstrip(b"\0")) // 512) * 512])
+        info = tarfile.TarInfo("0.png")
+        info.size = size
+        file.write(info.tobuf())
+        file.truncate(file.tell() + size + 10240)
+
+    def counted(*args, **options):
+        for block in read_blocks(*args, **options):
+            read.append(len(block))
+            yield block
+
+    monkeypatch.setattr(webdataset, "read_blocks", counted)
+    file = InputFile(str(path), path.name, path.stat().st_size, 0)
+    assert webdataset.cut_webdataset(file, Input(path=str(path)), 0, Limits())
+    assert sum(read) < 50 * 10**6
 
 
 @pytest.mark.parametrize(

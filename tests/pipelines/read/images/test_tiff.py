@@ -84,6 +84,29 @@ def test_pages_that_share_their_bytes_take_no_more_than_an_image_may():
         assert lost == Lost("too_large", f"4 pages take more than {most} bytes")
 
 
+def sharing(n, side=64):
+    """A TIFF of n grey pages, all of one strip."""
+    tags = [(256, side), (257, side), (258, 8), (259, 1), (262, 1), (273, 8), (278, side)]
+    tags.append((279, side * side))
+    at, pages = 8 + side * side, []
+    for page in range(n):
+        after = at + 2 + 12 * len(tags) + 4
+        entries = [struct.pack("<HHII", tag, 4, 1, value) for tag, value in tags]
+        following = after if page < n - 1 else 0
+        pages.append(
+            struct.pack("<H", len(tags)) + b"".join(entries) + struct.pack("<I", following)
+        )
+        at = after
+    return b"II*\0" + struct.pack("<I", 8 + side * side) + bytes(side * side) + b"".join(pages)
+
+
+def test_pages_that_are_one_page_again_and_again_are_refused():
+    assert len(tiff_pages(sharing(3), MOST)) == 3
+    data = sharing(1_000)
+    detail = f"1000 pages take more than {4 * len(data)} bytes"
+    assert tiff_pages(data, MOST) == Lost("too_large", detail)
+
+
 @given(st.data(), st.booleans())
 def test_a_damaged_file_is_named_or_gives_as_many_pages(data, big_tiff):
     whole = joined(DRAWN[:3], big_tiff=big_tiff)
