@@ -16,9 +16,10 @@ from typing import Any
 
 from prefect import Flow
 from prefect.client.orchestration import get_client
+from prefect.context import FlowRunContext, SettingsContext, get_settings_context
 from prefect.events.worker import EventsWorker
 from prefect.logging.handlers import PrefectConsoleHandler
-from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
+from prefect.settings import PREFECT_API_URL
 
 from tokenmill.flows.progress import holding, watcher
 
@@ -57,9 +58,8 @@ def run_here(flow: Flow[Any, Any], ready: Any, **parameters: Any) -> Any:
     Raises:
         Exception: what the work of the flow raised.
     """
-    retries = temporary_settings(set_defaults={PREFECT_CLIENT_MAX_RETRIES: RETRIES})
     sent = Errand(ready)
-    with holding(errand, sent), _quiet(sent), _off_the_terminal(), retries:
+    with holding(errand, sent), _quiet(sent), _off_the_terminal(), _retries(RETRIES):
         try:
             flow(**parameters, return_state=True)
         except Exception:
@@ -75,6 +75,19 @@ def run_here(flow: Flow[Any, Any], ready: Any, **parameters: Any) -> Any:
     if sent.error is not None:
         raise sent.error
     return sent.result
+
+
+def _retries(times: int, *, asked: bool = False) -> SettingsContext:
+    """The settings, with that many retries of requests; asked: though the user has set others.
+
+    Prefect's `temporary_settings` reads all of its settings anew, for 0.03 s.
+    """
+    now = get_settings_context()
+    client = now.settings.client
+    if asked or "max_retries" not in client.model_fields_set:
+        client = client.model_copy(update={"max_retries": times})
+    settings = now.settings.model_copy(update={"client": client})
+    return SettingsContext(profile=now.profile, settings=settings)
 
 
 @contextlib.contextmanager
@@ -141,10 +154,9 @@ def awaited(patience_s: float = PATIENCE_S) -> str | None:
 def trouble() -> str | None:
     """What is wrong with the server, in some words; None if it serves us."""
     try:
-        with (
-            temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0}),
-            get_client(sync_client=True) as client,
-        ):
+        run = FlowRunContext.get()  # whose client is connected
+        opened = contextlib.nullcontext(run.client) if run else get_client(sync_client=True)
+        with _retries(0, asked=True), opened as client:
             client.api_version()  # of all answers the least that needs the password
     except Exception as e:  # noqa: BLE001 - whatever a network can do
         response = getattr(e, "response", None)

@@ -50,6 +50,9 @@ IDLE_SERVICES = (
 # Only where the user has not set them, and only in the embedded mode.
 EMBEDDED_SETTINGS = {
     **{f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in IDLE_SERVICES},
+    # else each of the three states of a task run is a transaction: a third of the server's work
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
     "PREFECT_SERVER_UI_ENABLED": "false",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "DO_NOT_TRACK": "1",

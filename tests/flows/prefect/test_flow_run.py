@@ -1,6 +1,7 @@
 """How a flow run ends: its state tells the truth, and so does what the caller gets."""
 
 import json
+import time
 import urllib.request
 
 import pytest
@@ -11,6 +12,8 @@ from tokenmill.flows.asked import read_recipe
 from tokenmill.pipelines.core.errors import ConfigError, ShardError
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.places import VARIABLE
+
+WITHIN_S = 200.0
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +42,23 @@ def rows(server, of, **filters):
         return json.load(answer)
 
 
-def test_a_flow_without_a_command_prepares_and_finds_all_done(prepare_flow, recipe, tmp_path):
+def phases(server, ran):
+    """How the newest task run of each phase stands."""
+    return {row["name"].split()[0]: row["state_type"] for row in rows(server, "task_runs", **ran)}
+
+
+def test_a_flow_without_a_command_prepares_and_finds_all_done(
+    prepare_flow, recipe, tmp_path, server
+):
     report = prepare_flow(recipe, tmp_path / "run", run={"workers": 2})  # paths will do
     assert report["measurement"]["total"]["docs"] > 0
+    ran = {"flow_runs": {"id": {"any_": [newest(server, "flow_runs")["id"]]}}}
+    deadline = time.monotonic() + WITHIN_S  # the server notes several states at a time
+    while not (ended := phases(server, ran)) or ended.pop("dataset", None) != "COMPLETED":
+        assert time.monotonic() < deadline, ended
+        time.sleep(0.1)
+    assert set(ended.values()) == {"COMPLETED"}
+    assert {"pass-0", "pass-1"} < ended.keys()
     state = prepare_flow(str(recipe), str(tmp_path / "run"), return_state=True)
     assert state.is_completed()
     assert state.message.startswith("finished before, nothing to do: ")

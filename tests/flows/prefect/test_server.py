@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests import prefect_home
-from tokenmill.flows.prefect.server import STARTING, user_has_server
+from tokenmill.flows.prefect.server import EMBEDDED_SETTINGS, STARTING, user_has_server
 from tokenmill.flows.progress import watcher, watching
 
 ROOT = Path(__file__).parent.parent.parent.parent
@@ -100,6 +100,13 @@ def test_a_server_the_user_has_is_used(monkeypatch, tmp_path):
     assert not user_has_server()
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:4200/api")
     assert user_has_server()
+
+
+def test_every_setting_of_a_server_is_one_that_prefect_has():
+    from prefect import settings  # tells of others in no way
+
+    for name in EMBEDDED_SETTINGS.keys() - {"DO_NOT_TRACK"}:
+        assert getattr(settings, name).name == name
 
 
 def test_with_json_nothing_is_told(capsys):
