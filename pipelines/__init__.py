@@ -69,7 +69,7 @@ prefect/; pools/, who does the works). Where to look for
                                            prepare/prepare.py (`finished_report`), a whole run
       `tokenmill status`: how far it is    runs/standing.py (`look`) while it goes on; then what the
                                            manifest has of its report, flows/commands/status.py
-      who does the works                   flows/pools/ (choose.py): threads, processes, Dask, jobs
+      who does the works                   flows/pools/choose.py: threads, processes, Dask, jobs
                                            of SLURM; job arrays are planned in
                                            flows/pools/array.py (`plan`)
       that nothing is lost                 core/ledger.py has the rules; runs/work.py (`do`) holds

@@ -66,9 +66,9 @@ class Stream:
                 if size >= BLOCK_BYTES or ends_past(held[-1], at - len(held[-1]), stop):
                     yield b"".join(held)
                     held, size = [], 0
-        except Exception:
+        except Exception:  # whatever broke off is told behind what came before, which is good
             if held:
-                yield b"".join(held)  # what came before is good
+                yield b"".join(held)
             raise
         if held:
             yield b"".join(held)

@@ -95,23 +95,30 @@ def sprinkled(texts: dict[str, str]) -> Iterator[Case]:
 
 
 def told(name: str, cases: Iterator[Case]) -> None:
-    """How many of the cases come out as they were written."""
+    """How many of the cases come out as they were written, if there are any."""
     true: Counter[str] = Counter()
     seen: Counter[str] = Counter()
     for case in cases:
         seen[case.charset] += 1
         true[case.charset] += decode_page(case.data, case.declared).text == case.text
+    if not seen:
+        print(f"{name}: no pages, for lack of texts")
+        return
     print(f"{name}: {true.total()}/{seen.total()} ({true.total() / seen.total():.4f})")
     print("   ", {name: f"{true[name]}/{n}" for name, n in seen.items()})
 
 
 def main(folder: Path) -> None:
+    known = {language for languages in CHARSETS.values() for language in languages.split()}
     texts = {
         here.name: "\n\n".join(
             path.read_text("utf-8", "replace") for path in sorted(here.iterdir())
         )
         for here in sorted(folder.iterdir())
+        if here.is_dir() and here.name in known
     }
+    if not texts:
+        sys.exit(f"{folder}: no folder of a language, as {folder / 'ru'}; {' '.join(sorted(known))}")
     told("wrong labels", labelled(pages(texts), right=False))
     told("right labels", labelled(pages(texts), right=True))
     told("right labels of a few words", sprinkled(texts))

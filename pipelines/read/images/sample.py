@@ -36,6 +36,7 @@ from tokenmill.pipelines.read.images.layouts import (
 )
 from tokenmill.pipelines.read.images.nodes import own_text
 from tokenmill.pipelines.read.images.tiff import pages_of
+from tokenmill.pipelines.read.lines import MOST_VALUES, is_overfull
 from tokenmill.pipelines.read.stream import UnreadableError, one_line
 from tokenmill.pipelines.read.text import BOM
 
@@ -238,6 +239,9 @@ def _text(name: str, data: bytes) -> str:
 
 def _object(name: str, data: bytes) -> tuple[dict[str, Any], str]:
     """The fields of a JSON object; what JSON of another kind is."""
+    if is_overfull(data):
+        said = f"{name}: over {MOST_VALUES:,} JSON values; leave out what is not text"
+        raise UnreadableError("too_many_values", said)
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError:  # or what Python writes: NaN, and halves of characters

@@ -16,8 +16,9 @@ from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.read.batch import Lost, SourceDocument, SourceImage
 from tokenmill.pipelines.read.images.headers import Data
 
-# Of a file, of a page, of a page, of the file's bytes in all pages: no honest one has more.
-MOST_PAGES, MOST_TAGS, MOST_PIECES, MOST_TIMES = 10_000, 1_000, 2**20, 4
+# Of a file, of a page, of a page, of all pages; of the file's bytes in all pages: no honest one
+# has more.
+MOST_PAGES, MOST_TAGS, MOST_PIECES, MOST_ALL_TAGS, MOST_TIMES = 10_000, 1_000, 2**17, 2**18, 4
 _ORDERS = {b"II": "<", b"MM": ">"}
 _SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 16: 8}
 _CODES = {3: "H", 4: "I", 16: "Q"}  # of the types that are whole numbers
@@ -74,6 +75,8 @@ class _File:
             if begin in found or len(found) == MOST_PAGES or n > MOST_TAGS:
                 raise _DamagedError(f"pages in a circle, or more than {MOST_PAGES}, or of {n} tags")
             found[begin] = n
+        if sum(found.values()) > MOST_ALL_TAGS:
+            raise _DamagedError(f"pages of {sum(found.values())} tags")
         return [(n, begin) for begin, n in found.items()]
 
     def is_whole(self) -> bool:
@@ -173,10 +176,10 @@ def tiff_pages(data: Data, most_bytes: int) -> list[bytes] | Lost:
         chain = file.chain() if file.is_whole() else []
         if len(chain) < 2:
             return []
-        first, *others = (file.tags(*place) for place in chain)
-        shown = [first, *(tags for tags in others if file.is_page(tags))]
-        for tags in shown if len(shown) > 1 else ():
-            page = file.alone(tags, left)
+        first, *others = chain
+        shown = [first, *(place for place in others if file.is_page(file.tags(*place)))]
+        for place in shown if len(shown) > 1 else ():
+            page = file.alone(file.tags(*place), left)
             if page is None:
                 return Lost("too_large", f"{len(shown)} pages take more than {most_bytes} bytes")
             pages.append(page)

@@ -2,6 +2,7 @@
 
 import io
 import struct
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -74,6 +75,20 @@ def test_pages_in_a_circle_and_pages_without_end_are_refused(monkeypatch):
     assert tiff_pages(bytes(data), MOST).cause == "damaged_header"
     monkeypatch.setattr(tiff, "MOST_PAGES", 3)
     assert "more than 3" in tiff_pages(joined(DRAWN), MOST).detail
+
+
+def test_pages_of_many_tags_are_held_one_at_a_time_and_all_of_them_are_bounded(monkeypatch):
+    number, n, data = 60, 900, struct.pack("<2sHI", b"II", 42, 8)
+    tags = b"".join(struct.pack("<HHII", tag, 1, 4, 0) for tag in range(1000, 1000 + n))
+    for page in range(number):
+        following = len(data) + 2 + len(tags) + 4 if page < number - 1 else 0
+        data += struct.pack("<H", n) + tags + struct.pack("<I", following)
+    tracemalloc.start()
+    assert tiff_pages(data, MOST).detail == "TIFF of several pages: neither strips nor tiles"
+    assert tracemalloc.get_traced_memory()[1] < 2 * 10**6  # of 650 kB; 60 pages took 26 MB
+    tracemalloc.stop()
+    monkeypatch.setattr(tiff, "MOST_ALL_TAGS", number * n - 1)
+    assert tiff_pages(data, MOST).detail == "TIFF of several pages: pages of 54000 tags"
 
 
 def test_pages_that_share_their_bytes_take_no_more_than_an_image_may():

@@ -418,6 +418,7 @@ def test_a_key_that_comes_again_later_fails(tmp_path):
         ("json", b'{"caption": "\\ud800"}', "invalid_utf8", "1.json: half a character, '\\ud800'"),
         ("json", b'{"caption": ', "invalid_json", "1.json: Expecting value"),
         ("json", b"", "invalid_json", "1.json: Expecting value"),
+        ("json", b"[0" + b",0" * 2**20 + b"]", "too_many_values", "1.json: over 1,048,576 JSON"),
         ("json", b"[" * 100_000, "invalid_json", "1.json: maximum recursion depth"),
         ("txt", b"x" * 1001, "too_large", "1.txt: 1001 bytes, limits.max_document_bytes is 1000"),
         ("txt.gz", b"nothing packed", "damaged_member", "1.txt.gz: not gzip"),
@@ -431,7 +432,7 @@ def test_a_key_that_comes_again_later_fails(tmp_path):
     ],
 )
 def test_a_text_that_cannot_be_read_fails_its_sample(tmp_path, suffix, data, cause, detail):
-    size = 1000 if not data.startswith(b"[") else 10**6
+    size = 1000 if not data.startswith(b"[") else 10**7
     path = write(tmp_path, {"0.txt": b"good", f"1.{suffix}": data, "1.jpg": JPEG, "2.txt": b"good"})
     got = read(path, limits=Limits(max_document_bytes=size))
     assert list(got.texts) == ["0", "2"]
