@@ -118,7 +118,7 @@ def main(folder: Path) -> None:
         if here.is_dir() and here.name in known
     }
     if not texts:
-        sys.exit(f"{folder}: no folder of a language, as {folder / 'ru'}; {' '.join(sorted(known))}")
+        sys.exit(f"{folder}: no folder of a language; {' '.join(sorted(known))}")
     told("wrong labels", labelled(pages(texts), right=False))
     told("right labels", labelled(pages(texts), right=True))
     told("right labels of a few words", sprinkled(texts))
