@@ -16,8 +16,9 @@ Counts are exact; of the documents that have an item a few are kept, those with 
 The documents that have most of each item: the longest match, and the text around it.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +32,7 @@ from tokenmill.pipelines.contamination.found import IDS, excerpts, hits_of, part
 from tokenmill.pipelines.contamination.index import ItemTexts
 from tokenmill.pipelines.contamination.model import BenchmarkCounts
 from tokenmill.pipelines.contamination.shares import MOST, OfPairs, Shares
+from tokenmill.pipelines.contamination.verbatim import NO_SPANS, Verbatim
 from tokenmill.pipelines.core.schema import needed
 
 EXAMPLE = pa.schema(
@@ -65,6 +67,16 @@ class Pairs(NamedTuple):
 
     def only(self, wanted: I64) -> "Pairs":
         return Pairs._make(column[wanted] for column in self)
+
+    def with_spans(self, spans: Overlaps) -> "Pairs":
+        """And pairs of spans, one of each pair."""
+        docs, items, ngrams, bits = self
+        return Pairs(
+            np.append(docs, spans.docs),
+            np.append(items, spans.items),
+            np.append(ngrams, spans.ngrams),
+            np.append(bits, spans.marks),
+        )
 
 
 def item_pairs(hits: Hits, foldings: U8, index: NgramIndex, n_items: int) -> Pairs:
@@ -241,7 +253,14 @@ class Analysis:
         self._most_examples, self._most_documents = most_examples, most_documents
         self._met = np.zeros(len(index.hashes), bool)  # n-grams, ignored ones too
         self._counted = self._per_item(~ignored)
-        self._testable = ~texts.is_short & (True if shares is None else shares.testable)
+        self._testable = ~texts.is_short
+        self._verbatim: Verbatim | None = None
+        self._only_verbatim = np.zeros(len(texts.lengths), bool)
+        if shares is not None:
+            unlike = self._testable & ~shares.testable
+            self._verbatim = Verbatim.build(texts, index, unlike, shares.units.groups)
+            self._only_verbatim[self._verbatim.all_items] = True
+            self._testable &= shares.testable | self._only_verbatim
         n_frequent = 0 if frequent is None else self._per_item(frequent)
         self._mostly_frequent = self._testable & (n_frequent >= np.maximum(self._counted, 1))
         self.frequent: Analysis | None = None
@@ -267,12 +286,14 @@ class Analysis:
     def _add(self, found: pa.RecordBatch) -> None:
         hits = hits_of(found)
         self._met[hits.grams] = True
-        own = None
-        if self.shares is not None:
+        own, exact = None, NO_SPANS
+        if self.shares is not None and self._verbatim is not None:
             own = self.shares.note(np.asarray(found["doc_id"]), hits)
+            exact = self._verbatim.spans(found, hits)
+            self.shares.best[exact.items] = 1
         counted = ~self._ignored[hits.grams]
         foldings, hits = np.asarray(found["foldings"].flatten())[counted], hits.only(counted)
-        if len(hits.docs) == 0:
+        if len(hits.docs) + len(exact.docs) == 0:
             return
         seen = np.unique(hits.grams * len(FEWEST) + foldings)
         at, items = self._index.items_of(seen // len(FEWEST))
@@ -281,13 +302,15 @@ class Analysis:
         shares = pairs.ngrams / np.maximum(self._counted[pairs.items], 1)
         if own is not None and self.shares is not None:
             pairs, shares = _judged(pairs, own, self.shares.threshold)
+            pairs, shares = pairs.with_spans(exact), np.append(shares, np.ones(len(exact.docs)))
         rows, items = pairs.rows, pairs.items
         self.item_docs += np.bincount(items, minlength=len(self.item_docs))
         n = len(self._benchmark_docs)
         of_benchmarks = np.unique(rows * n + self._texts.benchmarks_of(items)) % n
         self._benchmark_docs += np.bincount(of_benchmarks, minlength=n)
         best = best_of(items, shares, np.asarray(found["doc_id"])[rows], self._most_examples)
-        spans = overlaps(hits, self._index)
+        both: Iterable[Any] = zip(overlaps(hits, self._index), exact, strict=True)
+        spans = Overlaps._make(map(np.concatenate, both))
         fresh = examples_of(found, spans, pairs.only(best), shares[best])
         self._examples.add(fresh)
         self._count_documents(found, hits, np.bincount(rows, minlength=found.num_rows))
@@ -387,6 +410,7 @@ class Analysis:
             "only_context": status == ONLY_CONTEXT,
             "context_found": is_found & (status != DIRTY),
             "uncounted": ~self._texts.is_short & ~self._testable,
+            "verbatim": (status == CLEAN) & self._only_verbatim,
             "repeated": ~np.isin(np.arange(len(best)), first),
         }
 

@@ -72,6 +72,8 @@ class BenchmarkCounts(Data):
     """Items whose question is under 8 words and is searched with what stands around it alone."""
     context_found: int = 0
     """Items that are not dirty, but whose passage, or another field that items share, was found."""
+    verbatim: int = 0
+    """Of the clean, those that no words tell from others: found only as they are."""
     repeated: int = Field(0, description="Items that are an earlier one word by word")
 
     @property

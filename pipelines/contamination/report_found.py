@@ -46,6 +46,7 @@ COUNTED = {
     "clean": "clean",
     "untestable": "not testable",
     "only_context": "only with context",
+    "verbatim": "only verbatim",
     "found_whole": "short, found",
     "only_ignored": "only boilerplate",
     "repeated": "repeated rows",
@@ -67,6 +68,8 @@ MEANINGS = {
     " n-gram that counts, as others share each or it has no letter.",
     "only_context": "Only with context: the question is under 8 words, and is found together with"
     " what stands around it in the item, or not at all; nothing of that was.",
+    "verbatim": "Only verbatim: clean, but no words tell it from other items; it is found as it is,"
+    " with every sign, or not at all.",
     "repeated": "Repeated rows: word by word an earlier item; searched once, told with it.",
     "found_whole": "Short, found: those of the short that stand in a document.",
     "only_ignored": "Only boilerplate: other clean items of which n-grams stand in the corpus that"
@@ -431,12 +434,13 @@ def _how_much(summary: Summary) -> str:
 def _untold(summary: Summary) -> list[str]:
     """What nothing clears: items that could not be looked for."""
     short = summary.total("untestable")
-    only = summary.total("only_context")
+    only, verbatim = summary.total("only_context"), summary.total("verbatim")
     by_shares = summary.settings.verdict != "gpt3"
     what = "not testable" if by_shares else "too short to test"
     return [
         *([f"{short:,} {'is' if short == 1 else 'are'} {what}"] if short else []),
         *([f"{only:,} could be found only with the context of the question"] if only else []),
+        *([f"{verbatim:,} could be found only with every sign as it is"] if verbatim else []),
     ]
 
 

@@ -127,10 +127,10 @@ def test_rows_that_repeat_each_other_are_found_however_many_they_are(tmp_path):
     assert (counts.dirty, counts.repeated) == (30, 29)
 
 
-def test_items_that_differ_in_punctuation_alone_are_not_testable(tmp_path):
+def test_items_that_differ_in_much_punctuation_alone_are_not_testable(tmp_path):
     marks = "([{<>}])"
     rows = [
-        {"input": f"{words(15, 'complete')} {''.join(Random(i).choices(marks, k=12))}"}
+        {"input": f"{words(15, 'complete')} {''.join(Random(i).choices(marks, k=300))}"}
         for i in range(30)
     ]
     _, counts, summary = judged(tmp_path, rows, [rows[0]["input"]])
