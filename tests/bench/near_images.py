@@ -20,6 +20,7 @@ import tarfile
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import imagehash
 import numpy as np
@@ -48,7 +49,7 @@ SETS = {  # set, kind: tar, package/folder, or repository@commit/folder
     "held out": {
         "photos": ["BIDS/BSDS500@a04b7c6c3a9f/BSDS500/data/images/"],
         "clip art": ["openclipart-png/usr/share/openclipart/png/"],
-        "icons": ["mate-icon-theme/usr/share/icons/mate/48x48/"],
+        "icons, 48 px": ["mate-icon-theme/usr/share/icons/mate/48x48/"],
         "screenshots": [
             f"{HELP}/{part}/" for part in ("dialogs", "menus", "preferences", "using", "toolbox")
         ],
@@ -132,26 +133,32 @@ def corner(image: Image.Image) -> Image.Image:
     return image.crop((0, 0, round(image.width * 0.95), round(image.height * 0.95)))
 
 
+JPEG_75 = "JPEG, quality 75"
 RULES: dict[str, Rule] = {
-    "JPEG 75": lambda image: coded(image, "JPEG", quality=75),
-    "JPEG 20": lambda image: coded(image, "JPEG", quality=20),
-    "WebP 50": lambda image: coded(image, "WEBP", quality=50),
+    JPEG_75: lambda image: coded(image, "JPEG", quality=75),
+    "JPEG, quality 20": lambda image: coded(image, "JPEG", quality=20),
+    "WebP, quality 50": lambda image: coded(image, "WEBP", quality=50),
     "64 colours": lambda image: on(image, 255).quantize(64),
-    "half": sized(0.5),
+    "half the size": sized(0.5),
     "two thirds": sized(2 / 3),
     "double": sized(2),
     "grey": opaque(lambda image: image.convert("L").convert("RGB")),
-    "brighter 20 %": opaque(lambda image: ImageEnhance.Brightness(image).enhance(1.2)),
-    "darker 20 %": opaque(lambda image: ImageEnhance.Brightness(image).enhance(0.8)),
-    "contrast 20 %": opaque(lambda image: ImageEnhance.Contrast(image).enhance(1.2)),
-    "crop 1 %": cropped(0.01),
-    "crop 2.5 %": cropped(0.025),
-    "crop 5 %": cropped(0.05),
-    "corner 5 %": corner,
-    "flip": ImageOps.mirror,
-    "turned 90": lambda image: image.transpose(Image.Transpose.ROTATE_90),
+    "brighter by 20 %": opaque(lambda image: ImageEnhance.Brightness(image).enhance(1.2)),
+    "darker by 20 %": opaque(lambda image: ImageEnhance.Brightness(image).enhance(0.8)),
+    "contrast by 20 %": opaque(lambda image: ImageEnhance.Contrast(image).enhance(1.2)),
+    "crop by 1 %": cropped(0.01),
+    "crop by 2.5 %": cropped(0.025),
+    "crop by 5 %": cropped(0.05),
+    "crop by 5 % from two sides": corner,
+    "mirrored": ImageOps.mirror,
+    "turned by 90 degrees": lambda image: image.transpose(Image.Transpose.ROTATE_90),
 }
-BY_OPTION = ("crop 5 %", "corner 5 %", "flip", "turned 90")  # not asked of the defaults
+BY_OPTION = (
+    "crop by 5 %",
+    "crop by 5 % from two sides",
+    "mirrored",
+    "turned by 90 degrees",
+)  # not asked of the defaults
 
 
 def files(source: str, folders: list[Path]) -> Iterator[tuple[str, bytes]]:
@@ -241,7 +248,19 @@ def near_of(data: list[bytes], views: Views) -> tuple[np.ndarray, np.ndarray]:
     return of, kinds
 
 
-def measure(kind: str, found: list[bytes], most: int, views: Views) -> None:
+class Told(NamedTuple):
+    """What a column of the table says. recall: by variant."""
+
+    kind: str
+    right: int
+    leaving: int
+    precision_of_phash: float
+    wrong: str
+    wrong_of_phash: str
+    recall: dict[str, float]
+
+
+def measure(kind: str, found: list[bytes], most: int, views: Views) -> Told:
     n, m = len(found), min(most, len(found))
     rules = {name: rule for name, rule in RULES.items() if any(views) or name not in BY_OPTION}
     data, owners = list(found), list(range(n))
@@ -249,26 +268,48 @@ def measure(kind: str, found: list[bytes], most: int, views: Views) -> None:
     for name, rule in rules.items():
         for owner, one in enumerate(found[:m]):
             made = rule(opened(one))
-            data.append(png(coded(made, "JPEG", quality=75) if name == "JPEG 75" else made))
+            data.append(png(coded(made, "JPEG", quality=75) if name == JPEG_75 else made))
             peer.append(int(str(imagehash.phash(made)), 16))
             owners.append(owner)
     of, kinds = near_of(data, views)
-    print(f"{kind}: {n} images, {(kinds[:n] == PLAIN).sum()} plain; variants of {m}")
-    for title, named in {"near_images": of, "pHash": first_near(peer, DISTANCE)}.items():
+    print(f"{kind}: {n} images, {(kinds[:n] == PLAIN).sum()} plain; variants of {m}", flush=True)
+    told = []
+    for named in (of, first_near(peer, DISTANCE)):
         going = np.flatnonzero(named != np.arange(len(named)))
         right = np.array([_right(found, owners[i], owners[named[i]]) for i in going], bool)
         among = going < n
-        low, high = interval(int(right.sum()), len(right))
-        print(
-            f"  {title}: precision {right.mean():.4f} ({low:.4f} to {high:.4f}) of {len(going):,}"
-            f" that leave; among the images themselves {(~right & among).sum()} of {among.sum()}"
-            " are wrong"
-        )
-        shares = [
-            f"{name} {(named[begin : begin + m] != np.arange(begin, begin + m)).mean():.3f}"
-            for name, begin in zip(rules, range(n, len(data), m), strict=True)
-        ]
-        print("    " + ", ".join(shares))
+        wrong = f"{(~right & among).sum()} of {among.sum()}"
+        told.append((int(right.sum()), len(right), wrong))
+    recall = {
+        name: float((of[begin : begin + m] != np.arange(begin, begin + m)).mean())
+        for name, begin in zip(rules, range(n, len(data), m), strict=True)
+    }
+    (right, leaving, wrong), (peer_right, peer_leaving, peer_wrong) = told
+    return Told(kind, right, leaving, peer_right / peer_leaving, wrong, peer_wrong, recall)
+
+
+def table(columns: list[Told]) -> str:
+    """As it stands on the page."""
+
+    def share(value: float, digits: int) -> str:
+        return f"{value:.{digits}f}".removeprefix("0")
+
+    rows = [
+        ["", *(c.kind for c in columns)],
+        ["---"] * (len(columns) + 1),
+        [
+            "precision of what leaves",
+            *(f"{share(c.right / c.leaving, 3)} of {c.leaving:,}" for c in columns),
+        ],
+        ["95 % interval, from", *(share(interval(c.right, c.leaving)[0], 4) for c in columns)],
+        ["of pHash", *(share(c.precision_of_phash, 3) for c in columns)],
+        ["among the images themselves, wrong of removed", *(c.wrong for c in columns)],
+        ["of pHash", *(c.wrong_of_phash for c in columns)],
+    ]
+    for name in columns[0].recall:
+        first = "found: " if name == JPEG_75 else ""
+        rows.append([first + name, *(share(c.recall[name], 2) for c in columns)])
+    return "\n".join(f"| {' | '.join(row)} |".replace("|  |", "| |") for row in rows)
 
 
 def _right(found: list[bytes], one: int, other: int) -> bool:
@@ -307,10 +348,12 @@ def main() -> None:
     parser.add_argument("kinds", nargs="*")
     asked = parser.parse_args()
     views = Views(*[asked.views] * 3)
-    for kind in asked.kinds or SETS[asked.set]:
-        if kind in SETS[asked.set]:
-            found = sources(SETS[asked.set][kind], asked.folders, asked.images)
-            measure(kind, found, asked.most, views)
+    columns = []
+    for kind, of in SETS[asked.set].items():
+        if not asked.kinds or kind.partition(",")[0] in asked.kinds:
+            found = sources(of, asked.folders, asked.images)
+            columns.append(measure(kind, found, asked.most, views))
+    print(table(columns))
     for title in LABELLED if not asked.kinds else ():
         labelled(title, asked.folders, views)
 
