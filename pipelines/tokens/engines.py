@@ -1,9 +1,11 @@
 """The fast way from text to ids: gigatoken, where it has shown that it makes the same ids.
 
-It is given the reference's own file, a SentencePiece model as a tokenizer.json, without the control
-tokens where their text is to stay text. Before it is used it must agree with the reference on
-`adversarial` texts, on which tokenizers tend to differ; `risky` documents go to the reference; and
-of every batch a few are made both ways.
+Where gigatoken cannot read a vocabulary, the reference itself encodes each word once (`by_words`).
+
+Gigatoken is given the reference's own file, a SentencePiece model as a tokenizer.json, without the
+control tokens where their text is to stay text. Before it is used it must agree with the reference
+on `adversarial` texts, on which tokenizers tend to differ; `risky` documents go to the reference;
+and of every batch a few are made both ways.
 
 Two libraries that know different versions of Unicode split and compose some characters
 differently: those that the older one has not heard of. Documents without them are safe, by
@@ -23,23 +25,24 @@ import re
 import tempfile
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrays import I64, U8, U32, Bools, text_buffers
+from tokenmill.dedup.arrays import U8, Bools, text_buffers
 from tokenmill.dedup.text.unicode import UNASSIGNED
 from tokenmill.pipelines.filters.kernels.controls import MAY_COMPOSE, find_work
 from tokenmill.pipelines.filters.normalize import composing
 from tokenmill.pipelines.filters.text.characters import point_flags
-from tokenmill.pipelines.tokens.reference import Reference, TokenizersReference, giving_up
+from tokenmill.pipelines.tokens.by_words import ByWords, white_space
+from tokenmill.pipelines.tokens.reference import Ragged, Reference, TokenizersReference, giving_up
 
 UNKNOWN = 4
 
@@ -165,41 +168,45 @@ MOST_CLASHES = 500  # of added tokens, looked for in every document
 CHECKED_TOKENS = 64  # added tokens in the check; a vocabulary may have thousands, alike
 
 
-class Ragged(NamedTuple):
-    """Ids of some documents: document `i` is `ids[offsets[i]:offsets[i + 1]]`.
+class Encoder(Protocol):
+    """What makes ids for one thread at a time."""
 
-    ids: (n_tokens,) uint32.  offsets: (n_docs + 1,) int64.
-    """
-
-    ids: U32
-    offsets: I64
+    def encode(self, text: pa.Array) -> Ragged:
+        """The ids of each document, without any start or end."""
+        ...
 
 
 class FastEngine:
-    """Some engines of one vocabulary: one for each thread at work, since one serves one thread.
+    """Some encoders of one vocabulary: one for each thread at work, since one serves one thread.
 
+    make: a new encoder.
     composes: the tokenizer composes text (NFC) before splitting it.
     clashes: texts that it may read otherwise; see `added`.
     """
 
     def __init__(
-        self, name: str, vocabulary: str, *, composes: bool, clashes: Sequence[str] = ()
+        self,
+        name: str,
+        make: Callable[[], Encoder],
+        *,
+        composes: bool = False,
+        clashes: Sequence[str] = (),
     ) -> None:
         self.name = name
         self.composes = composes
         self.clashes = tuple(clashes)
-        self._vocabulary = vocabulary
-        self._idle: list[_Renewed] = []
+        self._make = make
+        self._idle: list[Encoder] = []
         self._lock = threading.Lock()
 
     def encode(self, text: pa.Array) -> Ragged:
         """The ids of each document, without any start or end."""
         with self._lock:
-            engine = self._idle.pop() if self._idle else None
-        engine = engine or _Renewed(self._vocabulary)  # others need not wait while it is made
-        found = engine.encode(text)
+            encoder = self._idle.pop() if self._idle else None
+        encoder = encoder or self._make()  # others need not wait while it is made
+        found = encoder.encode(text)
         with self._lock:
-            self._idle.append(engine)
+            self._idle.append(encoder)
         return found
 
 
@@ -263,17 +270,41 @@ def _resident() -> int:
 
 def fast_engine(reference: Reference) -> tuple[FastEngine | None, str]:
     """The fast engine for a tokenizer, or None and why there is none for it."""
+    refusals = []
+    for make in (_gigatoken, _word_by_word):
+        try:
+            made, why = make(reference)
+            why = why or (_differing(made, reference) if made else "")
+        except Exception as e:  # noqa: BLE001 - whatever it cannot read, the reference can
+            said = next(iter(str(e).splitlines()), "")
+            kind = make.__name__.strip("_").replace("_", " ")
+            made, why = (
+                None,
+                f"{kind} cannot be used with this vocabulary ({type(e).__name__}: {said})",
+            )
+        if made and not why:
+            return made, ""
+        refusals += [why] if why else []
+    return None, "; ".join(refusals)
+
+
+def _gigatoken(reference: Reference) -> tuple[FastEngine | None, str]:
     try:
         name = f"gigatoken {version('gigatoken')}"
     except PackageNotFoundError:
         return None, "gigatoken is not installed"
-    try:
-        data, clashing = _vocabulary(reference)
-        refusal = _refused(data, clashing)
-        return (None, refusal) if refusal else _checked(name, data, clashing, reference)
-    except Exception as e:  # noqa: BLE001 - whatever it cannot read, the reference can
-        said = next(iter(str(e).splitlines()), "")
-        return None, f"{name} cannot be used with this vocabulary ({type(e).__name__}: {said})"
+    data, clashing = _vocabulary(reference)
+    refusal = _refused(data, clashing)
+    if refusal:
+        return None, refusal
+    make = partial(_Renewed, json.dumps(data))
+    return FastEngine(name, make, composes="NFC" in _normalizers(data), clashes=clashing), ""
+
+
+def _word_by_word(reference: Reference) -> tuple[FastEngine | None, str]:
+    if not isinstance(reference, TokenizersReference) or not white_space(reference):
+        return None, ""
+    return FastEngine(f"{reference.name}, word by word", partial(ByWords, reference)), ""
 
 
 def _vocabulary(reference: Reference) -> tuple[dict[str, Any], list[str]]:
@@ -303,23 +334,18 @@ def _vocabulary(reference: Reference) -> tuple[dict[str, Any], list[str]]:
     return data, sorted(written | ({"▁"} if written - symbols else set()))
 
 
-def _checked(
-    name: str, data: dict[str, Any], clashing: list[str], reference: Reference
-) -> tuple[FastEngine | None, str]:
-    """An engine of this vocabulary, if it makes the reference's ids of the adversarial texts."""
-    composes = "NFC" in _normalizers(data)
-    made = FastEngine(name, json.dumps(data), composes=composes, clashes=clashing)
-    tokens = [token["content"] for token in data["added_tokens"]]
+def _differing(made: FastEngine, reference: Reference) -> str:
+    """What it makes other ids of than the reference does, of the adversarial texts it may get."""
+    tokens = reference.added_tokens()
     texts = list(adversarial([*tokens[:CHECKED_TOKENS], *tokens[-CHECKED_TOKENS:]]))
     column = pa.array(texts, pa.large_string())
-    risk = risky(column, composes=composes, clashes=clashing)
-    wrong = [
-        texts[i] for i in differences(reference.encode(texts), made.encode(column)) if not risk[i]
-    ]
+    risk = risky(column, composes=made.composes, clashes=made.clashes)
+    found = differences(reference.encode(texts), made.encode(column))
+    wrong = [texts[i] for i in found if not risk[i]]
     if not wrong:
-        return made, ""
-    return None, (
-        f"{name} makes other ids of {len(wrong)} of {len(texts)} test texts, the first is"
+        return ""
+    return (
+        f"{made.name} makes other ids of {len(wrong)} of {len(texts)} test texts, the first is"
         f" {wrong[0][:40]!r}"
     )
 

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, TypeAlias
 import tokenizers
 from tokenizers import Regex, decoders, models, pre_tokenizers
 
+from tokenmill.dedup.arrays import I64, U32
 from tokenmill.pipelines.core.config import readable
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.sizing.roots import held
@@ -240,6 +241,11 @@ class TokenizersReference:
             found = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return [document.ids for document in found]
 
+    def added_tokens(self) -> list[str]:
+        """The texts of control tokens and others that are not of the model, by their ids."""
+        found = self.tokenizer.get_added_tokens_decoder()
+        return [found[i].content for i in sorted(found)]
+
     def token_to_id(self, token: str) -> int | None:
         """The id of a token of the vocabulary, or None."""
         found: int | None = self.tokenizer.token_to_id(token)
@@ -280,12 +286,26 @@ class SentencePieceReference:
             found: list[list[int]] = self._model.EncodeAsIds(list(texts), num_threads=1)
         return found
 
+    def added_tokens(self) -> list[str]:
+        model, ids = self._model, range(self.largest_id + 1)
+        return [model.IdToPiece(i) for i in ids if model.IsControl(i)]
+
     def token_to_id(self, token: str) -> int | None:
         found = self._model.PieceToId(token)
         return None if self._model.IdToPiece(found) != token else int(found)
 
     def decode(self, ids: Sequence[int]) -> str:
         return str(self._model.DecodeIds([int(i) for i in ids]))
+
+
+class Ragged(NamedTuple):
+    """Ids of some documents: document `i` is `ids[offsets[i]:offsets[i + 1]]`.
+
+    ids: (n_tokens,) uint32.  offsets: (n_docs + 1,) int64.
+    """
+
+    ids: U32
+    offsets: I64
 
 
 # what a tokenizer has to answer, whatever library it is of

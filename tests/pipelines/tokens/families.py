@@ -1,11 +1,13 @@
 """Small vocabularies of each family, trained here: as Llama's, Gemma's, Mistral's, T5's, BERT's."""
 
+import base64
 import io
 import json
 
 import sentencepiece
+from gigatoken._load.sentencepiece import sentencepiece_to_tokenizer_json
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Tokenizers
-from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
 from tests.e2e.corpus import prose
 
@@ -75,3 +77,54 @@ def mistral(folder):
         user_defined_symbols=["[DOC_1]", "▁" * 40],
         control_symbols=["[INST]", "th"],
     )
+
+
+def nmt_nfkc(folder):
+    """SentencePiece's own normalization, as vocabularies that were converted have it."""
+    whole = spiece(folder / "nfkc.model", byte_fallback=True, remove_extra_whitespaces=False)
+    data = json.loads(sentencepiece_to_tokenizer_json(whole.read_bytes()))
+    found = data["normalizer"]["normalizers"][0]["precompiled_charsmap"]
+    return normalizers.Precompiled(base64.b64decode(found))
+
+
+def unigram(path, normalizer, pre_tokenizer):
+    made = Tokenizers(models.Unigram())
+    made.normalizer, made.pre_tokenizer = normalizer, pre_tokenizer
+    trainer = trainers.UnigramTrainer(
+        vocab_size=500, special_tokens=ENDS, unk_token="<unk>", show_progress=False
+    )
+    made.train_from_iterator(learnt(), trainer)
+    made.save(str(path))
+    return path
+
+
+def t5(folder):
+    words = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]
+    return unigram(folder / "t5.json", nmt_nfkc(folder), pre_tokenizers.Sequence(words))
+
+
+def mt5(folder):
+    """Two spaces are one, and words keep the one before them."""
+    one_space = normalizers.Replace(Regex(" {2,}"), " ")
+    both = normalizers.Sequence([nmt_nfkc(folder), one_space])
+    return unigram(folder / "mt5.json", both, pre_tokenizers.Metaspace())
+
+
+def albert(folder):
+    parts = [normalizers.Replace("``", '"'), normalizers.NFKD(), normalizers.StripAccents()]
+    words = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="first")]
+    lower = normalizers.Sequence([*parts, normalizers.Lowercase()])
+    return unigram(folder / "albert.json", lower, pre_tokenizers.Sequence(words))
+
+
+def bert(folder):
+    made = Tokenizers(models.WordPiece(unk_token="[UNK]"))
+    made.normalizer = normalizers.BertNormalizer()
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=600, special_tokens=["[UNK]", "[CLS]", "[SEP]"], show_progress=False
+    )
+    made.train_from_iterator(learnt(), trainer)
+    made.add_tokens(["[DOC_1]"])
+    made.save(str(folder / "bert.json"))
+    return folder / "bert.json"

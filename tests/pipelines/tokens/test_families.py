@@ -13,6 +13,7 @@ from tokenmill.pipelines.tokens.options import Tokenizer
 from tokenmill.pipelines.tokens.tokenize import load_engine
 
 FALLING_BACK = (families.llama, families.gemma, families.mistral)
+OF_WORDS = (families.t5, families.mt5, families.albert, families.bert)
 MADE = {}
 
 
@@ -29,7 +30,7 @@ def each(*trained):
     return pytest.mark.parametrize("path", trained, indirect=True, ids=lambda of: of.__name__)
 
 
-@each(*FALLING_BACK)
+@each(*FALLING_BACK, *OF_WORDS)
 @given(text=text_columns())
 def test_texts_of_any_kind(path, text):
     same_ids(path, text.to_pylist())
@@ -43,7 +44,15 @@ def test_byte_fallback_is_encoded_fast(path):
     assert engine.name.startswith("gigatoken")
 
 
-@each(*FALLING_BACK)
+@each(*OF_WORDS)
+def test_unigram_and_wordpiece_are_encoded_word_by_word(path):
+    engine, by = same_ids(path, list(prose()[200:240]))
+    assert engine.why == ""
+    assert by == {engine.name: 40}
+    assert engine.name.endswith("word by word")
+
+
+@each(*FALLING_BACK, *OF_WORDS)
 def test_adversarial_texts(path):
     tokens = [*families.ENDS, "[INST]", "[DOC_1]", " " * 40, "th", "[MASK]"]
     long = [" " * 3000, "▁" * 500, "x" * 3000, "\x01\ue000" * 500, "語" * 2000, "\n" * 900]
@@ -52,11 +61,14 @@ def test_adversarial_texts(path):
     assert by[engine.name] > len(texts) / 2
 
 
-@each(*FALLING_BACK)
+@each(*FALLING_BACK, *OF_WORDS)
 def test_control_tokens_in_text_are_text_and_other_added_tokens_are_tokens(path):
     """As the README has it; see test_tokenize.py for byte-level vocabularies, and for `id`."""
     engine = load_engine(Tokenizer(path=str(path), eos=False))
-    control, added = engine.reference.token_to_id("</s>"), engine.reference.token_to_id("[DOC_1]")
-    found = engine.encode(pa.array(["a</s>b [DOC_1]"])).ids.tolist()
-    assert control not in found
+    control, added = (
+        next(filter(None, map(engine.reference.token_to_id, names)), None)
+        for names in (("</s>", "[SEP]"), ("[DOC_1]",))
+    )
+    found = engine.encode(pa.array(["a</s>b[SEP]c [DOC_1]"])).ids.tolist()
+    assert (control in found) == (path.stem in ("t5", "mt5", "albert"))
     assert (added in found) == (added is not None)

@@ -8,8 +8,6 @@ import json
 import pytest
 import sentencepiece
 import tiktoken
-from tokenizers import Tokenizer as Tokenizers
-from tokenizers import models, pre_tokenizers, trainers
 
 from tests.e2e.corpus import prose
 from tests.pipelines.tokens.test_fast import same_ids
@@ -111,19 +109,6 @@ def test_mistrals_sentencepiece_model(shared_data):
     texts = [*adversarial(["[INST]"]), *prose()[::10]]
     theirs = sentencepiece.SentencePieceProcessor(model_file=str(path))
     assert open_reference(str(path)).encode(texts) == theirs.encode(texts)
-
-
-def test_a_unigram_vocabulary(tmp_path):
-    made = Tokenizers(models.Unigram())
-    made.pre_tokenizer = pre_tokenizers.Metaspace()
-    trainer = trainers.UnigramTrainer(
-        vocab_size=500, special_tokens=["<unk>", "</s>"], unk_token="<unk>", show_progress=False
-    )
-    made.train_from_iterator(prose()[:200], trainer)
-    made.save(str(tmp_path / "tokenizer.json"))
-    engine, by = same_ids(tmp_path / "tokenizer.json", list(prose()[200:260]))
-    assert by == {engine.reference.name: 60}
-    assert engine.why == "the model is Unigram, not BPE"
 
 
 @pytest.mark.parametrize(
