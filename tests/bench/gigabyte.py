@@ -1,12 +1,18 @@
-"""What `tokenmill measure` takes of a large corpus, against the run it predicts.
+"""Whole runs of large corpora beside what `tokenmill measure` predicts of them, and what a terabyte
+would take by them.
 
-    python -m tests.bench.gigabyte [--gb 1] [--folder DIR]
+    python -m tests.bench.gigabyte [--gb 0.5 2 10] [--folder DIR]
 
 The corpus is one file of JSON Lines: the real text of ../shared/data, over and over, each time
 with words replaced; three documents of a hundred come again as they are, seven nearly so. Each
 command has a process of its own, and what it reads is not in the page cache. Bytes read are those
 of system calls; digests of what is written, and starting Python, read too: about as much as is
-said of a corpus of a thousandth.
+said of a corpus of a thousandth. `disk` is the most that the run directory had, looked at twice a
+second; `alone` is the share of CPU seconds in steps of one work, for which all workers wait.
+
+A terabyte is told from two sizes at least, by two models between which it may lie: the CPU seconds
+a byte of the larger two remain (what is fixed is none of them), or they go on to grow, or to fall,
+as by a power of the size through all sizes. No run was made of it.
 """
 
 import argparse
@@ -16,22 +22,27 @@ import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from tests.bench.corpus import documents, shared
 from tests.conftest import SHARED_DATA
 from tokenmill.flows import cli
 
 STEPS = ["normalize", {"gopher_quality": {"min_stop_words": None}}, "exact", "near"]
+LOOK_EVERY_S = 0.5
 FIGURES = ("wall_s", "cpu_s", "peak_gb", "read_gb")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--gb", type=float, default=1.0)
+    parser.add_argument("--gb", type=float, nargs="+", default=[1.0])
     parser.add_argument("--folder", type=Path, help="where the corpus stays; else it goes")
     parser.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -39,12 +50,35 @@ def main() -> None:
         sys.stderr.write(json.dumps(cost(options.command)) + "\n")
         return
     with tempfile.TemporaryDirectory() as scratch:
-        folder = options.folder or Path(scratch)
-        for name, gb in (("a thousandth", options.gb / 1000), ("all", options.gb)):
+        folder, cpu_s = options.folder or Path(scratch), dict[float, float]()
+        for gb in (min(options.gb) / 1000, *sorted(options.gb)):
             recipe = corpus(folder / f"{gb:g}GB", int(gb * 1e9))
-            sys.stdout.write(f"\n{name} of {options.gb:g} GB\n\n")
-            sys.stdout.write("\n".join(table(recipe, Path(scratch) / name)) + "\n")
-            sys.stdout.flush()
+            shown, cpu_s[gb] = table(recipe, Path(scratch) / f"{gb:g}")
+            told("", f"{gb:g} GB", "", *shown)
+        made = {gb: cpu_s[gb] for gb in sorted(options.gb)}
+        if len(made) > 1:
+            told("", *extrapolated(made))
+
+
+def told(*lines: str) -> None:
+    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.flush()
+
+
+def extrapolated(cpu_s: dict[float, float]) -> list[str]:
+    """CPU hours of the works of larger corpora, by the CPU seconds of some sizes in GB.
+
+    >>> extrapolated({1: 30.0, 2: 50.0, 4: 90.0})[-2]
+    '| 1 TB | 5.6 | 2.0 |'
+    """
+    sizes = list(cpu_s)
+    (a, b), power = sizes[-2:], float(np.polyfit(np.log(sizes), np.log(list(cpu_s.values())), 1)[0])
+    per_gb, last = (cpu_s[b] - cpu_s[a]) / (b - a), cpu_s[b]
+    rows = ["| corpus | CPU hours, as the last bytes | as by a power |", "|---|---|---|"]
+    for tb in (1, 100):
+        plain, grown = last + (tb * 1000 - b) * per_gb, last * (tb * 1000 / b) ** power
+        rows.append(f"| {tb} TB | {plain / 3600:,.1f} | {grown / 3600:,.1f} |")
+    return [f"{per_gb:.1f} CPU s a GB; a power of {power:.2f} of the size", "", *rows]
 
 
 def corpus(folder: Path, size: int) -> Path:
@@ -75,8 +109,8 @@ def lines(size: int) -> Iterator[str]:
         yield line
 
 
-def table(recipe: Path, out: Path) -> list[str]:
-    """A line for each command, and what was predicted beside what was made."""
+def table(recipe: Path, out: Path) -> tuple[list[str], float]:
+    """A line for each command, and what was predicted beside what was made; CPU s of its works."""
     out.mkdir()
     estimate, run = str(out / "estimate.json"), str(out / "run")
     made = [
@@ -85,18 +119,41 @@ def table(recipe: Path, out: Path) -> list[str]:
     ]
     for name, more in (("measure", ["--out", estimate]), ("prepare", ["--out", run])):
         forget(recipe.parent / "docs.jsonl")
-        found = apart([name, str(recipe), *more, "--json"])
+        with disk_of(Path(run)) as most:
+            found = apart([name, str(recipe), *more, "--json"])
         made.append(f"| {name} | {' | '.join(f'{found[figure]:.3g}' for figure in FIGURES)} |")
     rows = json.loads(Path(run, "report.json").read_text())
-    made += ["", f"{sum(step['cpu_s'] for step in rows['steps']):.4g} CPU s in steps of the run"]
+    cpu_s = sum(step["cpu_s"] for step in rows["steps"])
+    alone = sum(step["cpu_s"] for step in rows["steps"] if step["works"] == 1)
+    made += ["", f"{cpu_s:.4g} CPU s in steps of the run, {alone / cpu_s:.2%} alone"]
+    made += [f"disk {most[0] / 1e9:.3g} GB"]
     again = ["prepare", str(recipe), "--out", run, "--estimate", estimate]
-    told = subprocess.run(
+    compared = subprocess.run(
         [sys.executable, "-m", "tokenmill.flows.cli", *again],
         check=True,
         stdout=subprocess.PIPE,
         text=True,
     )
-    return [*made, "", told.stdout]
+    return [*made, "", compared.stdout], cpu_s
+
+
+@contextmanager
+def disk_of(folder: Path) -> Iterator[list[int]]:
+    """The most bytes that a folder has while the block lasts, about."""
+    most, ended = [0], threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(LOOK_EVERY_S):
+            with suppress(OSError):  # something has gone meanwhile
+                most[0] = max(most[0], sum(path.lstat().st_size for path in folder.rglob("*")))
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    try:
+        yield most
+    finally:
+        ended.set()
+        watching.join()
 
 
 def apart(command: Sequence[str]) -> dict[str, Any]:
