@@ -58,7 +58,6 @@ def pytest_collection_modifyitems(items):
 
 def pytest_collection_finish():
     """What was collected lives to the end: none of it is looked at again, and the rest seldom."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)  # by the defaults it takes a twentieth of all time
     gc.enable()

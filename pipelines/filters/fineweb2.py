@@ -30,6 +30,7 @@ PUBLISHED = "d0defb2"
 TABLE = Path(__file__).with_suffix(".yaml")
 CLUSTERS = {"ja": 1, "th": 3, "zh": 1}  # without spaces: how many of an n-gram stand for a word
 TOP, DUPLICATE = (2, 3, 4), (5, 6, 7, 8, 9, 10)  # words of n-grams
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 OTHER, UNCERTAIN = "other_language", "uncertain_language"
 
 
@@ -156,7 +157,7 @@ class FineWeb2(Filter):
 def table() -> dict[str, dict[str, Any]]:
     """The published limits, by language."""
     with TABLE.open(encoding="utf-8") as f:
-        found: dict[str, dict[str, Any]] = yaml.safe_load(f)
+        found: dict[str, dict[str, Any]] = yaml.load(f, Loader=LOADER)
     return found
 
 

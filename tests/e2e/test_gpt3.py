@@ -4,6 +4,7 @@ import gzip
 import json
 import random
 import re
+from importlib.util import find_spec
 
 import pyarrow.parquet as pq
 import pytest
@@ -17,7 +18,7 @@ from tokenmill.pipelines.prepare.report.sections import write_report
 from tokenmill.pipelines.train.quality.train import Training
 from tokenmill.pipelines.train.quality.train import train as train_quality
 
-pytest.importorskip("sklearn")
+pytestmark = pytest.mark.skipif(find_spec("sklearn") is None, reason="needs scikit-learn")
 
 MARKUP = (
     (r" @(.)@ ", r"\1"),

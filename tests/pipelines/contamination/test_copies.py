@@ -1,4 +1,5 @@
 import json
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -115,7 +116,13 @@ def test_of_an_item_s_texts_the_one_copied_best_is_shown(tmp_path):
         assert index.texts.texts[row["text"]].as_py() == whole
 
 
-TWO = prepare_texts(pa.array(["some words"] * 8, pa.large_string()), np.arange(8), np.array([5, 3]))
+@cache
+def two():
+    """Five texts and three; made when a test asks, for it compiles kernels."""
+    texts = pa.array(["some words"] * 8, pa.large_string())
+    return prepare_texts(texts, np.arange(8), np.array([5, 3]))
+
+
 some_copies = st.lists(
     st.builds(
         lambda doc, item, share, start, n: (doc, item, share / 10, start, start + n),
@@ -142,6 +149,6 @@ def test_what_is_a_better_copy_of_another_item_is_none_as_in_the_reference(copie
         named.setdefault(field.name, [fill] * len(copies))
     batch = pa.RecordBatch.from_pydict(named, schema=COPY)
     is_dirty = np.isin(np.arange(8), sorted(dirty))
-    rows = best_explained(batch, TWO, is_dirty).to_pylist()
+    rows = best_explained(batch, two(), is_dirty).to_pylist()
     expected = reference.best_explained(copies, lambda item: item >= 5, dirty)
     assert [(row["doc_id"], row["item"]) for row in rows] == [copy[:2] for copy in expected]
