@@ -19,6 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from tests.conftest import SHARED_DATA
 from tests.pipelines.contamination.disguises import DISGUISES
@@ -123,8 +124,8 @@ def own_shares(index: BenchmarkIndex, planted: list[Plant]) -> F64:
     return shares
 
 
-def percent(shares: object) -> str:
-    return f"{100 * np.mean(shares):.2f}"
+def percent(shares: npt.ArrayLike) -> str:
+    return f"{100 * np.mean(shares):.2f}" if np.size(shares) else ""
 
 
 def write(cells: list[str]) -> None:
