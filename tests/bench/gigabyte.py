@@ -10,9 +10,9 @@ of system calls; digests of what is written, and starting Python, read too: abou
 said of a corpus of a thousandth. `disk` is the most that the run directory had, looked at twice a
 second; `alone` is the share of CPU seconds in steps of one work, for which all workers wait.
 
-A terabyte is told from two sizes at least, by two models between which it may lie: the CPU seconds
-a byte of the larger two remain (what is fixed is none of them), or they go on to grow, or to fall,
-as by a power of the size through all sizes. No run was made of it.
+A terabyte is told from two sizes at least, of the CPU seconds of `prepare` beyond those of the
+thousandth, by two models between which it may lie: those a byte of the larger two remain, or they
+go on to grow, or to fall, as by a power of the size through all sizes. No run was made of it.
 """
 
 import argparse
@@ -55,7 +55,8 @@ def main() -> None:
             recipe = corpus(folder / f"{gb:g}GB", int(gb * 1e9))
             shown, cpu_s[gb] = table(recipe, Path(scratch) / f"{gb:g}")
             told("", f"{gb:g} GB", "", *shown)
-        made = {gb: cpu_s[gb] for gb in sorted(options.gb)}
+        fixed = cpu_s.pop(min(cpu_s))
+        made = {gb: seconds - fixed for gb, seconds in cpu_s.items()}
         if len(made) > 1:
             told("", *extrapolated(made))
 
@@ -66,7 +67,7 @@ def told(*lines: str) -> None:
 
 
 def extrapolated(cpu_s: dict[float, float]) -> list[str]:
-    """CPU hours of the works of larger corpora, by the CPU seconds of some sizes in GB.
+    """CPU hours of larger corpora, by the CPU seconds of some sizes in GB.
 
     >>> extrapolated({1: 30.0, 2: 50.0, 4: 90.0})[-2]
     '| 1 TB | 5.6 | 2.0 |'
@@ -110,7 +111,7 @@ def lines(size: int) -> Iterator[str]:
 
 
 def table(recipe: Path, out: Path) -> tuple[list[str], float]:
-    """A line for each command, and what was predicted beside what was made; CPU s of its works."""
+    """A line for each command, and what was predicted beside what was made; CPU s of the run."""
     out.mkdir()
     estimate, run = str(out / "estimate.json"), str(out / "run")
     made = [
@@ -123,9 +124,9 @@ def table(recipe: Path, out: Path) -> tuple[list[str], float]:
             found = apart([name, str(recipe), *more, "--json"])
         made.append(f"| {name} | {' | '.join(f'{found[figure]:.3g}' for figure in FIGURES)} |")
     rows = json.loads(Path(run, "report.json").read_text())
-    cpu_s = sum(step["cpu_s"] for step in rows["steps"])
+    in_steps = sum(step["cpu_s"] for step in rows["steps"])
     alone = sum(step["cpu_s"] for step in rows["steps"] if step["works"] == 1)
-    made += ["", f"{cpu_s:.4g} CPU s in steps of the run, {alone / cpu_s:.2%} alone"]
+    made += ["", f"{in_steps:.4g} CPU s in steps of the run, {alone / in_steps:.2%} alone"]
     made += [f"disk {most[0] / 1e9:.3g} GB"]
     again = ["prepare", str(recipe), "--out", run, "--estimate", estimate]
     compared = subprocess.run(
@@ -134,7 +135,7 @@ def table(recipe: Path, out: Path) -> tuple[list[str], float]:
         stdout=subprocess.PIPE,
         text=True,
     )
-    return [*made, "", compared.stdout], cpu_s
+    return [*made, "", compared.stdout], found["cpu_s"]
 
 
 @contextmanager
