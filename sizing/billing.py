@@ -10,12 +10,11 @@ from typing import Any
 
 from tokenmill.sizing.formula import total
 from tokenmill.sizing.formulas import capacity, cost, object_store, supply
-from tokenmill.sizing.limits import CAPACITY, in_unit
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sections.cost import paid_days
 from tokenmill.sizing.sheet import Sheet
-from tokenmill.sizing.tables.shipped import TierRow
-from tokenmill.sizing.verdict import Verdict, candidates, to_buy
+from tokenmill.sizing.tables import TierRow
+from tokenmill.sizing.verdict import CAPACITY, Verdict, candidates, in_unit, to_buy
 
 READ = "read in training"
 # column of a tier -> the row of the sheet that it is paid for

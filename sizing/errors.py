@@ -79,7 +79,7 @@ def _something(model: type[BaseModel], place: Sequence[str | int]) -> str:
     below = _model_at(model, place)
     if below is None:
         return "write a value, or leave the key out"
-    if _is_list(model, place):
+    if get_origin(_annotation(model, place)) is tuple:
         return f"write {_list(model, place)}, or leave the key out"
     return f"write settings below it, as {next(iter(below.model_fields))}: …, or leave the key out"
 
@@ -118,10 +118,6 @@ def _annotation(model: type[BaseModel], place: Sequence[str | int]) -> Any:
 def _model_at(model: type[BaseModel], place: Sequence[str | int]) -> type[BaseModel] | None:
     """The model that a setting is of, or is a list of; None for another value."""
     return next(_models(_annotation(model, place)), None)
-
-
-def _is_list(model: type[BaseModel], place: Sequence[str | int]) -> bool:
-    return get_origin(_annotation(model, place)) is tuple
 
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:

@@ -13,7 +13,6 @@ from pydantic import ValidationError
 
 from tokenmill.sizing.corpus import CorpusMeasurement, load_corpus
 from tokenmill.sizing.errors import PlanError, explain
-from tokenmill.sizing.limits import is_asked
 from tokenmill.sizing.plan.load import load_plan
 from tokenmill.sizing.plan.plan import Plan
 from tokenmill.sizing.requirement import Requirement
@@ -36,6 +35,7 @@ from tokenmill.sizing.sections import (
     stages,
 )
 from tokenmill.sizing.sheet import Sheet
+from tokenmill.sizing.verdict import is_asked
 
 EXAMPLES = Path(__file__).parent / "examples"
 OURS.add(os.path.realpath(EXAMPLES))

@@ -18,8 +18,7 @@ from tokenmill.sizing.formula import Formula
 from tokenmill.sizing.plan.plan import Plan, sections
 from tokenmill.sizing.redundancy import redundancy_factor
 from tokenmill.sizing.requirement import Input, Requirement
-from tokenmill.sizing.tables.row import Row
-from tokenmill.sizing.tables.shipped import ACCELERATORS, AcceleratorRow
+from tokenmill.sizing.tables import ACCELERATORS, AcceleratorRow, Row
 
 Given: TypeAlias = str | Requirement | Input  # an argument: a plan's key, a row, an input
 

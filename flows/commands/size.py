@@ -3,7 +3,7 @@
 import argparse
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -105,16 +105,14 @@ def _run(args: argparse.Namespace, corpus: Path | None) -> int:
 def requirements_table(title: str, of: Sequence[Requirement], sheet: Sheet) -> Table | None:
     """Rows of the sheet; without a column of intervals where there are none."""
     columns = ["", ">value", "95 % interval", "rests on"]
-    cells = [[row.name, row.shown, row.between, _basis(row, sheet.rows)] for row in of]
+    mark = (", unverified", " *")
+    cells = [
+        [row.name, row.shown, row.between, rests_on(row, sheet.rows).replace(*mark)] for row in of
+    ]
     if not any(cell[2] for cell in cells):
         for line in (columns, *cells):
             del line[2]
     return filled(table(title, columns, cells))
-
-
-def _basis(row: Requirement, rows: Mapping[str, Requirement]) -> str:
-    """What a row rests on, "unverified" told by an asterisk."""
-    return rests_on(row, rows).replace(", unverified", " *")
 
 
 def warning(sentence: str) -> Text:

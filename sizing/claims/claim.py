@@ -22,7 +22,7 @@ import yaml
 from pydantic import Field, model_validator
 
 from tokenmill.sizing.strict import Strict
-from tokenmill.sizing.tables.row import DATA, LOADER
+from tokenmill.sizing.tables import DATA, LOADER
 
 FOLDER = DATA / "claims"
 # of a computed figure, relative to the published one; "printed" is half its last digit instead

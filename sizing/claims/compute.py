@@ -7,8 +7,7 @@ from typing import Any
 from tokenmill.sizing.claims.claim import Call, Expression, Text
 from tokenmill.sizing.claims.quantity import Quantity, Unit, parse_quantity, unit_of
 from tokenmill.sizing.formula import Formula
-from tokenmill.sizing.tables.row import Row
-from tokenmill.sizing.tables.shipped import ACCELERATORS, ACCESS, RECIPES, TIERS, WORKLOADS
+from tokenmill.sizing.tables import ACCELERATORS, ACCESS, RECIPES, TIERS, WORKLOADS, Row
 from tokenmill.sizing.units import UnitError
 
 # how calls name the places of functions that are none of sizing.formulas

@@ -11,7 +11,7 @@ from tokenmill.sizing.claims.quantity import parse_quantity, show_in, unit_of
 from tokenmill.sizing.plan.plan import Plan
 from tokenmill.sizing.requirements import requirement_sheet
 from tokenmill.sizing.strict import Strict
-from tokenmill.sizing.tables.row import DATA, LOADER, Share
+from tokenmill.sizing.tables import DATA, LOADER, Share
 
 FILE = DATA / "systems.yaml"
 UNPUBLISHED = "not published"  # how a reason begins that names the input that is missing

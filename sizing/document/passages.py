@@ -56,17 +56,14 @@ def _shown(text: str) -> str:
     parts, at = [], 0
     text = text.replace("\r\n", "\n")
     for found in RUN.finditer(text):
-        parts += [_lines(text[at : found.start()]), _unseen(found[0])]
+        unseen = f'<span class="unseen">{name_of(found[0])}</span>'
+        parts += [_lines(text[at : found.start()]), unseen]
         at = found.end()
     return "".join([*parts, _lines(text[at:])])
 
 
 def _lines(text: str) -> str:
     return "\n".join("\t".join(map(escaped, line.split("\t"))) for line in text.split("\n"))
-
-
-def _unseen(run: str) -> str:
-    return f'<span class="unseen">{name_of(run)}</span>'
 
 
 def name_of(run: str) -> str:

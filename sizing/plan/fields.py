@@ -17,7 +17,7 @@ from pydantic import (
 
 from tokenmill.sizing.redundancy import redundancy_factor
 from tokenmill.sizing.strict import Strict
-from tokenmill.sizing.tables.row import UnitOf
+from tokenmill.sizing.tables import UnitOf
 from tokenmill.sizing.units import parse_bytes, parse_count, parse_seconds
 
 OUR_CHOICE = "our choice"

@@ -11,8 +11,7 @@ from tokenmill.sizing.errors import PlanError, explain
 from tokenmill.sizing.plan.plan import Plan
 from tokenmill.sizing.roots import held
 from tokenmill.sizing.strict import parse_yaml
-from tokenmill.sizing.tables.row import OF_THE_PLAN, Row
-from tokenmill.sizing.tables.shipped import ACCELERATORS, TIERS
+from tokenmill.sizing.tables import ACCELERATORS, OF_THE_PLAN, TIERS, Row
 
 # sections of a plan that add rows to a table, and where the table's own are found
 _TABLES: Mapping[str, Callable[[str], Row]] = {

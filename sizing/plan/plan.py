@@ -26,7 +26,7 @@ from tokenmill.sizing.plan.settings import (
     Training,
 )
 from tokenmill.sizing.requirement import Input
-from tokenmill.sizing.tables.shipped import ACCELERATORS, TIERS, AcceleratorRow, TierRow
+from tokenmill.sizing.tables import ACCELERATORS, TIERS, AcceleratorRow, TierRow
 
 _OF_A_MODE = {"stall_frac": "sync", "drain_frac": "async"}  # of checkpoints
 _SHARED = {"vocab_size", "token_width_bytes"}  # of a corpus, that its sources may have in common

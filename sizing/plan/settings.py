@@ -14,7 +14,9 @@ from tokenmill.sizing.plan.fields import (
     Section,
     Size,
 )
-from tokenmill.sizing.tables.row import (
+from tokenmill.sizing.tables import (
+    ACCESS,
+    RECIPES,
     BitRate,
     ByteRate,
     FlopRate,
@@ -26,7 +28,6 @@ from tokenmill.sizing.tables.row import (
     Share,
     Whole,
 )
-from tokenmill.sizing.tables.shipped import ACCESS, RECIPES
 
 LEAST_PARAMS = 1e6  # of a model that is sized; fewer lack their unit
 

@@ -4,10 +4,9 @@ import math
 from collections.abc import Sequence
 
 from tokenmill.sizing.document import charts
-from tokenmill.sizing.document.charts import Bar, Curve, Dots, Flag, curves, dots
+from tokenmill.sizing.document.charts import Bar, Curve, Dots, Flag, Swing, curves, dots, swings
 from tokenmill.sizing.document.page import KeyFigure, figure, page
 from tokenmill.sizing.document.svg import Axis
-from tokenmill.sizing.document.swings import Swing, swings
 from tokenmill.sizing.formulas import failures
 from tokenmill.sizing.report.outline import TITLE, sections
 from tokenmill.sizing.report.tiers import tiers_by_name

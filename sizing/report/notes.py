@@ -3,11 +3,11 @@
 from collections import defaultdict
 
 from tokenmill.sizing.formulas.training import SECONDS_PER_DAY, SECONDS_PER_HOUR
-from tokenmill.sizing.limits import is_asked
 from tokenmill.sizing.sections.checkpoints import BEST, JOB_RATE, OFFERED, YOUNG
 from tokenmill.sizing.sections.stages import SCRATCH, STORED, held, part_of
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.units import format_quantity
+from tokenmill.sizing.verdict import is_asked
 
 MOST_PARTS, LEAST_PART = 4, 0.005
 PUBLISHED_WASTE, FAR = 0.1, 1.5  # of Llama 3 405B, at most; times that, to be explained

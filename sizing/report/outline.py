@@ -12,7 +12,6 @@ from tokenmill.sizing.document.section import (
     Table,
     table,
 )
-from tokenmill.sizing.limits import is_asked
 from tokenmill.sizing.report.data import assumptions, kind, rests_on
 from tokenmill.sizing.report.image_tokens import by_image_tokens
 from tokenmill.sizing.report.notes import notes
@@ -24,6 +23,7 @@ from tokenmill.sizing.sections.capacity import PREPARED, TO_ADD, not_held, switc
 from tokenmill.sizing.sections.checkpoints import JOB_RATE
 from tokenmill.sizing.sheet import Sheet, SourceFacts
 from tokenmill.sizing.units import format_quantity, times
+from tokenmill.sizing.verdict import is_asked
 
 NOTES = (
     "Storage is in SI units: 1 TB is 10^12 bytes. A 95 % interval covers what the plan or the"

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tokenmill.sizing.billing import Bill, bills
 from tokenmill.sizing.document.section import NONE, Table, table
-from tokenmill.sizing.limits import CAPACITY
 from tokenmill.sizing.sheet import Sheet
-from tokenmill.sizing.tables.shipped import TierRow
+from tokenmill.sizing.tables import TierRow
 from tokenmill.sizing.units import format_bytes, format_quantity, times
 from tokenmill.sizing.verdict import (
+    CAPACITY,
     MOST_NODE_DRIVES,
     OPEN,
     WORDS,

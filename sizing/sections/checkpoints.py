@@ -12,7 +12,7 @@ import math
 from tokenmill.sizing.formulas import checkpoint, failures
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sheet import Given, Sheet
-from tokenmill.sizing.tables.shipped import RECIPES
+from tokenmill.sizing.tables import RECIPES
 from tokenmill.sizing.units import format_quantity
 
 TITLE = "Checkpoints"

@@ -8,7 +8,7 @@ from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sections.rate import peak
 from tokenmill.sizing.sections.stages import all_datasets
 from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
-from tokenmill.sizing.tables.shipped import ACCESS, AccessRow
+from tokenmill.sizing.tables import ACCESS, AccessRow
 
 TITLE = "Reads"
 REQUESTS = "read requests, whole job"

@@ -4,7 +4,7 @@ from tokenmill.sizing.formulas import bandwidth, object_store
 from tokenmill.sizing.sections.reads import USED
 from tokenmill.sizing.sections.stages import all_datasets
 from tokenmill.sizing.sheet import Given, Sheet
-from tokenmill.sizing.tables.shipped import TIERS
+from tokenmill.sizing.tables import TIERS
 
 TITLE = "Object store"
 STORE = "S3"

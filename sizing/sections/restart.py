@@ -3,7 +3,7 @@
 from tokenmill.sizing.formulas import failures
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sheet import Given, Sheet
-from tokenmill.sizing.tables.shipped import RECIPES
+from tokenmill.sizing.tables import RECIPES
 from tokenmill.sizing.units import format_quantity
 
 TITLE = "Restart"

@@ -28,10 +28,9 @@ from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import doc_ids
 from tokenmill.pipelines.corpus.counted.images import RepeatedImages
 from tokenmill.pipelines.corpus.equal import ExactDedup
-from tokenmill.pipelines.corpus.keys import key_schema
 from tokenmill.pipelines.corpus.near import NearDedup
 from tokenmill.pipelines.corpus.passes import corpus_wide, passes
-from tokenmill.pipelines.corpus.step import CorpusStep
+from tokenmill.pipelines.corpus.step import CorpusStep, key_schema
 from tokenmill.pipelines.corpus.units import UNITS
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe

@@ -3,7 +3,9 @@
 import pytest
 
 from tests.sizing.sections.begun import begun
-from tokenmill.sizing.limits import (
+from tokenmill.sizing.sections import capacity
+from tokenmill.sizing.tables import TierRow
+from tokenmill.sizing.verdict import (
     CAPACITY,
     bought,
     drives,
@@ -11,8 +13,6 @@ from tokenmill.sizing.limits import (
     is_sold,
     on_drives,
 )
-from tokenmill.sizing.sections import capacity
-from tokenmill.sizing.tables.shipped import TierRow
 
 SOURCES = """
 sources:

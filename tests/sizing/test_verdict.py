@@ -8,11 +8,11 @@ from tests.sizing.sections.begun import begun
 from tokenmill.sizing.formulas.bandwidth import read_bytes_per_s
 from tokenmill.sizing.formulas.checkpoint import checkpoint_bytes, write_bytes_per_s
 from tokenmill.sizing.formulas.supply import units_needed
-from tokenmill.sizing.limits import NEEDS
 from tokenmill.sizing.requirement import Input
 from tokenmill.sizing.sections import capacity
-from tokenmill.sizing.tables.shipped import TIERS
+from tokenmill.sizing.tables import TIERS
 from tokenmill.sizing.verdict import (
+    NEEDS,
     Verdict,
     candidates,
     deciding,

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.sizing.document.test_curves import inside
+from tokenmill.sizing.document.charts import Swing, swings
 from tokenmill.sizing.document.svg import Axis
-from tokenmill.sizing.document.swings import Swing, swings
 from tokenmill.sizing.units import format_bytes
 
 AXIS = Axis("bytes", format_bytes)

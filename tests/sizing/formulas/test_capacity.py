@@ -7,8 +7,8 @@ import pytest
 
 from tokenmill.pipelines.core.schema import DOCUMENT
 from tokenmill.pipelines.corpus.equal import ExactDedup
-from tokenmill.pipelines.corpus.keys import document_keys, key_schema
 from tokenmill.pipelines.corpus.near import NearDedup
+from tokenmill.pipelines.corpus.step import document_keys, key_schema
 from tokenmill.sizing.formulas.capacity import (
     dataset_bytes,
     datatrove_signature_bytes,

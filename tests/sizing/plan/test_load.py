@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.plan.load import load_plan, parse_plan
 from tokenmill.sizing.plan.plan import Plan
-from tokenmill.sizing.tables.shipped import TIERS
+from tokenmill.sizing.tables import TIERS
 
 
 def test_without_a_file_or_with_an_empty_one_every_default_is_assumed():

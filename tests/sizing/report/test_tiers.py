@@ -16,7 +16,7 @@ from tokenmill.sizing.report.tiers import (
     tier_table,
 )
 from tokenmill.sizing.requirements import requirement_sheet, size
-from tokenmill.sizing.tables.shipped import TIERS, TierRow
+from tokenmill.sizing.tables import TIERS, TierRow
 from tokenmill.sizing.verdict import judge
 
 PLAN = """

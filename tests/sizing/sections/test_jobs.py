@@ -5,10 +5,9 @@ import pytest
 from tests.sizing.sections.sheets import sheet
 from tests.sizing.test_limits import tier
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.limits import limits
 from tokenmill.sizing.report.outline import sheet_markdown
 from tokenmill.sizing.requirement import leaves
-from tokenmill.sizing.verdict import judge
+from tokenmill.sizing.verdict import judge, limits
 
 MAIN = """
 corpus: {tokens: 15.6T}

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from tokenmill.sizing.errors import PlanError, explain
-from tokenmill.sizing.tables.shipped import ACCELERATORS, AcceleratorRow
+from tokenmill.sizing.tables import ACCELERATORS, AcceleratorRow
 
 COMPUTE = (
     "Bekman, Machine Learning Engineering (744d01e), compute/accelerator,"

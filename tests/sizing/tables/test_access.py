@@ -3,7 +3,7 @@
 import pytest
 
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.tables.shipped import ACCESS
+from tokenmill.sizing.tables import ACCESS
 
 
 def test_the_measured_ratios():

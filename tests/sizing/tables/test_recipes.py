@@ -3,7 +3,7 @@
 import pytest
 
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.tables.shipped import RECIPES
+from tokenmill.sizing.tables import RECIPES
 
 
 def test_the_nine_recipes_and_which_of_them_are_memory():

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.tables.shipped import TIERS, TierRow
+from tokenmill.sizing.tables import TIERS, TierRow
 
 TIB = 2**40
 

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from tokenmill.sizing.tables.shipped import WORKLOADS, WorkloadRow
+from tokenmill.sizing.tables import WORKLOADS, WorkloadRow
 
 MB = 1e6
 
