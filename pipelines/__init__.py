@@ -39,7 +39,7 @@ prefect/; pools/, who does the works). Where to look for
                                            dedup/same/sets.py (`shared`); corpus/edges.py
                                            (`Comparing`) gives it the candidates
       a column that a step adds            core/filter.py (`Filter.judge` fills it), or `Step`'s
-      what `select: {where}` means         filters/where.py (`Where`); filters/select.py applies it
+      what `select: {where}` means         filters/select.py (`Where`)
       how often a mixture has a document   tokens/mix/weights.py (`weighed`), of the groups that
                                            tokens/mix/groups.py counts
       which of a cluster stays             equal: `_kept` in corpus/equal.py. Nearly the same:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reference import where as reference
-from tokenmill.pipelines.filters.where import MOST_CHARS, Where, WhereError
+from tokenmill.pipelines.filters.select import MOST_CHARS, Where, WhereError
 
 SCHEMA = pa.schema(
     {
