@@ -92,7 +92,7 @@ def counted(parts: Sequence[Pass], finished: Finished, inputs: str) -> Phases[st
     before: tuple[Sender, ...] = ()
     chain = Chain(parts[-1], (), finished, inputs)
     for part in parts if columns else ():
-        for step in filter(_names_another, part.after):
+        for step in (s for s in part.after if s.removes_whole and s.has_keys):
             if step.copies or before:
                 chain = replace(chain, part=part)
                 works = group_works(_groups(part, finished), step.name, columns, before)
@@ -103,10 +103,6 @@ def counted(parts: Sequence[Pass], finished: Finished, inputs: str) -> Phases[st
         works = group_works(_groups(parts[-1], finished), columns, before)
         yield from chain.phase("copies", "gathered", gather, works)
     return chain.inputs
-
-
-def _names_another(step: CorpusStep) -> bool:
-    return step.removes_whole and step.has_keys
 
 
 def _groups(part: Pass, finished: Finished) -> range:

@@ -26,17 +26,10 @@ from tokenmill.pipelines.storage.files import Rows, open_arrow
 
 ALIKE = Folder("2-edges", "{round}-{level}-{number:05d}.arrow")
 ALIKE_EDGE = pa.schema(
-    [
-        pa.field("left", pa.int64()),
-        pa.field("right", pa.int64()),
-        pa.field("shared", pa.uint32()),
-        pa.field("union", pa.uint32()),
-    ]
+    {"left": pa.int64(), "right": pa.int64(), "shared": pa.uint32(), "union": pa.uint32()}
 )
 EDGE_BYTES = 96  # of an edge: its columns 24, gathered and in order 24 each, their order 16
-SHINGLE_BYTES = (
-    16  # of a shingle that is compared: as it is kept, gathered, sorted, 4 each; at work
-)
+SHINGLE_BYTES = 16  # of one that is compared: as it is kept, gathered, sorted, 4 each; at work
 SIGNED_BYTES = 8  # of a slot of a signature: taken, and gathered
 PICTURES_SHARE = 2  # of the room, its half
 PAIR_BYTES = 96  # of a pair: its rows 16, these once each and where 48, what they share 32

@@ -28,7 +28,6 @@ from tokenmill.dedup.same.digest import (
 from tokenmill.dedup.same.partition import prefix_bits
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.urls import LIBRARY, TRACKING, normalized
-from tokenmill.pipelines.corpus.keys import KEY, fixed_size_list
 from tokenmill.pipelines.corpus.pairs import (
     FOREST,
     FORESTS,
@@ -41,6 +40,7 @@ from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.shuffle import Part, Range, Room, parts
 from tokenmill.pipelines.corpus.spill import KeyedStep, spilled
 from tokenmill.pipelines.corpus.step import (
+    KEY,
     Chain,
     Pass,
     Probing,
@@ -48,6 +48,7 @@ from tokenmill.pipelines.corpus.step import (
     Size,
     Told,
     facts_of,
+    fixed_size_list,
     group_works,
 )
 from tokenmill.pipelines.corpus.verdicts import VerdictStep

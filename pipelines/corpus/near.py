@@ -34,7 +34,6 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.corpus.buckets import works_of
 from tokenmill.pipelines.corpus.edges import ALIKE, PACKED, PICTURES, SHINGLES, Comparing
-from tokenmill.pipelines.corpus.keys import fixed_size_list
 from tokenmill.pipelines.corpus.pairs import (
     FOREST,
     FORESTS,
@@ -60,6 +59,7 @@ from tokenmill.pipelines.corpus.step import (
     Size,
     Told,
     facts_of,
+    fixed_size_list,
     group_works,
 )
 from tokenmill.pipelines.corpus.verdicts import VerdictStep

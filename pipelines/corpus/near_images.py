@@ -15,11 +15,10 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
-from tokenmill.dedup.arrays import I64, U8, U64, Bools
+from tokenmill.dedup.arrays import I64, U8, U64
 from tokenmill.dedup.same.images import DISTANCE, LOOK_BYTES, MOST_DISTANCE, stars
-from tokenmill.pipelines.corpus.keys import fixed_size_list
 from tokenmill.pipelines.corpus.rows import Corpus
-from tokenmill.pipelines.corpus.step import Chain, Pass, Size, Told, facts_of
+from tokenmill.pipelines.corpus.step import Chain, Pass, Size, Told, facts_of, fixed_size_list
 from tokenmill.pipelines.corpus.units import (
     REPEATED,
     RUN,
@@ -183,7 +182,8 @@ def _all_looks(path: Path, rows: Rows, there: I64, n_views: int) -> Iterator[tup
     shape = len(there), n_views * LOOK_BYTES
     path.parent.mkdir(parents=True, exist_ok=True)
     looks = np.memmap(path, np.uint8, "w+", shape=shape)
-    is_there = _mask(there, rows.n)
+    is_there = np.zeros(rows.n, np.bool_)
+    is_there[there] = True
     at = 0
     for batch in rows.walk():
         values = batch.values("looks")
@@ -192,9 +192,3 @@ def _all_looks(path: Path, rows: Rows, there: I64, n_views: int) -> Iterator[tup
         at += len(here)
     yield hashes, looks.reshape(len(there), n_views, LOOK_BYTES)
     path.unlink()
-
-
-def _mask(rows: I64, n: int) -> Bools:
-    mask = np.zeros(n, np.bool_)
-    mask[rows] = True
-    return mask

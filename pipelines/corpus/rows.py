@@ -21,8 +21,7 @@ from tokenmill.dedup.arrays import I64, U64
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.machine import cores
 from tokenmill.pipelines.core.shard import shard_number
-from tokenmill.pipelines.corpus.keys import key_parameters
-from tokenmill.pipelines.corpus.step import Pass, Size, StepT
+from tokenmill.pipelines.corpus.step import Pass, Size, StepT, key_parameters
 from tokenmill.pipelines.runs.folder import INDEX, KEYS, Folder, RunFolder
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import (

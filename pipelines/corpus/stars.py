@@ -60,14 +60,7 @@ from tokenmill.pipelines.storage.files import arrow_file, values
 LEADERS = Folder("2-leaders", "{round}-{band:03d}-{number:05d}.arrow")
 STARS = Folder("2-stars", "{round}.arrow")
 
-STAR = pa.schema(
-    [
-        pa.field("row", pa.int64()),
-        pa.field("of", pa.int64()),
-        pa.field("shared", pa.uint32()),
-        pa.field("union", pa.uint32()),
-    ]
-)
+STAR = pa.schema({"row": pa.int64(), "of": pa.int64(), "shared": pa.uint32(), "union": pa.uint32()})
 LED = MAX_BUCKET  # comparisons for each document of a crowded bucket, at most
 FAN_IN = 32  # files of edges that one work joins
 MOST_ROUNDS = 8  # of the crowded buckets
@@ -296,7 +289,8 @@ def find_alike(
     place: of the work among all.
     """
     corpus, step = Corpus(run, part), _step(part, name)
-    comparisons = Comparisons(corpus, step, crowd, _n_works(corpus, step))
+    works = len(works_of(step.joined_columns, corpus.size))
+    comparisons = Comparisons(corpus, step, crowd, works)
     path = corpus.path(ALIKE, round=0, level=0, number=place)
     with arrow_file(path, ALIKE_EDGE) as writer:
         out = EdgeWriter(writer, comparisons.left // 4)
@@ -538,7 +532,3 @@ def told_of(receipts: Sequence[Receipt], name: str, lsh: Bands, verify: float) -
 
 def _step(part: Pass, name: str) -> Any:
     return part.step(name, KeyedStep)
-
-
-def _n_works(corpus: Corpus, step: NearStep) -> int:
-    return len(works_of(step.joined_columns, corpus.size))

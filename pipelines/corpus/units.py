@@ -19,10 +19,17 @@ import pyarrow.compute as pc
 from tokenmill.dedup.arrays import I32, I64, U8, U32, U64, Bools
 from tokenmill.pipelines.core.schema import ROW_BITS, needed
 from tokenmill.pipelines.core.step import Rule
-from tokenmill.pipelines.corpus.keys import KEY, fixed_size_list
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.shuffle import rows_between
-from tokenmill.pipelines.corpus.step import Applied, Applier, CorpusStep, Sidecar, applier_of
+from tokenmill.pipelines.corpus.step import (
+    KEY,
+    Applied,
+    Applier,
+    CorpusStep,
+    Sidecar,
+    applier_of,
+    fixed_size_list,
+)
 from tokenmill.pipelines.corpus.verdicts import removed_ids
 from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
 from tokenmill.pipelines.filters.images.keys import Keys

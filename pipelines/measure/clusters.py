@@ -1,27 +1,19 @@
-"""The clusters that near duplicates of some documents belong to, by walks over all key sidecars.
+"""The clusters of near and of equal documents, by walks over all key sidecars.
 
     documents drawn ── walk: who shares a band and verifies? ── neighbours ── walk: who …? ── …
 
-Documents of equal band keys are one node: a million copies of one page are one. A walk compares
-each document with the newest nodes only; when it finds no new one, the clusters are whole.
-
-Clusters of equal documents, whole, of a share of the hash space; giants counted apart.
+Of near ones (`Closure`), documents of equal band keys are one node: a million copies of one page
+are one. A walk compares each document with the newest nodes only; when it finds no new one, the
+clusters are whole.
 
     digests ── walk ──┬── h < p * 2^64: documents, units, first row; p is halved as it fills
                       └── heavy hitters ── walk ── the same of them, whatever their h
 
-Memory is that of MOST_KEYS keys, however large the corpus; where it has fewer, p is 1 and every
-cluster is known.
-
-Keys that stand in very many documents, found in one walk and little memory (Misra-Gries).
-
-    counts of keys ── add ── at most `room` counters: the largest stay, all less the next largest
-
-A key of more than n / (room + 1) of n documents is among the counters, whatever the order; each
-counter is too low by that many at most. How often a key found truly stands there a second walk
-tells.
-
-How many rows of the corpus have the key of each row drawn: one walk over a key column.
+Clusters of equal documents (`sample_keys`) are whole, of a share of the hash space. Memory is that
+of MOST_KEYS keys, however large the corpus; where it has fewer, p is 1 and every cluster is known.
+Keys that stand in very many documents are found in one walk and little memory (Misra-Gries): a key
+of more than n / (room + 1) of n documents is among so many counters, whatever the order, each too
+low by that many at most; a second walk counts them.
 """
 
 from collections.abc import Iterator, Sequence

@@ -25,8 +25,7 @@ from tokenmill.dedup.same.lsh import NO_KEY
 from tokenmill.dedup.same.minhash import MinHash
 from tokenmill.pipelines.core.schema import ROW_BITS
 from tokenmill.pipelines.corpus.edges import Comparing
-from tokenmill.pipelines.corpus.keys import key_parameters
-from tokenmill.pipelines.corpus.step import CorpusStep
+from tokenmill.pipelines.corpus.step import CorpusStep, key_parameters
 from tokenmill.pipelines.filters.images.keys import has_key
 from tokenmill.pipelines.measure.clusters import Closure, Clusters, equal_keys, sample_keys
 from tokenmill.pipelines.measure.earlier import COMPARED_BYTES, Earlier

@@ -1,9 +1,7 @@
 """An estimated quantity: its value, and what it is in each joint draw of the sample.
 
-Limits of a fraction that was estimated from a sample: inside [0, 1], never of no width.
-
-A lower limit is that of a sample with one more unit of which the worst is supposed, 0; an upper
-limit supposes 1 of it:
+Limits of a fraction are inside [0, 1], and never of no width. A lower limit is that of a sample
+with one more unit of which the worst is supposed, 0; an upper limit supposes 1 of it:
 
     low side  (1 - B) F         high side  (1 - B) F + B
     F   the estimate, with its variance

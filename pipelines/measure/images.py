@@ -1,14 +1,10 @@
-"""The images of the documents drawn, and how often the corpus has each, by URL and by MD5.
+"""The images of a part, a row for each; and of those of the documents drawn, how often they repeat.
 
     documents drawn ── their images ── one walk over the keys of all images for each way of
                                        counting ── what `repeated_images` takes out of them
 
 Documents are clusters: all images of one are drawn with it, so what becomes of the document is
-known too.
-
-The images of a part, a row for each: keys, sizes, how far it comes; and their sums by format.
-
-They are those of the documents that duplicates are looked for among.
+known too. They are those of the documents that duplicates are looked for among.
 """
 
 from collections.abc import Mapping, Sequence

@@ -3,12 +3,8 @@
     counts ── stages ── copies ── unique ── local ── tokens ── bytes, files, hours
 
 Where all inputs are read, counts of the stages before duplicates have no interval; all else is
-drawn jointly. Time is that of this machine; other machines are not in its interval.
-
-Seconds of one core that a run takes: of the same work, here, on the parts that were scanned.
-
-Time is that of this machine. How it differs from one time to another is in the interval; how the
-sampled parts differ in it is small beside that.
+drawn jointly. Time is that of this machine, on the parts that were scanned: how it differs from one
+time to another is in the interval, and other machines are not.
 """
 
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Predict a run of a recipe: plan, sample, scan, probe, put together; the caller executes.
 
-The phases of predicting a run.
-
 scan     the parts of the inputs that are read, once; sampled ones to the end of the recipe
 probe    documents drawn, and what is like them, from keys alone; where duplicates are looked for
 """

@@ -5,12 +5,7 @@ read ── stages that change texts ──┬── all documents ── keys
 
 What only removes documents, or stands behind duplicates, is asked of documents chosen alone: of
 the others it is not known whether they come to the keys (`passing`), nor what is left of them.
-
-What documents take between two passes, compressed as a run does it.
-
-What it takes to write a file of the run directory: CPU seconds a byte.
-
-Text as it is encoded, and its tokens, those that stand for images left out.
+Besides: what documents take between two passes, as a run compresses it, and what writing takes.
 """
 
 import contextlib
@@ -34,7 +29,7 @@ from tokenmill.pipelines.core.schema import PLACEHOLDER, REMOVED
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.core.step import Stage, StageResult, Step, removed_rows
 from tokenmill.pipelines.corpus.copies import columns_of
-from tokenmill.pipelines.corpus.keys import document_keys, key_schema
+from tokenmill.pipelines.corpus.step import document_keys, key_schema
 from tokenmill.pipelines.filters.images.edit import image_stats
 from tokenmill.pipelines.measure.chosen import Choice, chance, chosen, moments
 from tokenmill.pipelines.measure.images import IMAGES, image_row_bytes, image_rows, image_sums

@@ -1,13 +1,8 @@
 """What the parts of the inputs that were read say of all of them.
 
-The account of each stage: counted, or told by documents chosen, or by the parts that were read.
-
 every part read ──┬── what all documents go through ── counts, exact
                   └── what those chosen go through ── ratios (`chosen`)
 some of them ── sums by unit ── ratio estimates, stratified; units are the clusters
-
-Bytes as compressed, and the time that takes, by the sampled parts; tokens by documents.
-
 documents tokenized ── those of them that were probed ── weight 1 / (chance * copies) ── sums
 
 A document with copies counts for one of them, so what is told of tokens is told of the documents

@@ -29,7 +29,6 @@ from tokenmill.pipelines.corpus.buckets import BUCKET, BUCKETS, KEYS_AT_ONCE
 from tokenmill.pipelines.corpus.copies import GATHERED, SENT, columns_of
 from tokenmill.pipelines.corpus.copies import schema_of as copies_schema
 from tokenmill.pipelines.corpus.edges import ALIKE, ALIKE_EDGE
-from tokenmill.pipelines.corpus.keys import key_schema
 from tokenmill.pipelines.corpus.pairs import FOREST, FORESTS, PAIRS_AT_ONCE
 from tokenmill.pipelines.corpus.passes import passes
 from tokenmill.pipelines.corpus.rows import (
@@ -46,7 +45,7 @@ from tokenmill.pipelines.corpus.shuffle import row_schema
 from tokenmill.pipelines.corpus.spill import ROW_BYTES as SPILL_BYTES
 from tokenmill.pipelines.corpus.spill import SPILL, n_words_of
 from tokenmill.pipelines.corpus.stars import LEADERS, LED, MOST_ROUNDS, STAR, STARS
-from tokenmill.pipelines.corpus.step import CorpusStep, Pass
+from tokenmill.pipelines.corpus.step import CorpusStep, Pass, key_schema
 from tokenmill.pipelines.corpus.verdicts import VERDICTS
 from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.drawn import Drawn, between, exact

@@ -1,4 +1,4 @@
-"""The unique fraction by probe and scan: what is left when all copies but one are removed.
+"""The unique fraction: what is left when all copies but one are removed.
 
     n documents drawn ── one scan counts their copies m ── mean of 1 / m
 
@@ -6,19 +6,13 @@ A document with m copies is drawn m times as often as one without and counts 1 /
 unbiased whatever the sizes (Horvitz and Thompson 1952), where the duplicates among the drawn
 documents themselves say next to nothing: at rate p, a pair of copies is seen once in 1 / p^2.
 
-The unique fraction from a share of all keys, when each document is read but not kept.
-
     all documents ── key ── h(key) < p * 2^64 ? ── sizes of the clusters kept, all of them whole
                        └── in more than m* documents ── counted exactly, apart
 
 A share of the keys, unlike a share of the documents, keeps clusters whole (coordinated sampling;
-FracMinHash). So the number of keys kept is binomial, exactly, however heavy the tail of the
-sizes, where the documents of the keys kept are not: one cluster more or less may be half of them.
-
-Cost: every document is read and its key computed, or its key column alone is read where there is
-one (a digest, a URL): the bytes of a full scan of keys. In memory: p * distinct keys * 16 B, and
-the giants. It saves the memory of all keys, not the reading; a part of the files tells only of
-that part (see unseen).
+FracMinHash). So the number of keys kept is binomial, exactly, however heavy the tail of the sizes,
+where the documents of the keys kept are not: one cluster more or less may be half of them. It saves
+the memory of all keys, not the reading; a part of the files tells only of that part (see unseen).
 """
 
 import numpy as np

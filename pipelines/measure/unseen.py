@@ -6,25 +6,20 @@
         a model     up to twice what was read, the curve is carried on (`Growth.beyond`)
 
 With less than half of the inputs read a model has nothing to go by, and the figure spans the two
-bounds.
-
-How unique documents come with the units that are read: the curve over all orders of reading.
+bounds. The curve is over all orders of reading:
 
     K units read, a cluster seen in m of them: in k of them at random by 1 - C(K-m, k) / C(K, k)
 
 Summed over clusters that is what k units hold on average, with none of the noise of one order
-(Hurlbert 1971; the sample-based rarefaction of Gotelli and Colwell 2001). It rises ever more
-slowly, so its last step says how fast new documents come at most beyond what was read.
-
-How unique documents grow with the corpus: a Heaps curve, from nested subsets.
+(Hurlbert 1971; the sample-based rarefaction of Gotelli and Colwell 2001). A Heaps law fits it,
 
     D(N) = K * N^beta        least squares of log D on log N
 
-The law fits what was read and misleads beyond: its exponent falls as a corpus grows, so that
-carrying it on over corpora of known sizes was 9 to 99 % too high at twice the documents (clusters
-of Zipf, geometric and equal sizes); with the exponent falling on as it fell, 0.3 to 1.3 % off.
-That is what `beyond` does. It remains a model, and is carried no further than twice what was
-read: past that, what is unseen cannot be told (Good and Toulmin 1956).
+and misleads beyond: its exponent falls as a corpus grows, so that carrying it on over corpora of
+known sizes was 9 to 99 % too high at twice the documents (clusters of Zipf, geometric and equal
+sizes); with the exponent falling on as it fell, 0.3 to 1.3 % off. That is what `beyond` does. It
+remains a model, and is carried no further than twice what was read: past that, what is unseen
+cannot be told (Good and Toulmin 1956).
 """
 
 from dataclasses import dataclass

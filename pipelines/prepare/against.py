@@ -36,9 +36,8 @@ from tokenmill.pipelines.core.places import check_links, folder_here
 from tokenmill.pipelines.core.schema import shard_and_row
 from tokenmill.pipelines.core.shard import EarlierRun
 from tokenmill.pipelines.core.step import Step
-from tokenmill.pipelines.corpus.keys import key_parameters
 from tokenmill.pipelines.corpus.passes import corpus_steps, keyed_passes, passes
-from tokenmill.pipelines.corpus.step import is_corpus_wide
+from tokenmill.pipelines.corpus.step import is_corpus_wide, key_parameters
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import Recipe, steps_of
 from tokenmill.pipelines.read.parquet import bounded

@@ -21,9 +21,8 @@ from tokenmill.pipelines.core.ledger import ImageStats, StageStats
 from tokenmill.pipelines.core.schema import REMOVED, REMOVED_IMAGE, ROW_BITS
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.core.step import Stage, StageResult, removed_rows
-from tokenmill.pipelines.corpus.keys import key_sidecar
 from tokenmill.pipelines.corpus.passes import TOKENIZE, columns_after, corpus_steps
-from tokenmill.pipelines.corpus.step import Applied, Pass, Sidecar
+from tokenmill.pipelines.corpus.step import Applied, Pass, Sidecar, key_sidecar
 from tokenmill.pipelines.filters.images.edit import image_stats
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.report.thumbnails import thumbnail_file

@@ -13,9 +13,9 @@ from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import doc_ids
 from tokenmill.pipelines.core.shard import EarlierRun
 from tokenmill.pipelines.corpus.equal import DATE
-from tokenmill.pipelines.corpus.keys import document_keys, key_schema
 from tokenmill.pipelines.corpus.near import NearDedup
 from tokenmill.pipelines.corpus.passes import corpus_wide, passes
+from tokenmill.pipelines.corpus.step import document_keys, key_schema
 from tokenmill.pipelines.corpus.verdicts import verdicts_on
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import make_recipe

@@ -26,7 +26,6 @@ import pyarrow as pa
 from tokenmill.dedup.arrays import I64, Bools
 from tokenmill.dedup.same.digest import first_occurrence
 from tokenmill.dedup.same.partition import prefix_bits
-from tokenmill.pipelines.corpus.keys import KEY
 from tokenmill.pipelines.corpus.rows import GROUP_ROWS, MOST_BITS, Corpus, groups_of
 from tokenmill.pipelines.corpus.shuffle import (
     Part,
@@ -38,7 +37,7 @@ from tokenmill.pipelines.corpus.shuffle import (
     row_schema,
     rows_between,
 )
-from tokenmill.pipelines.corpus.step import Chain, Pass, Size, Told, facts_of, group_works
+from tokenmill.pipelines.corpus.step import KEY, Chain, Pass, Size, Told, facts_of, group_works
 from tokenmill.pipelines.corpus.units import (
     FOUND_BYTES,
     REPEATED,

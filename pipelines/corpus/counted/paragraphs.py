@@ -25,8 +25,7 @@ from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.schema import PLACEHOLDER, needed, versioned
 from tokenmill.pipelines.core.step import Rule, with_texts
 from tokenmill.pipelines.corpus.counted.count import CountedStep
-from tokenmill.pipelines.corpus.keys import fixed_size_list
-from tokenmill.pipelines.corpus.step import Applied, SideTable
+from tokenmill.pipelines.corpus.step import Applied, SideTable, fixed_size_list
 from tokenmill.pipelines.corpus.units import UnitsOf, numbers_of, rows_of
 from tokenmill.pipelines.filters.images.edit import edited_where
 from tokenmill.pipelines.filters.images.keys import KEY_BYTES, Keys, has_key

@@ -19,10 +19,10 @@ class RepeatedSpans(SpanSettings):
         from tokenmill.pipelines.corpus.spans.ngrams import (
             find_equal_ngrams,
             find_known,
+            find_runs,
             spill_minimizers,
             spill_ngrams,
         )
-        from tokenmill.pipelines.corpus.spans.runs import find_runs
         from tokenmill.pipelines.corpus.spans.size import sized
 
         of_text, groups = sized([receipt.stats[-1][1].bytes_out for receipt in chain.receipts])

@@ -14,11 +14,19 @@ import pyarrow as pa
 from pydantic import Field
 
 from tokenmill.pipelines.core.step import register
-from tokenmill.pipelines.corpus.keys import KEY, fixed_size_list
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.shuffle import Part, Room, parts
 from tokenmill.pipelines.corpus.spill import KeyedStep, spilled
-from tokenmill.pipelines.corpus.step import Chain, Pass, Shuffled, Size, Told, group_works
+from tokenmill.pipelines.corpus.step import (
+    KEY,
+    Chain,
+    Pass,
+    Shuffled,
+    Size,
+    Told,
+    fixed_size_list,
+    group_works,
+)
 from tokenmill.pipelines.corpus.verdicts import Going, VerdictStep, write_verdicts
 from tokenmill.pipelines.filters.images.keys import text_keys
 from tokenmill.pipelines.runs.folder import Folder, RunFolder

@@ -22,8 +22,8 @@ from tests.strategies import examples
 from tokenmill.dedup.same.minhash import signed_shingles
 from tokenmill.pipelines.core.schema import ILLUSTRATED, PLACEHOLDER, doc_ids
 from tokenmill.pipelines.corpus import buckets, edges, stars
-from tokenmill.pipelines.corpus.keys import document_keys, key_schema
 from tokenmill.pipelines.corpus.near import NearDedup
+from tokenmill.pipelines.corpus.step import document_keys, key_schema
 from tokenmill.pipelines.filters.images.looks import ON_GREY, ON_WHITE, Views, looks_of
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.read.images.blobs import Window

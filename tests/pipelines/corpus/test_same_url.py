@@ -13,7 +13,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.schema import CRAWLED
 from tokenmill.pipelines.corpus import rows as corpus_rows
 from tokenmill.pipelines.corpus.equal import DATE, SameUrl
-from tokenmill.pipelines.corpus.keys import document_keys, key_schema
+from tokenmill.pipelines.corpus.step import document_keys, key_schema
 from tokenmill.pipelines.filters.images.keys import has_key
 from tokenmill.pipelines.prepare.recipe import make_recipe
 

@@ -17,7 +17,7 @@ from tokenmill.dedup.text.words import lines
 from tokenmill.pipelines.core.schema import PLACEHOLDER, doc_ids
 from tokenmill.pipelines.corpus.spans import size
 from tokenmill.pipelines.corpus.spans.apply import _have_images, without_spans
-from tokenmill.pipelines.corpus.spans.runs import FOUND
+from tokenmill.pipelines.corpus.spans.ngrams import FOUND
 from tokenmill.pipelines.corpus.spans.settings import SpanSettings
 
 STEPS = [

@@ -19,9 +19,9 @@ from tokenmill.pipelines.corpus.counted.count import (
 from tokenmill.pipelines.corpus.counted.images import RepeatedImages
 from tokenmill.pipelines.corpus.counted.paragraphs import RepeatedParagraphs
 from tokenmill.pipelines.corpus.equal import SameImages, SameUrl, find_equal, write_equal
-from tokenmill.pipelines.corpus.keys import document_keys, key_schema
 from tokenmill.pipelines.corpus.rows import write_rows
 from tokenmill.pipelines.corpus.spill import spill_keys
+from tokenmill.pipelines.corpus.step import document_keys, key_schema
 from tokenmill.pipelines.corpus.units import LATER_COPY, REPEATED
 from tokenmill.pipelines.corpus.verdicts import verdicts_on
 from tokenmill.pipelines.prepare.job import PrepareJob
