@@ -104,6 +104,7 @@ def figure_rows(outcome: "Outcome") -> list[FigureRow]:
     drawn = list(dict.fromkeys([asked, *([unique] if unique else [])]))
     after = ", ".join(drawn)
     tokens = ", ".join(dict.fromkeys([*drawn, SAMPLE]))
+    bound = "not of all" if estimate.not_predicted else "at most"
     rows: list[_Row] = [
         ("documents in", estimate.docs_in, _count, counted),
         ("text in", estimate.text_bytes_in, format_bytes, counted),
@@ -121,7 +122,7 @@ def figure_rows(outcome: "Outcome") -> list[FigureRow]:
         ),
         ("files of the inputs", corpus.files.get(INPUTS), _count, COUNTED),
         ("files of the dataset", corpus.files.get(DATASET), _count, tokens),
-        (_disk_of(estimate), _peak(estimate), format_bytes, tokens),
+        (f"disk of the run, {bound}", _peak(estimate), format_bytes, tokens),
         ("clustering memory", estimate.clustering_memory_bytes, format_bytes, asked),
     ]
     return [
@@ -133,7 +134,8 @@ def figure_rows(outcome: "Outcome") -> list[FigureRow]:
 
 def _time_rows(estimate: Estimate) -> Iterator[FigureRow]:
     """Not known of a run that is soon over."""
-    wall = f"wall time, {_cores(estimate.cores)}"
+    cores = "1 core" if estimate.cores == 1 else f"{estimate.cores} cores"
+    wall = f"wall time, {cores}"
     for name, figure in (("CPU time", estimate.cpu_hours), (wall, estimate.wall_hours)):
         if figure is None:
             yield FigureRow(name, "not known", "", TOO_SHORT)
@@ -230,10 +232,6 @@ def _stored_on(folder: str, tokens: str, counted: str) -> str:
     return made_of.get(folder.lstrip("0123456789-"), f"{counted}, {ASSUMED}")
 
 
-def _disk_of(estimate: Estimate) -> str:
-    return f"disk of the run, {'not of all' if estimate.not_predicted else 'at most'}"
-
-
 def _peak(estimate: Estimate) -> Figure | None:
     """What lies on disk when nothing has been deleted yet."""
     return list(estimate.disk_bytes.values())[-1] if estimate.disk_bytes else None
@@ -246,10 +244,6 @@ def _interval(figure: Figure, shown: Callable[[float], str]) -> str:
 
 def _plain(value: float) -> str:
     return f"{value:,.0f}" if value >= 1_000 else f"{value:.4g}"
-
-
-def _cores(cores: int | None) -> str:
-    return "1 core" if cores == 1 else f"{cores} cores"
 
 
 def _hours(value: float) -> str:

@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from typing import NoReturn
 
 GRACE_S = 20.0  # of what is at work, once told to end; SLURM's KillWait is 30
-LEAVE_S = (
-    5.0  # then, to close what was opened and to tell Prefect's server; nothing is lost by less
-)
+# then, to close what was opened and to tell Prefect's server; nothing is lost by less
+LEAVE_S = 5.0
 CONTINUES = "the same command continues where this stopped"
 LATE = f"what was at work had {GRACE_S:g} s; {CONTINUES}"
 BEYOND = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]

@@ -71,7 +71,10 @@ def _show_one(name: str, step: type[Config], *, as_data: bool) -> None:
         as_json({"step": name, "text": text, "defaults": defaults})
         return
     needed = {key for key, field in step.model_fields.items() if field.is_required()}
-    rows = [(k, "needed" if k in needed else _written(v)) for k, v in defaults.items()]
+    rows = [
+        (k, "needed" if k in needed else json.dumps(v, ensure_ascii=False))
+        for k, v in defaults.items()
+    ]
     show(name, _doc(step), *_shared(step), table("settings", ("setting", "default"), rows))
 
 
@@ -89,10 +92,6 @@ def _shared(step: type[Config]) -> list[str]:
     doc = _doc(step)
     said = [(", ".join(names), text) for names, text in told(step)]
     return [fill(f"{names}: {text}", 96) for names, text in said if f"{names}: " not in doc]
-
-
-def _written(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _default(field: FieldInfo) -> Any:

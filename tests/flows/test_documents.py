@@ -5,7 +5,7 @@ import re
 
 from rich.console import Console
 
-from tokenmill.flows.documents import AROUND, MOST_CHANGED, MOST_CHANGES, show_beside
+from tokenmill.flows.inspected import AROUND, MOST_CHANGED, MOST_CHANGES, show_beside
 
 LONG = " ".join(f"word{i}" for i in range(500))
 
@@ -70,7 +70,7 @@ def test_equal_texts_are_said_to_be_equal_and_shown_once():
 
 
 def test_only_the_beginning_of_huge_documents_is_compared(monkeypatch):
-    monkeypatch.setattr("tokenmill.flows.documents.MOST_COMPARED", 10)
+    monkeypatch.setattr("tokenmill.flows.inspected.MOST_COMPARED", 10)
     shown = printed("0123456789 a", "0123456789 b")
     assert "compared: the first 10 characters" in shown
 

@@ -9,7 +9,7 @@ from tests.pipelines.conftest import train
 from tests.pipelines.read.images.shards import jpeg, png, sample, tar_bytes
 from tests.running import one_by_one, prepare
 from tokenmill.flows.cli import main
-from tokenmill.flows.documents import with_numbers
+from tokenmill.flows.inspected import with_numbers
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.sizing.units import format_bytes
 
