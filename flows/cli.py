@@ -20,7 +20,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the console script exits with what this returns."""
     # works are spread over processes: threads of NumPy's in each would only start, 0.03 s, and wait
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    args = parser().parse_args(argv)
+    argv = sys.argv[1:] if argv is None else argv
+    args = parser(argv).parse_args(argv)
     with stopping.as_by_the_keyboard():
         return _run(args)
 
@@ -56,17 +57,13 @@ def _hold(args: argparse.Namespace) -> None:
     Raises:
         ConfigError: they do not allow it.
     """
-    values = [value for of in vars(args).values() for value in _listed(of)]
+    values = [v for of in vars(args).values() for v in (of if isinstance(of, list) else [of])]
     given = [v for v in values if isinstance(v, Named) and v != "-"]  # which is a stream
     if given:
         from tokenmill.pipelines.core.places import file_or_name, within_roots
 
         for name in given:
             (file_or_name if isinstance(name, FileOrName) else within_roots)(name)
-
-
-def _listed(values: object) -> list[object]:
-    return values if isinstance(values, list) else [values]
 
 
 if __name__ == "__main__":

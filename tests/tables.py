@@ -98,7 +98,7 @@ def room_of(step: type) -> str:
 
 def commands() -> str:
     (every,) = (action for action in parser()._actions if action.dest == "command")
-    rows = [(code(f"tokenmill {n}{_needs(c)}"), COMMANDS[n][0]) for n, c in every.choices.items()]
+    rows = [(code(f"tokenmill {n}{_needs(c)}"), COMMANDS[n]) for n, c in every.choices.items()]
     return table(("command", "does"), rows)
 
 

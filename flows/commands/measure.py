@@ -8,15 +8,8 @@ from tokenmill.flows.exits import OK, PARTIAL
 from tokenmill.flows.show import as_json
 from tokenmill.pipelines.prepare.recipe import find_recipe
 
-OWN = (
-    "probes",
-    "sample",
-    "budget",
-    "quick",
-    "grow_to",
-    "seed",
-    "cores",
-)  # options of this command alone
+# options of this command alone
+OWN = ("probes", "sample", "budget", "quick", "grow_to", "seed", "cores")
 
 
 def run(args: argparse.Namespace) -> int:
