@@ -4,8 +4,6 @@ raw      the bytes of the ids are read (pread), nothing more
 arrow    record batches are decoded from memory maps and the ids copied into memory
 full     and cut into sequences, through a shuffle buffer if the order is chunked
 
-In which order training reads the rows of a dataset:
-
 sequential   record batches one after another
 chunked      runs of rows at random, as a loader with a shuffle buffer fetches them
 random       single rows at random, through a map that is told so (MADV_RANDOM)

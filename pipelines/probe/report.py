@@ -1,61 +1,6 @@
 """A probe as JSON: whether the storage passed, or why that cannot be said, and what was measured.
 
-The schema; a key's own keys stand beneath it, rates are per second:
-
-probe           its version, "1"
-verdict         of all: the worst of `verdicts`
-    outcome         "PASS", "FAIL" or "UNDECIDED"
-    reason          in words
-verdicts        of reads, of checkpoints written and read back, of both at once
-    what            is judged
-    outcome, reason as of `verdict`
-    judged          whether it counts for the verdict of all
-dataset         what was read
-    folder, files, bytes, rows
-    seq_len         tokens of a row, or null where a row is a document
-    dtype           of a token id
-    fstype, mount   of the file system
-    read_ahead_bytes    the kernel's around what is asked for, or null
-    memory_bytes    of the host
-    memory_times    how often the dataset holds the host's memory
-plan            what was asked for
-    name            of the plan
-    tokens_per_s    of one accelerator
-    step_s, seq_len, accelerators, per_node
-    checkpoint_bytes, write_bytes_per_s, restart_bytes_per_s    of one node
-settings        order, accelerators (that this host must feed), most, processes, seconds,
-                connections (of a process to a bucket; null where it is none)
-search          how many accelerators the storage feeds
-    supported       of which `runs` were made
-    failing         the fewest that were not fed, or null
-    ended           "found", "most" (all asked for were fed) or "time"
-    tried           accelerators and their utilisation `au`, in the order tried
-step            of the emulation at `supported`: ranks, sequences of each, compute_s
-runs            repeats with `supported` accelerators, each
-    au              accelerator utilisation, the first step excluded
-    kept            the lower of `au` and `fed`, by which all is judged
-    fed             share of the compute that what was fetched allows, the first step included
-    steps           that were counted
-    bytes_per_s     of ids that training used
-    reads_per_s     runs of rows that were fetched
-    device_frac     bytes from the device / bytes asked for; null where nobody can count them
-    amplification   bytes from the device / bytes used; null likewise
-    asked_frac      bytes asked for / bytes used: what the loader itself throws away
-    requests        to a bucket; again: of these, repeated; both 0 where it is none
-    cores           that all processes kept busy
-reads           means of `runs` by the same names
-                au_spread, rate_spread: (most - least) / mean, or null of fewer than two runs
-                required_bytes_per_s: of the accelerators that this host must feed
-depths          reading without compute: "raw" bytes, "arrow" decoded, "full" batches; each as a
-                run, of `turns` measurements in turn; low, high: bytes_per_s of the slowest, fastest
-limit           of whole batches: "storage" where raw reads are about as fast in each turn,
-                "undecided" where they are in some; else "processor"
-                where the cores were busy, "memory map" where decoding from it is what takes
-                long, or "collation"
-checkpoints     null without them
-    alone           n_bytes, ranks, write_bytes_per_s, read_bytes_per_s, device_frac, verified
-    both            the same while training, with au and accelerators; null if nothing trained
-conditions      of MLPerf Storage: name, met, told
+README.md has its keys.
 """
 
 import math

@@ -115,7 +115,9 @@ class _Probe:
     ) -> None:
         self._team, self._shards, self._wanted = team, shards, wanted
         self._settings = settings
-        self.order: Order = settings.order or _order(sheet.plan.training.access)
+        access = sheet.plan.training.access
+        planned = next((order for order in ORDERS if order == access), "sequential")
+        self.order: Order = settings.order or planned
         if self.order == "mmap" and isinstance(shards.medium, Bucket):
             raise ConfigError(
                 f"{shards.medium}: nothing of a bucket can be mapped; give another --order, as"
@@ -253,8 +255,3 @@ class _Probe:
             run, written = self._team.train_and_write(orders, files, steps=steps, most_s=most_s)
             both = run, rates(written, files[0].n_bytes, seen=seen)
         return Checkpoints(alone=alone, both=both, accelerators=accelerators)
-
-
-def _order(access: str) -> Order:
-    """The order that an access pattern of the plan means."""
-    return next((order for order in ORDERS if order == access), "sequential")

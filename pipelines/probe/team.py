@@ -56,16 +56,8 @@ class Finished:
     cpu_s: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Failed:
-    """message: for the user.  mistake: the user's, rather than the storage's."""
-
-    message: str
-    mistake: bool
-
-
 def serve(connection: Connection) -> None:
-    """Do what the parent sends until it sends None or is gone."""
+    """Do what the parent sends until it sends None or is gone; what fails is sent, to be raised."""
     _allow_many_files()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's, which then closes the connection
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # as an exception: files are deleted
@@ -77,10 +69,10 @@ def serve(connection: Connection) -> None:
                     _Training(connection, order).run()
                 elif isinstance(order, CheckpointFile):
                     connection.send(order.run())
-            except ConfigError as e:
-                connection.send(Failed(message=str(e), mistake=True))
+            except ConfigError as e:  # the user's mistake, rather than the storage's
+                connection.send(ConfigError(str(e)))
             except OSError as e:
-                connection.send(Failed(message=str(e), mistake=False))
+                connection.send(ProbeError(str(e)))
 
 
 class _Training:
@@ -414,6 +406,6 @@ def _answer(connection: Connection) -> Any:
         answer = connection.recv()
     except (EOFError, ConnectionError):
         raise ProbeError(_DIED) from None
-    if isinstance(answer, Failed):
-        raise ConfigError(answer.message) if answer.mistake else ProbeError(answer.message)
+    if isinstance(answer, Exception):
+        raise answer
     return answer
