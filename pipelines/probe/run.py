@@ -116,7 +116,7 @@ class _Probe:
         self._team, self._shards, self._wanted = team, shards, wanted
         self._settings = settings
         access = sheet.plan.training.access
-        planned = next((order for order in ORDERS if order == access), "sequential")
+        planned: Order = next((order for order in ORDERS if order == access), "sequential")
         self.order: Order = settings.order or planned
         if self.order == "mmap" and isinstance(shards.medium, Bucket):
             raise ConfigError(
