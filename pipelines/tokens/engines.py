@@ -1,8 +1,9 @@
 """The fast way from text to ids: gigatoken, where it has shown that it makes the same ids.
 
-Where gigatoken cannot read a vocabulary, the reference itself encodes each word once (`by_words`).
+Where gigatoken cannot read a vocabulary, nanotoken does (WordPiece, if it is installed), or else
+the reference itself encodes each word once (`by_words`).
 
-Gigatoken is given the reference's own file, a SentencePiece model as a tokenizer.json, without the
+They are given the reference's own file, a SentencePiece model as a tokenizer.json, without the
 control tokens where their text is to stay text. Before it is used it must agree with the reference
 on `adversarial` texts, on which tokenizers tend to differ; `risky` documents go to the reference;
 and of every batch a few are made both ways.
@@ -27,7 +28,9 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
@@ -220,8 +223,7 @@ class _Renewed:
 
     def encode(self, text: pa.Array) -> Ragged:
         if self._made is None:
-            with giving_up():
-                self._made = _open(self._vocabulary)
+            self._made = _open("gigatoken", self._vocabulary)
         before = _resident()
         with giving_up():
             found = self._made.encode_batch(_awkward(text), parallel=False).layout
@@ -249,14 +251,25 @@ def _awkward(text: pa.Array) -> Any:
     return awkward.Array(strings)
 
 
-def _open(vocabulary: str) -> Any:
-    import gigatoken
-
+def _open(library: str, vocabulary: str) -> Any:
     # By a file: `tokenizers` would number added tokens anew where others were taken out.
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, giving_up():
         path = Path(folder) / "tokenizer.json"
         path.write_text(vocabulary, encoding="utf-8")
-        return gigatoken.Tokenizer(path)
+        return import_module(library).Tokenizer(path)
+
+
+class _Nanotoken:
+    """WordPiece. Its own cache has a bound."""
+
+    def __init__(self, vocabulary: str) -> None:
+        self._made = _open("nanotoken", vocabulary)
+
+    def encode(self, text: pa.Array) -> Ragged:
+        texts = text.to_pylist()
+        with giving_up():
+            found = self._made.encode_batch(texts, add_special_tokens=False, parallel=False)
+        return Ragged(found.ids, found.offsets)
 
 
 def _resident() -> int:
@@ -271,7 +284,7 @@ def _resident() -> int:
 def fast_engine(reference: Reference) -> tuple[FastEngine | None, str]:
     """The fast engine for a tokenizer, or None and why there is none for it."""
     refusals = []
-    for make in (_gigatoken, _word_by_word):
+    for make in (_gigatoken, _nanotoken, _word_by_word):
         try:
             made, why = make(reference)
             why = why or (_differing(made, reference) if made else "")
@@ -299,6 +312,17 @@ def _gigatoken(reference: Reference) -> tuple[FastEngine | None, str]:
         return None, refusal
     make = partial(_Renewed, json.dumps(data))
     return FastEngine(name, make, composes="NFC" in _normalizers(data), clashes=clashing), ""
+
+
+def _nanotoken(reference: Reference) -> tuple[FastEngine | None, str]:
+    """An extra, for WordPiece."""
+    if not isinstance(reference, TokenizersReference) or find_spec("nanotoken") is None:
+        return None, ""
+    data, clashing = _vocabulary(reference)
+    if data["model"]["type"] != "WordPiece" or len(clashing) > MOST_CLASHES:
+        return None, ""
+    make = partial(_Nanotoken, json.dumps(data))
+    return FastEngine(f"nanotoken {version('nanotoken')}", make, clashes=clashing), ""
 
 
 def _word_by_word(reference: Reference) -> tuple[FastEngine | None, str]:

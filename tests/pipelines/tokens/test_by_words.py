@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.e2e.corpus import prose
 from tests.pipelines.tokens import families
 from tests.pipelines.tokens.test_fast import per_document, same_ids
 from tests.reference.numbered_words import numbered
@@ -16,6 +17,7 @@ from tests.strategies import THOROUGH
 from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.tokens import by_words
 from tokenmill.pipelines.tokens.by_words import WHITE, ByWords, white_space
+from tokenmill.pipelines.tokens.engines import adversarial
 from tokenmill.pipelines.tokens.kernels import number_words
 from tokenmill.pipelines.tokens.reference import open_reference
 
@@ -51,6 +53,13 @@ def test_a_document_with_a_word_that_a_space_changes_is_encoded_as_a_whole(mt5):
     words = [made._letters[a:b].tobytes().decode() for a, b in bounds]
     apart = {word for word, of in zip(words, made._apart, strict=False) if of}
     assert apart == {"a\u3000", "\u3000", " \u3000", " \u200b"}
+
+
+def test_wordpiece_without_an_engine_of_its_own(tmp_path):
+    reference = open_reference(str(families.bert(tmp_path)))
+    texts = [*adversarial(["[DOC_1]", "[SEP]"]), *prose()[200:220]]
+    found = ByWords(reference).encode(pa.array(texts, pa.large_string()))
+    assert per_document(found) == reference.encode(texts)
 
 
 def test_when_too_much_is_known_all_is_forgotten(mt5, monkeypatch):
