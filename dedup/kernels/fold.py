@@ -234,9 +234,6 @@ def find_chars(data: U8, offsets: I64, wanted: U8, foldings: Foldings, edits: Ed
         stop = offsets[d + 1]
         i = offsets[d] if wanted[d] else stop
         while i < stop:
-            if data[i] < 128:
-                i += 1
-                continue
             cp, after = code_point(data, i, stop)
             action = np.int64(actions[cp])
             if action:

@@ -48,7 +48,7 @@ from tokenmill.dedup.text.fold_tables import invisible, lookalikes, signs, table
 from tokenmill.dedup.text.unicode import ALPHA, N_CODE_POINTS, PAGE, WORD
 from tokenmill.dedup.text.unicode import tables as unicode_tables
 
-BYTES_AN_EDIT = 128  # of text, for which there is room at first
+BYTES_AN_EDIT, FRESH_BYTES = 128, 12  # of text and of what comes, for which there is room at first
 HYPHENS = "-\u2010\u00ad"
 # names of tags that stand within a line, and that part words
 INLINE_TAGS = (
@@ -208,7 +208,7 @@ def _steps(given: TextBuffers, needs: U8, folding: Folding) -> Iterator[Step]:
 def _edits(find: Callable[[Edits], Found], given: TextBuffers) -> Edits:
     """What `find` finds; where that is more than there is room for at first, it is run again."""
     n_docs, first = len(given.offsets) - 1, given.n_bytes // BYTES_AN_EDIT + 1
-    found, room = Found(first, first), Found(0, 0)
+    found, room = Found(first, first * FRESH_BYTES), Found(0, 0)
     while room.edits < found.edits or room.fresh < found.fresh:
         room = found
         ends, fresh = np.empty(n_docs, np.int64), np.empty(room.fresh, np.uint8)
