@@ -15,7 +15,7 @@ from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.step import Chain, Pass
 from tokenmill.pipelines.runs.folder import FILTERED, KEYS, RunFolder
 from tokenmill.pipelines.runs.work import Done, Finished, Phases
-from tokenmill.pipelines.storage.files import open_arrow, values
+from tokenmill.pipelines.storage.files import open_arrow, open_batch, values
 
 MOST_CHARS = 10_000  # of a text beside another
 FIRST_CHARS = 200  # of one that is named alone
@@ -51,13 +51,13 @@ def show(run: RunFolder, part: Pass, wanted: tuple[tuple[int, int], ...]) -> Don
     documents = []
     for key in _shards_of(corpus, ids):
         keyed = open_arrow(corpus.path(KEYS, key=key))[0]
-        texts = open_arrow(corpus.path(FILTERED, key=key))[0]
-        for keys, batch in zip(keyed, texts, strict=True):
+        for number, keys in enumerate(keyed):
             here = np.flatnonzero(np.isin(values(keys, "doc_id"), ids))
-            rows = (
-                batch.select(["doc_id", "id", "text"]).take(pa.array(here)) if len(here) else None
-            )
-            for row in [] if rows is None else rows.to_pylist():
+            if not len(here):
+                continue  # and nothing is unpacked of its texts
+            batch = open_batch(corpus.path(FILTERED, key=key), number)
+            rows = batch.select(["doc_id", "id", "text"]).take(pa.array(here))
+            for row in rows.to_pylist():
                 text = row["text"]
                 documents.append({**row, "text": text[: most[row["doc_id"]]], "chars": len(text)})
     return Done(facts={"documents": documents})
