@@ -11,6 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.apart import apart
+from tests.e2e import killed
 from tests.e2e.corpus import write_corpus
 from tests.e2e.test_kill import contents
 from tests.receipts import receipts
@@ -50,12 +52,7 @@ class Prepare:
                 *(sys.executable, "-c", COMMAND.format(changed) + "sys.exit(main())"),
                 *("prepare", str(recipe), "--out", str(out), *options),
             ],
-            env={
-                **os.environ,
-                "GATE": str(self.gate),
-                "TOKENMILL_PLUGINS": "tests.e2e.gate",
-                "PYTHONPATH": str(ROOT),
-            },
+            env={**os.environ, **gated(self.gate), "PYTHONPATH": str(ROOT)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=stderr,
@@ -94,6 +91,11 @@ class Prepare:
         return self.process.returncode, said.splitlines()[-1]
 
 
+def gated(folder):
+    """What a process must have in its environment for shards to wait in that folder."""
+    return {"GATE": str(folder), "TOKENMILL_PLUGINS": "tests.e2e.gate"}
+
+
 def as_at_a_terminal():
     for asked in (signal.SIGHUP, signal.SIGINT):
         signal.signal(asked, signal.SIG_DFL)
@@ -106,10 +108,11 @@ def recipe(tmp_path_factory, server):
 
 @pytest.fixture(scope="module")
 def undisturbed(recipe, tmp_path_factory):
-    running = Prepare(recipe, tmp_path_factory.mktemp("undisturbed") / "run")
-    running.open()
-    assert running.ended()[0] == 0
-    return running.gate.with_name("run")
+    folder = tmp_path_factory.mktemp("undisturbed")
+    (folder / "open").touch()
+    ended = apart(killed.main, str(recipe), str(folder / "run"), "never", "1", env=gated(folder))
+    assert ended.returncode == 0, ended.stderr
+    return folder / "run"
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression
-from sklearn.utils import murmurhash3_32
 
 from tests.pipelines.train.quality.models import linear
 from tests.reference import quality as reference
@@ -33,6 +31,8 @@ def test_features_match_the_reference(text, bits):
 
 @given(st.binary(max_size=40))
 def test_the_reference_hashes_as_scikit_learn_does(key):
+    from sklearn.utils import murmurhash3_32  # 0.6 s, that not every process of tests needs
+
     assert reference.murmur3(key) == murmurhash3_32(key, seed=42, positive=True)
 
 
@@ -76,6 +76,8 @@ def test_blocks_change_nothing(docs, block_bytes):
 
 @given(st.lists(documents, min_size=4, max_size=12))
 def test_scores_equal_those_of_scikit_learn_with_the_same_hash(docs):
+    from sklearn.linear_model import LogisticRegression
+
     counts = [np.bincount(reference.features(doc, 128), minlength=128) for doc in docs]
     regression = LogisticRegression().fit(counts, [i % 2 for i in range(len(docs))])
     weights = regression.coef_[0].astype(np.float32)

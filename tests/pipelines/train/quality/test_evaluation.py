@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from tests.reference import quality as reference
 from tokenmill.pipelines.train.quality.evaluation import auc, calibration, evaluate
@@ -14,6 +13,8 @@ scores = st.lists(st.integers(0, 20).map(lambda n: n / 20), min_size=1, max_size
 
 @given(scores, scores)
 def test_auc_counts_pairs(good, bad):
+    from sklearn.metrics import roc_auc_score  # 0.6 s, that not every process of tests needs
+
     assert auc(good, bad) == pytest.approx(reference.auc(good, bad))
     truth = np.repeat([1, 0], [len(good), len(bad)])
     assert auc(good, bad) == pytest.approx(roc_auc_score(truth, np.concatenate((good, bad))))
@@ -21,6 +22,8 @@ def test_auc_counts_pairs(good, bad):
 
 @given(scores, scores)
 def test_the_brier_score_weighs_both_sides_alike(good, bad):
+    from sklearn.metrics import brier_score_loss
+
     truth = np.repeat([1, 0], [len(good), len(bad)])
     weights = np.repeat([1 / len(good), 1 / len(bad)], [len(good), len(bad)])
     theirs = brier_score_loss(truth, np.concatenate((good, bad)), sample_weight=weights)

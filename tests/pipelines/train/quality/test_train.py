@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from sklearn.linear_model import LogisticRegression
 
 from tests.reference import quality as reference
 from tokenmill.pipelines.core.errors import ConfigError
@@ -81,6 +80,10 @@ def test_the_words_that_tell_are_named(trained):
 
 
 def test_it_is_scikit_learns_regression_on_the_documents_not_held_out(sides, trained):
+    from sklearn.linear_model import (
+        LogisticRegression,
+    )  # 0.6 s, that not every process of tests needs
+
     counts, good = [], []
     for side, (path,) in sides.items():
         for row in texts_of(path):
