@@ -142,7 +142,8 @@ def test_a_flow_keeps_to_the_roots(prepare_flow, server, recipe, tmp_path, monke
         (probe_storage, {"dataset": out, "checkpoint": other}),
         (probe_storage, {"dataset": out, "out": other}),
     ):
-        state = flow(**parameters, return_state=True)
+        state = flow.fn(**parameters)  # all that a run of the flow does, without the server
         assert state.is_failed()
         assert f"lies outside of {VARIABLE} ({inside}:{recipe.parent})" in state.message, parameters
+    assert VARIABLE in prepare_flow("/etc/passwd.yaml", out, return_state=True).message
     assert not (tmp_path / "run").exists()
