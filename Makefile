@@ -76,7 +76,8 @@ $(INSTALLED): pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)-peers/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-peers
-	$(VENV)-peers/bin/python $(PIP_INSTALL) --editable '.[dev,lm]' datatrove nltk tldextract pyahocorasick fasteners func_argparse
+	$(VENV)-peers/bin/python $(PIP_INSTALL) --editable '.[dev,lm]' datatrove nltk tldextract pyahocorasick fasteners func_argparse \
+		jieba pythainlp sudachipy sudachidict_core pyvi indic-nlp-library
 	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps cc-net==1.0.0
 	touch $@
 

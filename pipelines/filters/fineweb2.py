@@ -54,7 +54,8 @@ class FineWeb2(Filter):
         "published" is each language's own, which was chosen for GlotLID's; None asks for none.
     words: what a word is, as pipelines.filters.text.words has it, in all languages; None is what
         the table says of each: spaCy's rules of it (`pip install tokenmill[spacy]`), characters and
-        clusters (scripts) where no spaces are set.
+        clusters (scripts) where no spaces are set; "published" is what datatrove counts, which asks
+        jieba, sudachi, pythainlp, pyvi and indicnlp too, of the languages of `keep`.
 
     The other reasons are those of gopher_repetition, fineweb and gopher_quality. Where a script
     sets no spaces words may be of any length, stop words of several characters are left out, and
@@ -72,7 +73,7 @@ class FineWeb2(Filter):
     language: Annotated[str, Field(min_length=1)] = "language"
     keep: tuple[str, ...] | None = Field(None, min_length=1)
     least: Literal["published"] | Fraction | None = None
-    words: WordKind | None = None
+    words: WordKind | Literal["published"] | None = None
 
     @field_validator("keep")
     @classmethod
@@ -89,7 +90,7 @@ class FineWeb2(Filter):
     @model_validator(mode="after")
     def _words_can_be_found(self) -> "FineWeb2":
         for code in table() if self.words is None and self.keep is None else self.keep or ():
-            spacy_if_wanted(self.words or table()[code]["words"])
+            spacy_if_wanted(words_of_language(code, self.words))
         return self
 
     def versions(self) -> dict[str, str]:
@@ -162,12 +163,19 @@ def table() -> dict[str, dict[str, Any]]:
 
 
 @cache
-def rules_of(code: str, kind: WordKind | None) -> Rules:
+def words_of_language(code: str, kind: str | None) -> str:
+    """The kind of words of a language of the table."""
+    one: dict[str, str] = table()[code]
+    return one.get("library", one["words"]) if kind == "published" else kind or one["words"]
+
+
+@cache
+def rules_of(code: str, kind: str | None) -> Rules:
     """The rules of a language of the table, in the order in which they were applied."""
-    one = table()[code]
-    words = kind or one["words"]
+    one, words = table()[code], words_of_language(code, kind)
     shortest, longest = one["length"]
-    stops = tuple(word for word in one["stop_words"] if split(word, words) == [word])
+    apart = words == one.get("library")  # what a word is alone does not tell what it is in a text
+    stops = tuple(word for word in one["stop_words"] if apart or split(word, words) == [word])
     characters = words == "scripts" and code in CLUSTERS
     times = CLUSTERS[code] if characters else 1
     return Rules(

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.pipelines.filters.languages import SENTENCES
 from tests.pipelines.filters.test_differential import dense_documents
 from tests.pipelines.filters.verdicts import verdicts
 from tests.pipelines.filters.words import odd_texts, random_text
@@ -18,9 +19,11 @@ from tests.reference.filters import SENTENCE_END
 from tests.strategies import document_batch
 from tokenmill.pipelines.filters.c4 import C4
 from tokenmill.pipelines.filters.fineweb import FineWeb
+from tokenmill.pipelines.filters.fineweb2 import table, words_of_language
 from tokenmill.pipelines.filters.gopher_quality import GopherQuality
 from tokenmill.pipelines.filters.gopher_repetition import GopherRepetition
 from tokenmill.pipelines.filters.text.characters import SYMBOLS, TERMINAL_MARKS, code_points
+from tokenmill.pipelines.filters.text.libraries import check_library
 from tokenmill.pipelines.filters.text.words import split
 
 datatrove = pytest.importorskip("datatrove")
@@ -47,6 +50,12 @@ class Whitespace(WordTokenizer):
 
 
 WORDS = Whitespace()
+LIBRARY_TEXTS = (
+    "ผู้ชายสวมเสื้อแจ็กเก็ตสีแดงขี่จักรยานเลียบแม่น้ำ 1,250.75 บาท",
+    "एक आदमी लाल जैकेट पहनकर नदी के किनारे साइकिल चलाता है। वह 12,345.6 रुपये देता है॥",
+    "Một người đàn ông mặc áo khoác đỏ đạp xe dọc bờ sông, giá 1.250.000 đồng.",
+    "আমি বাংলায় গান গাই। ஒரு மனிதன் சிவப்பு ஜாக்கெட் அணிந்து. ఒక మనిషి ఎర్ర జాకెట్.",
+)
 
 QUALITY = {
     "gopher_short_doc": "too_few_words",
@@ -251,3 +260,13 @@ def test_verdicts_are_datatroves_on_real_corpora(shared_data, pair):
 def test_character_sets_are_datatroves():
     assert {chr(c) for c in code_points(SYMBOLS)} == PUNCTUATION_SET
     assert {chr(c) for c in code_points(TERMINAL_MARKS)} == TERMINAL_PUNCTUATION
+
+
+@pytest.mark.filterwarnings("default")  # of jieba
+@pytest.mark.parametrize("code", [code for code, one in table().items() if "library" in one])
+def test_words_of_other_libraries_are_those_that_datatrove_asks_them_for(code):
+    kind = words_of_language(code, "published")
+    check_library(kind)
+    words = load_word_tokenizer(table()[code]["published"])
+    text = "\n".join([*table()[code]["stop_words"], *LIBRARY_TEXTS, *SENTENCES.values()])
+    assert split(text, kind) == words.word_tokenize(text)

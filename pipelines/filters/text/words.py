@@ -7,6 +7,9 @@ don't stop!   whitespace  don't stop!      as `str.split()`
                                            or cluster a word where a script sets no spaces
               spacy       do n't stop !    as spaCy splits English, whom datatrove asks; spacy:de
                                            as it splits German, and so on
+              jieba                        Chinese, sudachi Japanese, pythainlp Thai, pyvi
+                                           Vietnamese, indicnlp languages of India, by
+                                           libraries of these names
 
 Letters are all bytes of words, without what stands between:
 
@@ -51,6 +54,13 @@ from tokenmill.pipelines.filters.text.characters import (
     class_table,
     point_flags,
 )
+from tokenmill.pipelines.filters.text.libraries import (
+    PACKAGES,
+    Places,
+    check_library,
+    places_of,
+    splitter,
+)
 from tokenmill.pipelines.filters.text.spacy import check_installed, spacy_classes, stops
 
 NO_SPLITS = 0
@@ -71,13 +81,16 @@ def spacy_language(kind: str) -> str | None:
 
 def spacy_if_wanted(kind: str) -> str:
     """Refuse a kind that needs a library that is missing."""
-    if (language := spacy_language(kind)) is not None:
+    if kind in PACKAGES:
+        check_library(kind)
+    elif (language := spacy_language(kind)) is not None:
         check_installed(language)
     return kind
 
 
 WordKind = Annotated[
     Literal["whitespace", "unicode", "scripts", "spacy"]
+    | Literal["jieba", "sudachi", "pythainlp", "pyvi", "indicnlp"]
     | Annotated[str, Field(pattern=r"^spacy:[a-z]{2,3}$")],
     AfterValidator(spacy_if_wanted),
 ]
@@ -107,28 +120,38 @@ def words_of(text: Characters, kind: WordKind) -> Words:
         return Words(text.data, classes, text.offsets, NO_SPLITS)
     if kind == "scripts":
         return Words(text.data, _script_classes(text), text.offsets, SPLIT)
+    if kind in PACKAGES:
+        offsets, data = text.offsets.tolist(), text.data.tobytes()
+        texts = (data[a:b].decode() for a, b in pairwise(offsets))
+        places = places_of(texts, splitter(kind))
+        return Words(text.data, classes_at(text, places), text.offsets, SPLIT)
     language = spacy_language(kind) or "en"
     return Words(text.data, spacy_classes(text, language), text.offsets, SPLIT)
 
 
 def _script_classes(text: Characters) -> U8:
-    """Classes of bytes, SPACE what is in no word, SPLIT where one follows another at once."""
+    """Classes of bytes by words of scripts."""
     data, offsets = text.data, text.offsets
     places = word_places(TextBuffers(data, offsets), "scripts")
     begins = np.repeat(offsets[:-1], np.diff(places.doc_words))
     starts, ends = places.starts + begins, places.ends + begins
-    within = np.zeros(len(data) + PADDING, np.int8)
-    within[starts] = 1
-    within[ends] -= 1  # 0 where the next begins at once
-    np.cumsum(within, out=within)
-    classes = text.classes & ~np.uint8(SPACE | SPLIT) | np.where(within > 0, 0, SPACE).astype(
-        np.uint8
-    )
     begin = starts[1:][(starts[1:] == ends[:-1]) & (places.starts[1:] > 0)]
     # the lower case of one capital ends in a mark, where shingles begin another word
     begin = begin[(data[begin - 2] != DOTTED[0]) | (data[begin - 1] != DOTTED[1])]
-    classes[begin] |= np.uint8(SPLIT)
+    classes = classes_at(text, Places(starts, ends, begin))
     _take_marks(text, classes, _marks_of_scripts_table())
+    return classes
+
+
+def classes_at(text: Characters, places: Places) -> U8:
+    """Classes of bytes, SPACE what is in no word, SPLIT where one follows another at once."""
+    within = np.zeros(len(text.data) + PADDING, np.int8)
+    within[places.starts] = 1
+    within[places.ends] -= 1  # 0 where the next begins at once
+    np.cumsum(within, out=within)
+    classes = text.classes & ~np.uint8(SPACE | SPLIT)
+    classes |= np.where(within > 0, 0, SPACE).astype(np.uint8)
+    classes[places.begins] |= np.uint8(SPLIT)
     return classes
 
 
