@@ -37,7 +37,6 @@ LIBRARIES = (
     "trafilatura",
     "py3langid",
     "eldc",
-    "fasttext-predict",
     "spacy",
     "kenlm",
     "sentencepiece",

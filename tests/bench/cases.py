@@ -187,6 +187,22 @@ CASES = (
             Entry(label="scikit-learn", tool="quality", step="quality: scikit-learn", mb=10),
         ),
     ),
+    *(
+        Case(
+            name=f"fasttext {kind}",
+            title=f"filter: {kind}, a model of fastText",
+            entries=(
+                Entry(label=OURS, tool="fasttext_", step=f"fasttext {kind}", mb=20),
+                Entry(
+                    label="fasttext-predict",
+                    tool="fasttext_",
+                    step=f"fasttext {kind}: fasttext-predict",
+                    mb=mb,
+                ),
+            ),
+        )
+        for kind, mb in (("language", 4), ("quality", 10))
+    ),
     Case(
         name="perplexity",
         title="filter: perplexity, by a 4-gram model of words",

@@ -34,8 +34,7 @@ REASONS = ("other_language", "uncertain_language", "no_text_left")
 
 class Language(Filter):
     r"""Keep documents, or paragraphs or lines of them, in some languages, English unless told, by
-    py3langid (`pip install tokenmill[language]`), eldc (`[eldc]`) or a fastText model of yours
-    (`[fasttext]`).
+    py3langid (`pip install tokenmill[language]`), eldc (`[eldc]`) or a fastText model of yours.
 
     library: what tells the language.
         "py3langid": 140 languages, its naive Bayes model walked by a kernel of ours;

@@ -30,11 +30,11 @@ from tokenmill.pipelines.core.config import PinnedFile
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.filters.kernels.controls import MAY_COMPOSE
 from tokenmill.pipelines.filters.kernels.langid import score_languages
-from tokenmill.pipelines.filters.models.fasttext import LIBRARY as FASTTEXT
 from tokenmill.pipelines.filters.models.fasttext import (
     PREFIX,
-    best_labels,
+    FastTextModel,
     check_fasttext,
+    fasttext_labels,
     is_fasttext,
 )
 from tokenmill.pipelines.filters.normalize import normalized, work_needed
@@ -166,8 +166,8 @@ def langid_model() -> LangidModel:
 
 
 Library: TypeAlias = Literal["py3langid", "eldc", "fasttext"]
-PROBES = {"py3langid": "py3langid", "eldc": "eldc", "fasttext": FASTTEXT}  # modules
-EXTRAS = {"py3langid": "language", "eldc": "eldc", "fasttext": "fasttext"}
+PROBES = {"py3langid": "py3langid", "eldc": "eldc"}  # modules
+EXTRAS = {"py3langid": "language", "eldc": "eldc"}
 # eldc's is a score, not a probability: whole English pages have 0.7 to 0.85
 LEAST = {"py3langid": 0.65, "eldc": 0.5, "fasttext": 0.65}
 
@@ -209,14 +209,17 @@ class FastTextLanguages:
     """A fastText model; a label's language counts, not its script, as in eng_Latn."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._codes = {label: code_of(label.removeprefix(PREFIX)) for label in check_fasttext(path)}
-        self.known = frozenset(self._codes.values())
+        self._model = FastTextModel(path)
+        self._codes = pa.array(codes_of(self._model.labels), pa.string())
+        self.known = frozenset(self._codes.to_pylist())
 
     def tell(self, text: pa.Array) -> Detected:
-        labels, probabilities = best_labels(self._path, text)
-        codes = [None if label is None else self._codes[label] for label in labels]
-        return Detected(pa.array(codes, pa.string()), probabilities)
+        labels, probabilities = self._model.tell(text)
+        return Detected(self._codes.take(pa.array(labels, mask=labels < 0)), probabilities)
+
+
+def codes_of(labels: tuple[str, ...]) -> list[str]:
+    return [code_of(label.removeprefix(PREFIX)) for label in labels]
 
 
 LanguageModel: TypeAlias = LangidModel | Eldc | FastTextLanguages
@@ -226,7 +229,7 @@ def check_library(library: Library) -> None:
     """Raises:
     ValueError: it is not installed.
     """
-    if find_spec(PROBES[library]) is None:
+    if library in PROBES and find_spec(PROBES[library]) is None:
         raise ValueError(f"needs {library}; pip install 'tokenmill[{EXTRAS[library]}]'")
 
 
@@ -235,7 +238,7 @@ def known_languages(library: Library, file: LanguageFile | None) -> frozenset[st
     if file is None:
         return language_model(library, None).known
     path = Path(file.file)
-    return FastTextLanguages(path).known if path.exists() else frozenset()
+    return frozenset(codes_of(fasttext_labels(path))) if path.exists() else frozenset()
 
 
 @functools.cache  # once a process

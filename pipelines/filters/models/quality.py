@@ -14,6 +14,7 @@ from tokenmill.pipelines.core.filter import Filter
 from tokenmill.pipelines.core.step import StageResult
 from tokenmill.pipelines.filters.models.fasttext import (
     FastTextModel,
+    FastTextScores,
     check_fasttext,
     full_label,
     is_fasttext,
@@ -45,8 +46,7 @@ class ModelFile(PinnedFile):
 
 class Quality(Filter):
     """Keep documents that a classifier takes for good ones, all that are and some of the others,
-    as GPT-3 did: one of `tokenmill train-quality`, or a fastText model
-    (`pip install tokenmill[fasttext]`).
+    as GPT-3 did: one of `tokenmill train-quality`, or a fastText model.
 
     model: a file that `tokenmill train-quality` made, or a model of fastText (.bin, .ftz).
     rule: "pareto" keeps a document if a draw from a Pareto distribution exceeds 1 - score, as
@@ -107,14 +107,16 @@ class Quality(Filter):
 
 
 @functools.cache  # once a process
-def scorer(model: ModelFile, label: str | None) -> FastTextModel | LinearModel:
+def scorer(model: ModelFile, label: str | None) -> FastTextScores | LinearModel:
     """What scores documents.
 
     Raises:
         ConfigError: the file is not the one that the run began with.
     """
     path = model.checked()
-    return FastTextModel(path, full_label(path, label)) if is_fasttext(path) else load_model(path)
+    if not is_fasttext(path):
+        return load_model(path)
+    return FastTextScores(FastTextModel(path), full_label(path, label))
 
 
 def counted(scores: F64) -> dict[str, int]:

@@ -29,30 +29,48 @@ def dense(matrix):
     return struct.pack("<qq", *matrix.shape) + matrix.astype("<f4").tobytes()
 
 
-def quantized(rows, dim, *, norms):
-    """A QuantMatrix of zeros: one part of each vector for two of its dimensions."""
-    parts = (dim + 1) // 2
-    made = struct.pack("<?qqi", norms, rows, dim, rows * parts) + bytes(rows * parts)
-    made += struct.pack("<4i", dim, parts, 2, dim - 2 * (parts - 1)) + bytes(4 * 256 * dim)
-    return made + (bytes(rows) + struct.pack("<4i", 1, 1, 1, 1) + bytes(4 * 256) if norms else b"")
+def quantized(rows, dim, *, norms, part=2, drawn=None):
+    """A QuantMatrix, and the matrix that it is: of zeros unless drawn."""
+    drawn = drawn or np.random.default_rng(0)
+    n_parts = -(-dim // part)
+    codes = drawn.integers(0, 256, (rows, n_parts), np.uint8)
+    centroids = drawn.normal(size=256 * dim).astype("<f4")
+    made = struct.pack("<?qqi", norms, rows, dim, codes.size) + codes.tobytes()
+    made += struct.pack("<4i", dim, n_parts, part, dim - part * (n_parts - 1))
+    made += centroids.tobytes()
+    by_part = [
+        centroids[256 * at : 256 * (at + part)].reshape(256, -1) for at in range(0, dim, part)
+    ]
+    matrix = np.hstack([of[codes[:, p]] for p, of in enumerate(by_part)])
+    if norms:
+        scales, by_row = (
+            drawn.normal(size=256).astype("<f4"),
+            drawn.integers(0, 256, rows, np.uint8),
+        )
+        made += by_row.tobytes() + struct.pack("<4i", 1, 1, 1, 1) + scales.tobytes()
+        matrix = matrix * scales[by_row][:, None]
+    return made, matrix
 
 
 def fasttext_bytes(
-    *, words=WORDS, labels=LABELS, dim=2, inputs=None, outputs=None, kind=3, pruned=-1
-):
-    """A supervised model (softmax), or of `kind` another; quantized if `inputs` are bytes."""
-    args = struct.pack("<12id", dim, 5, 1, 1, 5, 1, 3, kind, 0, 0, 0, 100, 1e-4)
-    n = len(words), len(labels)
+    *, words=WORDS, labels=LABELS, dim=2, inputs=None, outputs=None, kind=3, pruned=None,
+    counts=None, n=1, loss=3, bucket=0, least=0, most=0,
+):  # fmt: skip
+    """A supervised model (softmax), or of `kind` another; quantized if a matrix is bytes."""
+    args = struct.pack("<12id", dim, 5, 1, 1, 5, n, loss, kind, bucket, least, most, 100, 1e-4)
+    sizes = len(words), len(labels)
+    pairs = [number for pair in (pruned or {}).items() for number in pair]
     made = struct.pack("<ii", 793712314, 12) + args
-    made += struct.pack("<3iqq", sum(n), *n, 100, pruned)
-    for k, names in enumerate((words, labels)):
-        made += b"".join(name.encode() + b"\0" + struct.pack("<qb", 10, k) for name in names)
-    made += bytes(8 * max(0, pruned))
-    if isinstance(inputs, bytes):
-        made += struct.pack("<?", True) + inputs
-    else:
-        made += struct.pack("<?", False) + dense(inputs)
-    return made + struct.pack("<?", False) + dense(outputs)
+    made += struct.pack("<3iqq", sum(sizes), *sizes, 100, -1 if pruned is None else len(pruned))
+    for kind, names in enumerate((words, labels)):
+        for i, name in enumerate(names):
+            count = counts[i] if kind and counts else 10
+            made += name.encode() + b"\0" + struct.pack("<qb", count, kind)
+    made += struct.pack(f"<{len(pairs)}i", *pairs)
+    for matrix in (inputs, outputs):
+        is_bytes = isinstance(matrix, bytes)
+        made += struct.pack("<?", is_bytes) + (matrix if is_bytes else dense(matrix))
+    return made
 
 
 RNG = np.random.default_rng(7)
