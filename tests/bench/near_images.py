@@ -6,9 +6,10 @@ Each FOLDER holds some of the sources: tars, clones (OWNER+NAME/repo, a git dire
 packages (NAME, by `dpkg-deb -x`). Limits were chosen on one set, the other is held out. Of each
 kind all images go through the hashes and looks of `near_images` as in a run, and behind them
 variants of some. What leaves is right if the image it names is a variant of the same one, or looks
-like it: by truth, two images are near whose every 16 x 16 of 128 x 128 pixels differ by less than
-MOST of 255 levels in the mean, on white and on grey, or in brightness if one is grey. Beside it
-stands `imagehash.phash` within 4 bits. Last come sets whose names tell which images are of one.
+like it, turned as was asked for: by truth, two images are near whose every 16 x 16 of 128 x 128
+pixels differ by less than MOST of 255 levels in the mean, on white and on grey, or in brightness if
+one is grey. Beside it stands `imagehash.phash` within 4 bits. Printed is the table of the page, and
+sets whose names tell which images are of one.
 """
 
 import argparse
@@ -28,7 +29,14 @@ from PIL import Image, ImageEnhance, ImageOps
 
 from tests.bench.truth import interval
 from tokenmill.dedup.same.images import stars
-from tokenmill.pipelines.filters.images.looks import ON_GREY, ON_WHITE, PLAIN, Views, looks_of
+from tokenmill.pipelines.filters.images.looks import (
+    ON_GREY,
+    ON_WHITE,
+    PLAIN,
+    TURNS,
+    Views,
+    looks_of,
+)
 
 HELP = "gimp-help-en/usr/share/gimp/2.0/help/en/images"
 SETS = {  # set, kind: tar, package/folder, or repository@commit/folder
@@ -276,7 +284,7 @@ def measure(kind: str, found: list[bytes], most: int, views: Views) -> Told:
     told = []
     for named in (of, first_near(peer, DISTANCE)):
         going = np.flatnonzero(named != np.arange(len(named)))
-        right = np.array([_right(found, owners[i], owners[named[i]]) for i in going], bool)
+        right = np.array([_right(found, owners[i], owners[named[i]], views) for i in going], bool)
         among = going < n
         wrong = f"{(~right & among).sum()} of {among.sum()}"
         told.append((int(right.sum()), len(right), wrong))
@@ -312,10 +320,13 @@ def table(columns: list[Told]) -> str:
     return "\n".join(f"| {' | '.join(row)} |".replace("|  |", "| |") for row in rows)
 
 
-def _right(found: list[bytes], one: int, other: int) -> bool:
+def _right(found: list[bytes], one: int, other: int, views: Views) -> bool:
+    """Whether two are of one image, or look alike, the one turned as was asked for."""
     if one == other:
         return True
-    return truly_near(*(shown(opened(found[owner])) for owner in (one, other)))
+    this, that = (shown(opened(found[owner])) for owner in (one, other))
+    turned = (np.stack([TURNS[turn](each) for each in this]) for turn in views.turns)
+    return any(truly_near(each, that) for each in (this, *turned))
 
 
 def labelled(title: str, folders: list[Path], views: Views) -> None:
@@ -331,7 +342,9 @@ def labelled(title: str, folders: list[Path], views: Views) -> None:
     first = {label: i for i, label in reversed(list(enumerate(labels)))}
     going = np.flatnonzero(named != np.arange(len(data)))
     same = sum(labels[i] == labels[named[i]] for i in going)
-    wrong = [i for i in going if labels[i] != labels[named[i]] and not _right(data, i, named[i])]
+    wrong = [
+        i for i in going if labels[i] != labels[named[i]] and not _right(data, i, named[i], views)
+    ]
     print(
         f"{title}: {len(data)} images of {len(first)}; {same} of {len(data) - len(first)} leave"
         f" for one of theirs, {len(going) - same} for another, of which {len(wrong)} are wrong"
