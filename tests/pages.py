@@ -27,7 +27,6 @@ CLUSTER = {
         "dask scheduler --host tcp://10.0.0.1:8786 ",
         "dask worker tcp://10.0.0.1:8786 ",
         "tokenmill prepare recipe.yaml --out /shared/run --address tcp://10.0.0.1:8786",
-        "tokenmill prepare recipe.yaml --out run --runner dask --workers 64",
     ),
     "slurm": ("tokenmill prepare recipe.yaml --out /shared/run", "srun -N 4 "),
     "array": (

@@ -107,8 +107,8 @@ def test_on_dask(prefect_server, tmp_path):
     port = free_port()
     places = {"10.0.0.1:8786": f"127.0.0.1:{port}", "/shared": str(tmp_path / "shared")}
     reader = Reader(tmp_path, prefect_server.client_env, places)
-    one_node, scheduler, worker, prepare = of_a_cluster("dask")
-    reader.run(one_node, "--workers", "2")
+    scheduler, worker, prepare = of_a_cluster("dask")
+    reader.run("tokenmill prepare recipe.yaml --out run", "--workers", "2")
     programs = [reader.start(scheduler, *LOOPBACK[2:])]
     try:
         programs[0].wait_until(lambda: answers(port), within_s=WITHIN_S)
