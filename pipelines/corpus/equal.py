@@ -52,7 +52,14 @@ from tokenmill.pipelines.corpus.step import (
     group_works,
 )
 from tokenmill.pipelines.corpus.verdicts import VerdictStep
-from tokenmill.pipelines.filters.images.keys import ImageKey, image_set_keys, text_keys
+from tokenmill.pipelines.filters.images.keys import (
+    ImageKey,
+    has_key,
+    image_set_keys,
+    known_sets,
+    samples,
+    text_keys,
+)
 from tokenmill.pipelines.read.images.nodes import counts_of
 from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
@@ -120,6 +127,10 @@ class ExactDedup(EqualStep):
 
     digest: of the text as it stands at this step; two texts of one digest are taken as equal.
 
+    samples: of images beside a caption, "images" asks for equal images too, by MD5, or URL where
+        there are no bytes; "captions" for equal captions alone. Where images stand in the text,
+        that is compared.
+
     Images without a word beside them equal nothing: `same_images` compares those.
     """
 
@@ -128,6 +139,7 @@ class ExactDedup(EqualStep):
     copies: ClassVar[str] = "copies_exact"
 
     digest: Literal["md5", "xxh3"] = "md5"
+    samples: Literal["images", "captions"] = "images"
 
     @property
     def reason(self) -> str:
@@ -142,10 +154,14 @@ class ExactDedup(EqualStep):
         return (Shuffled("digest", 2, zeros_are_a_key=True),)
 
     def key_parameters(self) -> dict[str, Any]:
-        return {"digest": self.digest}
+        return {
+            "digest": self.digest,
+            **({"samples": self.samples} if self.samples != "images" else {}),
+        }
 
     def key_columns(self, documents: pa.RecordBatch, source: str) -> list[pa.Array]:
-        return [fixed_size_list(_text_digests(documents, self.digest))]
+        of_images = self.samples == "images"
+        return [fixed_size_list(_text_digests(documents, self.digest, of_images=of_images))]
 
     def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> Told:
         facts = facts_of(receipts, self.name)
@@ -253,17 +269,32 @@ class SameImages(EqualStep):
 DATE = "same_url_date"
 
 
-def _text_digests(documents: pa.RecordBatch, kind: Literal["md5", "xxh3"]) -> U64:
-    """(n_docs, 2); of images without a word beside them one that no other document has."""
+def _text_digests(
+    documents: pa.RecordBatch, kind: Literal["md5", "xxh3"], *, of_images: bool
+) -> U64:
+    """(n_docs, 2); of images without a word beside them one that no other document has.
+
+    of_images: of samples, one for caption and images; if it is not known what these are, as well.
+    """
     pairs = digests(documents["text"], kind)
     if "images" not in documents.schema.names:
         return pairs
+    made = pairs.copy()
     without = pc.utf8_trim_whitespace(pc.replace_substring(documents["text"], PLACEHOLDER, ""))
     alone = (counts_of(documents) > 0) & np.asarray(pc.equal(without, ""))
-    names = np.asarray(documents["doc_id"])[alone]
-    made = pairs.copy()
-    made[alone] = span_digests(names.view(np.uint8), np.arange(len(names) + 1) * 8, "xxh3")
+    compared = samples(documents) & ~alone & of_images
+    if compared.any():
+        sets = known_sets(documents)
+        alone |= compared & ~has_key(sets)
+        made[compared] = _spans(np.hstack((pairs, sets))[compared], kind)
+    made[alone] = _spans(np.asarray(documents["doc_id"])[alone, None], "xxh3")
     return made
+
+
+def _spans(rows: U64, kind: Literal["md5", "xxh3"]) -> U64:
+    """(n, 2) digests of rows of numbers."""
+    ends = np.arange(len(rows) + 1) * rows.shape[1] * rows.itemsize
+    return span_digests(np.ascontiguousarray(rows).reshape(-1).view(np.uint8), ends, kind)
 
 
 def _date_order(dates: pa.Array) -> U64:

@@ -11,7 +11,7 @@ A forest is edges again, and fewer than joined it: no more than there are docume
 With `keep: leading` counts go beside it: of how many edges each document is the earlier one.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
-from tokenmill.dedup.arrays import F32, I64, U8, U32, U64, Bools
+from tokenmill.dedup.arrays import F32, I64, U8, U32, U64
 from tokenmill.dedup.same.cluster import Forest, Touched
 from tokenmill.dedup.same.images import PICTURE_BYTES, pictures
 from tokenmill.dedup.same.lsh import Bands, Buckets, band_keys, count_pairs
@@ -31,7 +31,6 @@ from tokenmill.dedup.same.verify import CONTEXT_ROWS, cut_large, verified_edges
 from tokenmill.dedup.text.shingle import Shingles
 from tokenmill.dedup.text.simplified import simplified
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.corpus.buckets import works_of
 from tokenmill.pipelines.corpus.edges import ALIKE, PACKED, PICTURES, SHINGLES, Comparing
 from tokenmill.pipelines.corpus.pairs import (
@@ -63,7 +62,7 @@ from tokenmill.pipelines.corpus.step import (
     group_works,
 )
 from tokenmill.pipelines.corpus.verdicts import VerdictStep
-from tokenmill.pipelines.filters.images.keys import has_key, image_keys, image_set_keys
+from tokenmill.pipelines.filters.images.keys import has_key, image_keys, known_sets, samples
 from tokenmill.pipelines.filters.images.looks import BACKGROUNDS, Views, seen
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.nodes import counts_of
@@ -230,12 +229,6 @@ class NearDedup(KeyedStep, VerdictStep):
             **({"samples": self.samples} if self.samples != "images" else {}),
         }
 
-    @classmethod
-    def refusal_of_keys(cls, settings: Mapping[str, Any], *, has_images: bool) -> str:
-        if has_images and "samples" not in settings:
-            return "took samples for the same by their captions alone"
-        return ""
-
     def key_fields(self) -> list[pa.Field]:
         """Band keys: uint64, 0 for a document without shingles; and what similarity is told by.
 
@@ -268,12 +261,12 @@ class NearDedup(KeyedStep, VerdictStep):
         if self.scope == "source":
             keys = _within_source(keys, source)
         if self.samples != "captions":
-            samples = _samples(documents)[:, None]
-            of_images = _with_images(keys, documents) if samples.any() else keys
+            of_samples = samples(documents)[:, None]
+            of_images = _with_images(keys, documents) if of_samples.any() else keys
             if self.looks_at_images:
-                keys = np.hstack((keys, np.where(samples, of_images, np.uint64(0))))
+                keys = np.hstack((keys, np.where(of_samples, of_images, np.uint64(0))))
             else:
-                keys = np.where(samples, of_images, keys)
+                keys = np.where(of_samples, of_images, keys)
         columns = [pa.array(np.ascontiguousarray(keys[:, b])) for b in range(keys.shape[1])]
         return [*told, *columns]
 
@@ -282,12 +275,12 @@ class NearDedup(KeyedStep, VerdictStep):
     ) -> list[pa.Array]:
         if not self.looks_at_images:
             return []
-        samples = _samples(documents)
-        sizes = np.zeros(len(samples), np.int64)
+        of_samples = samples(documents)
+        sizes = np.zeros(len(of_samples), np.int64)
         found = np.empty(0, np.uint8)
-        if samples.any():
-            some = documents.filter(pa.array(samples))
-            sizes[samples] = counts_of(some) * PICTURE_BYTES
+        if of_samples.any():
+            some = documents.filter(pa.array(of_samples))
+            sizes[of_samples] = counts_of(some) * PICTURE_BYTES
             kinds, hashes, looks = seen(some, blobs, Views(), images.max_pixels if images else 0)
             hashed = np.where(np.isin(kinds, list(BACKGROUNDS)), kinds, 0).astype(np.uint8)
             found = pictures(_known_images(some), hashed, hashes[:, 0], looks[:, 0]).ravel()
@@ -403,19 +396,9 @@ def _within_source(keys: Any, source: str) -> Any:
 
 def _with_images(keys: Any, documents: pa.RecordBatch) -> Any:
     """Band keys of samples that only meet those with the same images; 0 where these have no key."""
-    known, by_url = (image_set_keys(documents, by) for by in ("md5", "url"))
-    sets = np.where(has_key(known)[:, None], known, by_url)
+    sets = known_sets(documents)
     salts = (sets[:, 0] ^ sets[:, 1])[:, None]
     return np.where((keys == 0) | (salts == 0), np.uint64(0), keys ^ salts)
-
-
-def _samples(documents: pa.RecordBatch) -> Bools:
-    """(n,) documents that have images beside their text, not in it."""
-    if "images" not in documents.schema.names:
-        return np.zeros(documents.num_rows, np.bool_)
-    in_text = np.asarray(pc.match_substring(documents["text"], PLACEHOLDER))
-    samples: Bools = (counts_of(documents) > 0) & ~in_text
-    return samples
 
 
 def _known_images(documents: pa.RecordBatch) -> U64:

@@ -316,6 +316,8 @@ class CorpusStep(Step):
 
         settings: all that the step had in there, as that version knew them.
         """
+        if has_images and "samples" in cls.model_fields and "samples" not in settings:
+            return "took samples for the same by their captions alone"
         return ""
 
     def refusal_of_earlier_runs(self) -> str:

@@ -27,7 +27,7 @@ def recipe(tmp_path_factory):
         "inputs": [{"path": str(folder / "*.tar"), "source": "tars"}],
         "steps": [
             {"images": {"action": "annotate"}},
-            "exact",
+            {"exact": {"samples": "captions"}},
             {"captions": {"action": "annotate"}},
             {"select": {"where": "captions_words == 5 and images_min_side >= 32"}},
         ],

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from tokenmill.dedup.arrays import U64, Bools
 from tokenmill.dedup.same.digest import digests, span_digests
+from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
 
 Keys = U64  # (n, 2)
@@ -60,3 +61,18 @@ def image_set_keys(documents: pa.RecordBatch, by: ImageKey) -> Keys:
     made[counts_of(documents) == 0] = 0
     made[owners[~has_key(keys)]] = 0
     return made
+
+
+def known_sets(documents: pa.RecordBatch) -> Keys:
+    """(n_docs, 2) of each document's images by MD5, or URL where one has none."""
+    known, by_url = (image_set_keys(documents, by) for by in ("md5", "url"))
+    return np.where(has_key(known)[:, None], known, by_url)
+
+
+def samples(documents: pa.RecordBatch) -> Bools:
+    """(n_docs,) that have images beside their text, not in it."""
+    if "images" not in documents.schema.names:
+        return np.zeros(documents.num_rows, np.bool_)
+    in_text = np.asarray(pc.match_substring(documents["text"], PLACEHOLDER))
+    found: Bools = (counts_of(documents) > 0) & ~in_text
+    return found

@@ -22,6 +22,7 @@ from tests.strategies import examples
 from tokenmill.dedup.same.minhash import signed_shingles
 from tokenmill.pipelines.core.schema import ILLUSTRATED, PLACEHOLDER, doc_ids
 from tokenmill.pipelines.corpus import buckets, edges, stars
+from tokenmill.pipelines.corpus.equal import ExactDedup
 from tokenmill.pipelines.corpus.near import NearDedup
 from tokenmill.pipelines.corpus.step import document_keys, key_schema
 from tokenmill.pipelines.filters.images.looks import ON_GREY, ON_WHITE, Views, looks_of
@@ -35,13 +36,15 @@ CAPTION = "a cat sits on a mat in front of a red door"
 
 
 def keys_of(step, *documents):
-    """(n_docs, n_bands) of documents: a text, and of each image URL and MD5."""
+    """(n_docs, n_bands), of `exact` (n_docs, 2): a text, and of each image URL and MD5."""
     rows = []
     for i, (text, *images) in enumerate(documents):
         some = [{"number": n, "url": u, "md5": m} for n, (u, m) in enumerate(images)]
         rows.append({"doc_id": i, "url": None, "text": text, "images": some})
-    columns = step.key_columns(batch_of(rows), "source")[-step.lsh().bands :]
-    return np.stack([np.asarray(column) for column in columns], axis=1)
+    columns = step.key_columns(batch_of(rows), "source")
+    if isinstance(step, ExactDedup):
+        return np.asarray(columns[0].flatten()).reshape(len(rows), -1)
+    return np.stack([np.asarray(column) for column in columns[-step.lsh().bands :]], axis=1)
 
 
 A, B = ("https://a.org/a", b"a" * 16), ("https://a.org/b", b"b" * 16)
@@ -60,8 +63,15 @@ A, B = ("https://a.org/a", b"a" * 16), ("https://a.org/b", b"b" * 16)
     ],
     ids=["others", "equal", "one url", "two urls", "any order", "one more", "unknown"],
 )
-def test_samples_meet_by_near_captions_and_the_same_images(one, other, meet):
+def test_samples_meet_by_captions_and_the_same_images(one, other, meet):
     documents = (CAPTION, *one), (CAPTION, *other)
+    for digest in ("md5", "xxh3"):
+        x, y = keys_of(ExactDedup(digest=digest), *documents)
+        assert (x == y).all() == meet
+        x, y = keys_of(ExactDedup(digest=digest), documents[0], (f"{CAPTION}s", *one))
+        assert (x != y).any()
+    x, y = keys_of(ExactDedup(samples="captions"), *documents)
+    assert (x == y).all()
     x, y = keys_of(NearDedup(), *documents)
     assert ((x == y) & (x != 0)).any() == meet
     x, y = keys_of(NearDedup(samples="captions"), *documents)
@@ -74,6 +84,8 @@ def test_text_is_compared_where_images_stand_in_it_or_there_are_none(documents):
     x, y = keys_of(NearDedup(), *(documents or ((woven, A), (woven, B))))
     assert (x == y).all()
     assert x.any()
+    x, y = keys_of(ExactDedup(), *(documents or ((woven, A), (woven, B))))
+    assert (x == y).all()
 
 
 SMALL = {"ngram": 1, "words": "whitespace", "num_perm": 8, "bands": 4, "rows": 2, "verify": 0.5}

@@ -91,7 +91,9 @@ def raw(dataset):
 
 
 @pytest.mark.long_but("two passes")  # the first pass is the one pass
-@pytest.mark.parametrize("steps", [[], ["exact"]], ids=["one pass", "two passes"])
+@pytest.mark.parametrize(
+    "steps", [[], [{"exact": {"samples": "captions"}}]], ids=["one pass", "two passes"]
+)
 def test_pictures_and_captions_come_out_as_they_went_in(corpus, tokenizer_path, tmp_path, steps):
     images = {"verify": True}
     report = run(recipe_of(corpus, tokenizer_path, steps=steps, images=images), tmp_path)
@@ -237,7 +239,9 @@ def contents(folder):
     return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
-@pytest.mark.parametrize("steps", [[], ["exact"]], ids=["one pass", "two passes"])
+@pytest.mark.parametrize(
+    "steps", [[], [{"exact": {"samples": "captions"}}]], ids=["one pass", "two passes"]
+)
 def test_bytes_do_not_depend_on_workers(corpus, tokenizer_path, tmp_path, steps):
     images = {"webdataset": True}
     output = {"shard_bytes": "4kB", "validation_frac": 0.3}
