@@ -34,13 +34,15 @@ def check_pool(options: RunOptions) -> None:
         ) from e
 
 
-def is_of_processes(options: RunOptions, out: Place) -> bool:
-    """Whether processes of this machine do the works, by the runner that was named or the rule.
+def runner_of(options: RunOptions, out: Place) -> str:
+    """The runner that was named; of `auto` the one that the rule takes.
 
     Files of an object store are had once a process: there `auto` is threads.
     """
+    if options.runner != "auto":
+        return options.runner
     few = options.n_workers <= MOST_THREADS or is_remote(out)
-    return options.runner == "processes" or (options.runner == "auto" and not few)
+    return "threads" if few else "processes"
 
 
 def open_pool(options: RunOptions, out: Place) -> AbstractContextManager[Pool]:
@@ -52,7 +54,7 @@ def open_pool(options: RunOptions, out: Place) -> AbstractContextManager[Pool]:
         ConfigError: there is no such cluster.
     """
     if options.is_here:
-        if is_of_processes(options, out):
+        if runner_of(options, out) == "processes":
             from tokenmill.flows.pools.processes import process_pool
 
             return process_pool(options.n_workers)

@@ -24,7 +24,7 @@ from prefect.cache_policies import NO_CACHE
 from prefect.futures import as_completed
 
 from tokenmill.flows.asked import Asked
-from tokenmill.flows.pools.choose import open_pool
+from tokenmill.flows.pools.choose import open_pool, runner_of
 from tokenmill.flows.pools.lane import Chain, Lane, Pace
 from tokenmill.flows.pools.pool import Pool
 from tokenmill.flows.prefect.flow_run import Ended, Shown, describe
@@ -47,7 +47,7 @@ def executing(options: RunOptions, out: Place, *, name: str, label: str) -> Iter
 
     out: the run directory.  name: of the flow run.  label: that it is tagged with.
     """
-    describe(name, label, options.runner)
+    describe(name, label, runner_of(options, out))
     with (
         with_grace() if errand.get() is not None else contextlib.nullcontext(),
         contextlib.closing(PhaseProgress(watcher.get())) as shown,

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from tests.flows.pools.test_dask import N, deadly, fine, full, run, tried, unlucky, wrong
-from tokenmill.flows.pools.choose import MOST_THREADS, is_of_processes
+from tokenmill.flows.pools.choose import MOST_THREADS, runner_of
 from tokenmill.flows.pools.processes import process_pool
 from tokenmill.pipelines.core.errors import ConfigError, InputError
 from tokenmill.pipelines.core.options import RunOptions
@@ -126,7 +126,7 @@ def test_workers_end_with_whoever_is_killed(job):
 
 def test_auto_is_processes_where_threads_would_wait_for_each_other():
     def chosen(out="/run", **options):
-        return is_of_processes(RunOptions(**options), out)
+        return runner_of(RunOptions(**options), out) == "processes"
 
     assert not chosen(workers=MOST_THREADS)
     assert chosen(workers=MOST_THREADS + 1)

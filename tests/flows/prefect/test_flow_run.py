@@ -109,7 +109,7 @@ def test_a_failed_input_fails_the_run_whose_report_is_complete(prepare_flow, tmp
     assert json.loads((tmp_path / "run" / "report.json").read_text())["name"] == "stdlib"
     ran = newest(server, "flow_runs")
     assert ran["name"] == f"prepare stdlib, {tmp_path / 'run'}"
-    assert ran["tags"] == ["auto", "stdlib", "tokenmill"]
+    assert ran["tags"] == ["stdlib", "threads", "tokenmill"]
     with pytest.raises(ShardError, match="the rest is complete"):
         prepare_flow(data, str(tmp_path / "run"))
 
