@@ -22,13 +22,9 @@ def with_joiners(char):
 
 
 def marked_words(text, kinds):
-    """Words with the marks behind their letters, and joiners between."""
+    """Words with the marks behind their letters, and all between these: a blank, a joiner."""
     found = re.finditer(r"T[TMLUJ]*(?:B[MLUBJ]*)?|[AL][MLUBJ]*|W[WM]*(?:J[WM]+)*", kinds)
-    return ["".join(text[i] for i in range(*m.span()) if is_seen(kinds, m, i)) for m in found]
-
-
-def is_seen(kinds, match, i):
-    return kinds[match.start()] == "W" or kinds[i] not in "UBJ"
+    return [text[m.start() : m.start() + len(m[0].rstrip("UBJ"))] for m in found]
 
 
 @lru_cache(4096)

@@ -4,7 +4,8 @@ don't stop!   whitespace  don't stop!      as `str.split()`
               unicode     don t stop       longest runs of `\w`, with the marks behind: की is one,
                                            of which shingles take the letter alone
               scripts     don t stop       as unicode; 中文 are two, ไทย three: one character
-                                           or cluster a word where a script sets no spaces
+                                           or cluster a word where a script sets no spaces,
+                                           with what stands before a mark of it, as a blank
               spacy       do n't stop !    as spaCy splits English, whom datatrove asks; spacy:de
                                            as it splits German, and so on
               jieba                        Chinese, sudachi Japanese, pythainlp Thai, pyvi

@@ -188,15 +188,17 @@ def write_samples(folder):
     return [i for shard in range(4) for i in range(shard, len(data), 4)], data
 
 
-@pytest.mark.long_but("[]-reference", "['exact']-bytes")  # each store once, and a step before
+@pytest.mark.long_but("[]-reference", "exact-bytes")  # each store once, and a step before
 @pytest.mark.parametrize("store", ["bytes", "reference"])
 @pytest.mark.parametrize(
-    "before", [[], ["exact"], [{"repeated_images": {"more_than": 1}}]], ids=repr
+    "before",
+    [[], [{"exact": {"samples": "captions"}}], [{"repeated_images": {"more_than": 1}}]],
+    ids=["[]", "exact", "repeated_images"],
 )
 def test_samples_that_look_like_one_before_leave(tmp_path, tokenizer_path, before, store):
     order, data = write_samples(tmp_path)
     by_caption = {i % 30: i for i in reversed(order)}
-    gone = {i for i in order if by_caption[i % 30] != i} if "exact" in before else set()
+    gone = {i for i in order if by_caption[i % 30] != i} if "exact" in str(before) else set()
     looks = {i: look(data[i]) for i in order if i not in gone}
     hashed = [i for i in looks if looks[i].kind == ON_WHITE]
     hashes = {i: int(looks[i].hashes[0]) for i in hashed}

@@ -328,7 +328,7 @@ def test_text_alone_is_freed_from_what_its_sites_repeat(tmp_path, tokenizer_path
     assert found == {doc["doc_id"]: doc["text"] for doc in left}
 
 
-def test_captions_are_deduplicated_as_text_is(tmp_path, tokenizer_path):
+def test_captions_are_deduplicated_as_text_is_where_that_is_asked_for(tmp_path, tokenizer_path):
     words = " ".join(f"word{i}" for i in range(60))
     captions = ["a cat", "a dog", "a cat", f"{words} end", f"{words} ende", "a cat", ""]
     members = {}
@@ -337,7 +337,7 @@ def test_captions_are_deduplicated_as_text_is(tmp_path, tokenizer_path):
     (tmp_path / "samples.tar").write_bytes(tar_bytes(members))
     inputs = [{"path": str(tmp_path / "samples.tar")}]
     run = {"workers": 1}
-    steps = ["exact", {"near": {"samples": "captions"}}]
+    steps = [{"exact": {"samples": "captions"}}, {"near": {"samples": "captions"}}]
     recipe = recipe_of(tmp_path, tokenizer_path, steps, inputs=inputs, run=run)
     report = prepare(recipe, tmp_path / "run", one_by_one)
     rows = load_from_disk(str(tmp_path / "run" / "dataset"))

@@ -39,6 +39,7 @@ CONTEXTS = [
 @given(text=texts | odd_texts | st.text(max_size=40))
 @example(text="")
 @example(text=" \n")
+@example(text="京 \u0301 ก\u200b\u0e34 ཀ ྐ 京\u200b ｶ ﾞa")
 @example(text="I said 'cannot'. Cannot! cant, Mr. x. X. U.S.A. (e.g. etc.) US$5 10km")
 def test_words_are_those_of_the_twin(kind, text):
     assert split(text, kind) == words(text, kind)
