@@ -45,8 +45,8 @@ class ProcessPool:
             self._free.remove(worker)
         try:
             done.set_result(worker.do(job, works))
-        except (EOFError, OSError) as e:
-            done.set_exception(WorkerDiedError(f"its process ended: {type(e).__name__}"))
+        except WorkerDiedError as e:
+            done.set_exception(e)
             worker = self._another(worker)
         except Exception as e:  # noqa: BLE001 - told by the future
             done.set_exception(e)
@@ -102,12 +102,16 @@ class _Worker:
         """How the works ended.
 
         Raises:
-            EOFError, OSError: the process did.
+            WorkerDiedError: the process did.
             Exception: what ends the run.
         """
         self.chain = works[0].chain
-        self._pipe.send((job, works, versions()))
-        made: list[Outcome] | BaseException = self._pipe.recv()
+        made: list[Outcome] | BaseException
+        try:
+            self._pipe.send((job, works, versions()))
+            made = self._pipe.recv()
+        except (EOFError, OSError) as e:
+            raise WorkerDiedError(f"its process ended: {type(e).__name__}") from e
         if isinstance(made, BaseException):
             raise made
         return made

@@ -14,7 +14,6 @@ from tokenmill.flows.pools.lane import Lane, Pace
 from tokenmill.flows.pools.pool import ThreadPool
 from tokenmill.pipelines.core.errors import ConfigError, InputError, ShardError
 from tokenmill.pipelines.runs.work import Done, Job, Work
-from tokenmill.pipelines.storage.atomic import write_json
 
 N = 12
 
@@ -23,13 +22,6 @@ N = 12
 def cluster():
     with dask_pool(None, 2) as pool:
         yield pool
-
-
-@pytest.fixture
-def job(tmp_path):
-    job = Job(out=tmp_path / "run", identity="x")
-    write_json(job.manifest, {})
-    return job
 
 
 def tried(job, key):

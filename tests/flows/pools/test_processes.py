@@ -16,7 +16,6 @@ from tokenmill.flows.pools.processes import process_pool
 from tokenmill.pipelines.core.errors import ConfigError, InputError
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.runs.work import Done, Job, Work
-from tokenmill.pipelines.storage.atomic import write_json
 
 PATIENCE_S = 60
 
@@ -25,13 +24,6 @@ PATIENCE_S = 60
 def two():
     with process_pool(2) as pool:
         yield pool
-
-
-@pytest.fixture
-def job(tmp_path):
-    job = Job(out=tmp_path / "run", identity="x")
-    write_json(job.manifest, {})
-    return job
 
 
 def pids(job):
@@ -85,14 +77,31 @@ def test_a_full_disk_ends_the_run(two, job):
         run(two, job, full)
 
 
-def test_works_of_a_chain_go_where_their_file_is_open(two, job):
-    def done(chain, key):
-        work = Work(step="s", key=key, inputs="", call=by_whom, args=(key,), chain=chain)
-        (outcome,) = two.submit(job, [work]).result()
-        return outcome.receipt.facts["pid"]
+def done(pool, job, chain, key):
+    """Who did the work."""
+    work = Work(step="s", key=key, inputs="", call=by_whom, args=(key,), chain=chain)
+    (outcome,) = pool.submit(job, [work]).result()
+    return outcome.receipt.facts["pid"]
 
-    (first, other, again), more = (done(*w) for w in ("aa", "bb", "ac")), done("b", "d")
+
+def test_works_of_a_chain_go_where_their_file_is_open(two, job):
+    first, other, again, more = (
+        done(two, job, *w) for w in (("a", "aa"), ("b", "bb"), ("a", "ac"), ("b", "d"))
+    )
     assert first == again != other == more
+
+
+class GoneJob(Job):
+    @property
+    def manifest(self):
+        raise OSError("the store is gone")
+
+
+def test_what_ends_the_run_is_no_death_of_a_worker(two, job):
+    before = done(two, job, "c", "ca")
+    with pytest.raises(OSError, match="the store is gone"):
+        done(two, GoneJob(out=job.out, identity="y"), "c", "cb")
+    assert done(two, job, "c", "cc") == before
 
 
 HELD = """
