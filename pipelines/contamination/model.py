@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from tokenmill.pipelines.core.config import Data
+from tokenmill.pipelines.core.data import Data
 from tokenmill.pipelines.runs.finished import Failures, Inventory
 from tokenmill.pipelines.storage.atomic import write_json
 

@@ -1,23 +1,20 @@
-"""What every part of a recipe or plan is: a frozen, strict Pydantic model; and data that leave it.
+"""What every part of a recipe or plan is: a frozen, strict Pydantic model.
 
 A mistake becomes one line that names the place, the value and the way out (`explain`). What two
 runs are compared by is digests: of settings, and of each file on this machine that a recipe names,
 and whose bytes decide what a run does.
 """
 
-import ast
 import hashlib
 import inspect
 import os
 import re
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import cache
 from io import BufferedReader
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeAlias
 
@@ -29,10 +26,8 @@ from pydantic import (
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
-    SerializerFunctionWrapHandler,
     ValidationError,
     WithJsonSchema,
-    model_serializer,
     model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
@@ -299,47 +294,3 @@ def digest_of(parts: Iterable[str]) -> str:
         hasher.update(part.encode())
         hasher.update(b"\0")
     return hasher.hexdigest()
-
-
-Number: TypeAlias = int | float  # a whole number stays one in the JSON
-
-
-class Data(BaseModel):
-    """A JSON object. Each key has its docstring, which its JSON schema tells too.
-
-    A key whose default is None is left out where it is None; any other key is always there.
-    Docstrings are read when a schema is asked for, and models built when they are used: Pydantic's
-    `use_attribute_docstrings` reads sources at each import, a sixth of a command's start.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        return described(core_schema, handler, (([n], of) for n, of in _docstrings(cls).items()))
-
-    def to_json(self) -> dict[str, Any]:
-        return self.model_dump(mode="json")
-
-    @model_serializer(mode="wrap")
-    def _without_absent(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields = type(self).model_fields
-        return {k: v for k, v in dump(self).items() if v is not None or fields[k].is_required()}
-
-
-def _docstrings(model: type[Data]) -> dict[str, str]:
-    """By field, the string that stands behind it in the source of its class, or of a base."""
-    found: dict[str, str] = {}
-    for base in reversed(model.__mro__):
-        if base is not Data and issubclass(base, Data):
-            (body,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
-            for field, after in pairwise(getattr(body, "body", ())):
-                match field, after:
-                    case (
-                        ast.AnnAssign(target=ast.Name(id=name)),
-                        ast.Expr(value=ast.Constant(value=str(docstring))),
-                    ):
-                        found[name] = inspect.cleandoc(docstring)
-    return found

@@ -7,7 +7,7 @@ from typing import Any, NotRequired, TypedDict
 import numpy as np
 from pydantic import Field
 
-from tokenmill.pipelines.core.config import Data, Number
+from tokenmill.pipelines.core.data import Data, Number
 
 TOTAL = "total"  # all sources together
 

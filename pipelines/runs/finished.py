@@ -18,7 +18,7 @@ from typing import Any
 import xxhash
 from pydantic import Field
 
-from tokenmill.pipelines.core.config import Data
+from tokenmill.pipelines.core.data import Data
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.measured import TOTAL

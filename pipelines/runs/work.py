@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 from pydantic import Field
 
-from tokenmill.pipelines.core.config import Data
+from tokenmill.pipelines.core.data import Data
 from tokenmill.pipelines.core.errors import ConfigError, LedgerError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.options import RunOptions

@@ -14,7 +14,7 @@ from pydantic import Field, JsonValue, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
 from tokenmill.pipelines.contamination.model import Summary
-from tokenmill.pipelines.core.config import Data
+from tokenmill.pipelines.core.data import Data
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.measured import TOTAL, Measurement
 from tokenmill.pipelines.read.images.facts import Decoding

@@ -31,7 +31,7 @@ import pyarrow as pa
 from PIL import Image, ImageFile, ImageOps
 from pydantic import Field
 
-from tokenmill.pipelines.core.config import Data
+from tokenmill.pipelines.core.data import Data
 from tokenmill.pipelines.core.machine import cores
 from tokenmill.pipelines.core.measured import Ratio
 from tokenmill.pipelines.read.batch import Lost

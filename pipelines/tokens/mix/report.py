@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from tokenmill.pipelines.core.config import Data, Number
+from tokenmill.pipelines.core.data import Data, Number
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.measured import added
 from tokenmill.pipelines.runs.receipt import Receipt
