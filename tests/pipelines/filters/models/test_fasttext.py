@@ -32,7 +32,8 @@ from tokenmill.pipelines.filters.models.fasttext import (
     is_fasttext,
 )
 
-WORDS = ("</s>", "good", "bad", "the", "\u00e9t\u00e9", "\u4e2d\u6587\u5b57", "_", "a" * 40)
+TWIN = "goodeilhbbtz"  # has the hash of "good"
+WORDS = ("</s>", TWIN, "good", "bad", "the", "\u00e9t\u00e9", "\u4e2d\u6587\u5b57", "_", "a" * 40)
 PIECES = (
     *WORDS, "unknown", "\u00e9", "\u092d\u093e\u0937\u093e", "\U0001f600", "__label__a",
     "__label__zz", "<>", "x" * 300, *" \t\n\r\v\f\0",
@@ -100,6 +101,7 @@ def drawn(kind):
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=examples(100))
 @given(texts=TEXTS)
+@example(texts=[f"{TWIN} good", f"good {TWIN}"])
 @example(texts=["", "good", "bad</s>", "the </s> bad", "good\0bad\nbad " * 900, "x" * 9000])
 def test_labels_and_probabilities_are_those_of_fasttext_and_of_the_twin(kind, texts):
     path, model, twin = drawn(kind)
@@ -180,7 +182,7 @@ def test_other_versions_are_refused(tmp_path):
         check_fasttext(path)
 
 
-GRAMS = {"words": WORDS, "inputs": np.zeros((28, 2)), "bucket": 20, "least": 2, "most": 3}
+GRAMS = {"words": WORDS, "inputs": np.zeros((29, 2)), "bucket": 20, "least": 2, "most": 3}
 
 
 @pytest.mark.parametrize(
