@@ -1,7 +1,7 @@
 """Measure speed against the field's tools. Run: make bench, or python -m tests.bench [STEP …]
 
 All steps together write results.json and the table of tests/README.md; chosen ones are only shown,
-or put in place of what the table has of them (--save).
+or put in place of what the table has of them (--save), each with its day.
 """
 
 import argparse
@@ -42,13 +42,17 @@ UNFAIR = (
 def main() -> None:
     args = arguments()
     bench = prepared(args.data, args.folder, quick=args.quick, repeats=args.repeats)
+    before = json.loads(RESULTS.read_text("utf-8")) if args.steps and args.save else None
+    if before and (before["machine"], before["quick"]) != (machine(), args.quick):
+        sys.exit(f"{RESULTS.name} is of another machine, or of quick runs; measure all steps, or"
+                 " these without --save")  # fmt: skip
     chosen = [case for case in CASES if wanted(case, args.steps)]
     if not chosen:
         sys.exit(f"no step matches {args.steps}; steps are {', '.join(c.name for c in CASES)}")
     steps = [measured(bench, case, say) for case in chosen]
     results = described(bench, args, steps)
-    if args.steps and args.save:
-        results["steps"] = merged(json.loads(RESULTS.read_text("utf-8"))["steps"], steps)
+    if before:
+        results["steps"] = merged(before["steps"], results["steps"])
     print(render(results))
     if not args.steps or args.save:
         RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", "utf-8")
@@ -112,15 +116,13 @@ def find_tokenizer(data: Path, folder: Path, text: Path) -> Path:
 
 
 def described(bench: Bench, args: argparse.Namespace, steps: list[dict[str, Any]]):
-    real = sum(len(text.encode()) for text in corpus.originals(bench.data)) / 1e6
+    real_mb = round(sum(len(text.encode()) for text in corpus.originals(bench.data)) / 1e6, 1)
     lists = sorted(p.stem for p in environment.LISTS.glob("*.txt"))
     return {
-        "date": date.today().isoformat(),
         "quick": args.quick,
         "repeats": bench.repeats,
         "machine": machine(),
         "corpus": {
-            "real_mb": round(real, 1),
             "documents": len(corpus.originals(bench.data)),
             "tokenizer": bench.tokenizer.stem,
             "more_text": bench.data.is_dir(),
@@ -130,7 +132,7 @@ def described(bench: Bench, args: argparse.Namespace, steps: list[dict[str, Any]
             **{name: environment.versions(name) for name in lists},
         },
         "unfair": list(UNFAIR),
-        "steps": steps,
+        "steps": [{"date": date.today().isoformat(), "real_mb": real_mb, **step} for step in steps],
     }
 
 

@@ -1,6 +1,7 @@
 """The table of tests/README.md, made of results.json and of nothing else."""
 
 import textwrap
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,11 @@ def put_in(path: Path, results: dict[str, Any]) -> None:
 def render(results: dict[str, Any]) -> str:
     """Markdown: what and where, the table, what is unfair, what is missing."""
     lines = [_line(step) for step in results["steps"]]
-    notes = [*results["unfair"], *_unfair(results), *_whole_runs(results)]
-    below = "".join(_filled(f"- {note}", indent="  ") for note in [*notes, *_missing(results)])
+    notes = [
+        *_other_days(results), *results["unfair"], *_unfair(results), *_whole_runs(results),
+        *_missing(results),
+    ]  # fmt: skip
+    below = "".join(_filled(f"- {note}", indent="  ") for note in notes)
     return f"{_filled(_intro(results))}\n{HEAD}{''.join(lines)}\n{below}"
 
 
@@ -44,14 +48,28 @@ def _filled(text: str, indent: str = "") -> str:
 def _intro(results: dict[str, Any]) -> str:
     machine, corpus = results["machine"], results["corpus"]
     kind = "A quick run" if results["quick"] else "Measured"
+    day, *others = _days(results)
+    but = " unless another day is told below" if others else ""
+    sizes = sorted(step["real_mb"] for step in results["steps"])
+    text = " to ".join(dict.fromkeys(f"{sizes[at]:.0f}" for at in (0, -1)))
     return (
-        f"{kind} on {results['date']}: {machine['processor']}, {machine['processors']} processors,"
+        f"{kind} on {day}{but}: {machine['processor']}, {machine['processors']} processors,"
         f" Python {machine['python']}; `make bench` repeats it. MB of text per CPU second of one"
         f" processor, median of {results['repeats']} runs in turn, each in a process of its own;"
-        f" start-up is apart. Text: {corpus['real_mb']:.0f} MB of documentation, licences, source"
+        f" start-up is apart. Text: {text} MB of documentation, licences, source"
         " and web text; what is larger repeats it with words replaced. Tokenizer:"
         f" {corpus['tokenizer']}."
     )
+
+
+def _days(results: dict[str, Any]) -> list[str]:
+    """The days on which steps were measured; that of most first."""
+    return [day for day, _ in Counter(step["date"] for step in results["steps"]).most_common()]
+
+
+def _other_days(results: dict[str, Any]) -> list[str]:
+    of = {day: [s["name"] for s in results["steps"] if s["date"] == day] for day in _days(results)}
+    return [f"Measured on {day}: {', '.join(of[day])}." for day in sorted([*of][1:])]
 
 
 def _line(step: dict[str, Any]) -> str:

@@ -14,16 +14,16 @@ def row(tool, **facts):
 
 def results(*rows, unit="MB/s"):
     return {
-        "date": "2026-01-02",
         "quick": False,
         "repeats": 3,
         "machine": {"processor": "Some CPU", "processors": 2, "python": "3.11.7"},
-        "corpus": {"real_mb": 24.4, "tokenizer": "gpt2"},
+        "corpus": {"tokenizer": "gpt2"},
         "unfair": ["The first of all notes."],
-        "steps": [{"name": "sign", "title": "MinHash", "unit": unit, "rows": list(rows)}],
+        "steps": [{"name": "sign", "title": "MinHash", "unit": unit, "rows": list(rows)} | DAY],
     }
 
 
+DAY = {"date": "2026-01-02", "real_mb": 24.4}
 OURS = row("tokenmill", speed=454.0)
 
 
@@ -60,6 +60,17 @@ def test_what_is_unfair_is_said_once():
 def test_the_machine_and_the_date_travel_with_the_figures():
     words = " ".join(render(results(OURS)).split())
     assert "2026-01-02: Some CPU, 2 processors, Python 3.11.7" in words
+
+
+def test_steps_measured_on_another_day_are_named():
+    one = results(OURS)
+    step = one["steps"][0]
+    later = {"date": "2026-03-04", "real_mb": 24.9}
+    one["steps"] += [step | {"name": "group"}, step | {"name": "pii"} | later]
+    words = " ".join(render(one).split())
+    assert "Measured on 2026-01-02 unless another day is told below: Some CPU" in words
+    assert "Text: 24 to 25 MB" in words
+    assert "- Measured on 2026-03-04: pii." in words
 
 
 def test_whole_runs_say_what_they_left_and_the_memory_they_took():
