@@ -1,5 +1,6 @@
 """Vocabularies other than GPT-2's kind: who encodes them, and that the ids are the reference's."""
 
+import sys
 from importlib.util import find_spec
 
 import pyarrow as pa
@@ -10,8 +11,9 @@ from tests.e2e.corpus import prose
 from tests.pipelines.tokens import families
 from tests.pipelines.tokens.test_fast import same_ids
 from tests.strategies import text_columns
-from tokenmill.pipelines.tokens.engines import adversarial
+from tokenmill.pipelines.tokens.engines import adversarial, fast_engine
 from tokenmill.pipelines.tokens.options import Tokenizer
+from tokenmill.pipelines.tokens.reference import open_reference
 from tokenmill.pipelines.tokens.tokenize import load_engine
 
 FALLING_BACK = (families.llama, families.gemma, families.mistral)
@@ -44,6 +46,14 @@ def test_byte_fallback_is_encoded_fast(path):
     assert engine.why == ""
     assert by == {engine.name: 40}
     assert engine.name.startswith("gigatoken")
+
+
+@each(families.mistral)
+def test_where_gigatoken_has_moved_what_reads_a_model_the_reference_encodes(path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "gigatoken._load.sentencepiece", None)
+    made, why = fast_engine(open_reference(str(path)))
+    assert made is None
+    assert why.startswith("gigatoken cannot be used with this vocabulary (ModuleNotFoundError: ")
 
 
 @each(*OF_WORDS)
