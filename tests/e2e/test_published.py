@@ -3,6 +3,7 @@
 import json
 from importlib import import_module
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -99,10 +100,16 @@ def test_fineweb(crawl, tmp_path):
     assert (notes["pii_emails"], notes["pii_ipv4"]) == (1, 1)
 
 
-def test_dclm_without_a_word_for_the_classifier(crawl, tmp_path):
-    """The classifier itself is tried in filters/models; here all documents pass."""
-    model = {"model": str(quality.saved(tmp_path)), "rule": "threshold", "threshold": 0.0}
-    stages, lost, _ = run("dclm", crawl, tmp_path / "out", quality=model)
+def test_dclm(crawl, tmp_path):
+    """The classifier is a model of fastText's that knows one word, of one page."""
+    model = quality.saved_fasttext(
+        tmp_path,
+        words=("</s>", "jane.doe@harbour-news.com"),
+        dim=1,
+        inputs=np.array([[0.0], [1.0]]),
+        outputs=np.array([[-99.0], [99.0]]),
+    )
+    stages, lost, _ = run("dclm", crawl, tmp_path / "out", **{"quality.model": str(model)})
     steps = ["language", "gopher_quality", "gopher_repetition", "repeated_spans", "quality"]
     assert list(stages) == ["read", *steps, "tokenize", "pack"]
     assert lost["gopher_quality"] == {"short": "too_few_words"}
@@ -111,6 +118,7 @@ def test_dclm_without_a_word_for_the_classifier(crawl, tmp_path):
         ("copy", "repeated_ngrams"),
         ("good-2, later", "repeated_ngrams"),
     }
+    assert lost["quality"] == {"good-7": "low_quality"}
 
 
 LANGUAGES = ["ca", "cs", "de", "fr", "he", "hi", "ru"]
