@@ -14,18 +14,27 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from tokenmill.pipelines.read.options import Html
 from tokenmill.pipelines.read.web.child import extractor
+from tokenmill.pipelines.read.web.extract import CHOICES
 
-SETTINGS = {
-    "resiliparse": ("resiliparse", True, None),
-    "resiliparse, main_content: false": ("resiliparse", False, None),
-    "trafilatura": ("trafilatura", True, None),
-    "trafilatura, favor: precision": ("trafilatura", True, "precision"),
-    "trafilatura, favor: recall": ("trafilatura", True, "recall"),
+SETTINGS: dict[str, dict[str, Any]] = {  # of the section `html` of a recipe
+    "resiliparse": {},
+    "resiliparse, main_content: false": {"main_content": False},
+    "resiliparse, comments: true": {"comments": True},
+    "resiliparse, links: true": {"links": True},
+    "trafilatura": {},
+    "trafilatura, favor: precision": {"favor": "precision"},
+    "trafilatura, favor: recall": {"favor": "recall"},
+    "trafilatura, comments: true": {"comments": True},
+    "trafilatura, links: true": {"links": True},
+    "trafilatura, tables: false": {"tables": False},
+    "trafilatura, formatting: true": {"formatting": True},
+    "trafilatura, main_content: false": {"main_content": False},
 }
 N = 4
 SHORT = 30  # characters of a line that may be navigation
@@ -74,8 +83,9 @@ def main(folder: Path) -> None:
     pages = [gzip.decompress((folder / "html" / f"{i}.html.gz").read_bytes()).decode() for i in ids]
     sizes = [len(page.encode()) for page in pages]
     all_made, short = {}, []
-    for name, (library, main_content, favor) in SETTINGS.items():
-        make = extractor(library, main_content=main_content, comments=False, favor=favor)
+    for name, settings in SETTINGS.items():
+        options = Html.model_validate({"extractor": name.partition(",")[0], **settings})
+        make = extractor(options.extractor, **options.model_dump(include=CHOICES))
         make(pages[0])
         made = all_made[name] = Made([], [])
         for i, page in zip(ids, pages, strict=True):
