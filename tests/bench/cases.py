@@ -190,7 +190,7 @@ CASES = (
     *(
         Case(
             name=f"fasttext {kind}",
-            title=f"filter: {kind}, a model of fastText",
+            title=f"filter: {title}",
             entries=(
                 Entry(label=OURS, tool="fasttext_", step=f"fasttext {kind}", mb=20),
                 Entry(
@@ -201,7 +201,15 @@ CASES = (
                 ),
             ),
         )
-        for kind, mb in (("language", 4), ("quality", 10))
+        for kind, title, mb in (
+            ("language", "language, a model of fastText", 4),
+            (
+                "language unpruned",
+                "language, a model of fastText with all n-grams of characters",
+                4,
+            ),
+            ("quality", "quality, a model of fastText", 10),
+        )
     ),
     Case(
         name="perplexity",

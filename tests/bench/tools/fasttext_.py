@@ -1,10 +1,11 @@
-"""Models of fastText: a language told as by lid.176.ftz, a score as by DCLM's classifier.
+"""Models of fastText: a language told as by lid.176.ftz and .bin, a score as by DCLM's classifier.
 
 The numbers are drawn, the sizes those of the published files but for the classifier's buckets, of
 which it has ten times as many; the words are the corpus' own.
 """
 
 from collections import Counter
+from functools import partial
 
 import fasttext
 import numpy as np
@@ -24,18 +25,22 @@ def words_of(part, n):
     return ("</s>", *(word for word, _ in counts.most_common(n)))
 
 
-def lid(part):
+def lid(part, *, is_pruned):
     draw = np.random.default_rng(0)
     words = words_of(part, WORDS)
-    buckets = draw.choice(BUCKETS, KEPT, replace=False).tolist()
+    if is_pruned:
+        buckets = draw.choice(BUCKETS, KEPT, replace=False).tolist()
+        inputs = quantized(len(words) + KEPT, 16, norms=True, drawn=draw)[0]
+    else:
+        inputs = draw.normal(size=(len(words) + BUCKETS, 16)).astype("<f4")
     return fasttext_bytes(
         words=words,
         labels=[f"__label__{i}" for i in range(LABELS)],
         counts=sorted(draw.integers(1, 10**6, LABELS).tolist(), reverse=True),
         dim=16,
-        inputs=quantized(len(words) + KEPT, 16, norms=True, drawn=draw)[0],
+        inputs=inputs,
         outputs=draw.normal(size=(LABELS, 16)),
-        pruned={bucket: i for i, bucket in enumerate(buckets)},
+        pruned={bucket: i for i, bucket in enumerate(buckets)} if is_pruned else None,
         loss=1, least=2, most=4, bucket=BUCKETS,
     )  # fmt: skip
 
@@ -81,9 +86,11 @@ def library(made):
     return prepared
 
 
-STEPS = {
-    "fasttext language": ours(lid),
-    "fasttext language: fasttext-predict": library(lid),
-    "fasttext quality": ours(classifier),
-    "fasttext quality: fasttext-predict": library(classifier),
+MODELS = {
+    "language": partial(lid, is_pruned=True),
+    "language unpruned": partial(lid, is_pruned=False),
+    "quality": classifier,
+}
+STEPS = {f"fasttext {kind}": ours(made) for kind, made in MODELS.items()} | {
+    f"fasttext {kind}: fasttext-predict": library(made) for kind, made in MODELS.items()
 }
