@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
-from tokenmill.dedup.arrays import F32, I64, U8, U32, U64
+from tokenmill.dedup.arrays import F32, I64, U8, U32
 from tokenmill.dedup.same.cluster import Forest, Touched
 from tokenmill.dedup.same.images import PICTURE_BYTES, pictures
 from tokenmill.dedup.same.lsh import Bands, Buckets, band_keys, count_pairs
@@ -62,7 +62,7 @@ from tokenmill.pipelines.corpus.step import (
     group_works,
 )
 from tokenmill.pipelines.corpus.verdicts import VerdictStep
-from tokenmill.pipelines.filters.images.keys import has_key, image_keys, known_sets, samples
+from tokenmill.pipelines.filters.images.keys import known_images, known_sets, samples
 from tokenmill.pipelines.filters.images.looks import BACKGROUNDS, Views, seen
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.nodes import counts_of
@@ -283,7 +283,7 @@ class NearDedup(KeyedStep, VerdictStep):
             sizes[of_samples] = counts_of(some) * PICTURE_BYTES
             kinds, hashes, looks = seen(some, blobs, Views(), images.max_pixels if images else 0)
             hashed = np.where(np.isin(kinds, list(BACKGROUNDS)), kinds, 0).astype(np.uint8)
-            found = pictures(_known_images(some), hashed, hashes[:, 0], looks[:, 0]).ravel()
+            found = pictures(known_images(some), hashed, hashes[:, 0], looks[:, 0]).ravel()
         return [_lists(found, np.concatenate(([0], np.cumsum(sizes))))]
 
     @property
@@ -399,12 +399,6 @@ def _with_images(keys: Any, documents: pa.RecordBatch) -> Any:
     sets = known_sets(documents)
     salts = (sets[:, 0] ^ sets[:, 1])[:, None]
     return np.where((keys == 0) | (salts == 0), np.uint64(0), keys ^ salts)
-
-
-def _known_images(documents: pa.RecordBatch) -> U64:
-    """(n, 2) who each image is: its MD5, or URL; zeros for none."""
-    known, by_url = (image_keys(documents, by) for by in ("md5", "url"))
-    return np.where(has_key(known)[:, None], known, by_url)
 
 
 def find_edges(run: RunFolder, part: Pass, band: int, number: int) -> Done:

@@ -3,6 +3,7 @@
 A key is (2,) uint64; one of zeros stands for what has no key, and equals nothing.
 """
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -63,9 +64,18 @@ def image_set_keys(documents: pa.RecordBatch, by: ImageKey) -> Keys:
     return made
 
 
+def known_images(documents: pa.RecordBatch) -> Keys:
+    """(n_images, 2) of each image by MD5, or URL where it has none; zeros for neither."""
+    return _known(documents, image_keys)
+
+
 def known_sets(documents: pa.RecordBatch) -> Keys:
     """(n_docs, 2) of each document's images by MD5, or URL where one has none."""
-    known, by_url = (image_set_keys(documents, by) for by in ("md5", "url"))
+    return _known(documents, image_set_keys)
+
+
+def _known(documents: pa.RecordBatch, keys_of: Callable[[pa.RecordBatch, ImageKey], Keys]) -> Keys:
+    known, by_url = (keys_of(documents, by) for by in ("md5", "url"))
     return np.where(has_key(known)[:, None], known, by_url)
 
 

@@ -6,22 +6,21 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.against import check_kept
 from tokenmill.pipelines.prepare.recipe import steps_of
 
-RECIPE = {"images": {}, "steps": [{"normalize": {}}, {"near": {"samples": "images"}}]}
-
 
 def checked(recipe):
     check_kept("against.0: run", recipe, steps_of({"recipe": recipe}, where="run"))
 
 
-def test_samples_that_were_told_by_captions_alone_are_refused():
-    before = {**RECIPE, "steps": [{"normalize": {}}, {"near": {"ngram": 5}}]}
+@pytest.mark.parametrize("name", ["exact", "near"])
+def test_samples_that_were_told_by_captions_alone_are_refused(name):
+    before = {"images": {}, "steps": [{"normalize": {}}, {name: {}}]}
     with pytest.raises(ConfigError) as e:
         checked(before)
     assert str(e.value) == (
-        "against.0: run: its index was made by another version of tokenmill, whose near took"
+        f"against.0: run: its index was made by another version of tokenmill, whose {name} took"
         " samples for the same by their captions alone; run it again into a new --out with"
         " run.keep_index: true"
     )
     checked({**before, "images": None})
     checked({"steps": before["steps"]})
-    checked(RECIPE)
+    checked({**before, "steps": [{"normalize": {}}, {name: {"samples": "images"}}]})
