@@ -17,8 +17,8 @@ So Unigram (T5, mT5, XLM-R) and WordPiece (BERT) come out as `tokenizers` makes 
 version of Unicode it knows.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import chain, pairwise
 from typing import Any
 
@@ -42,9 +42,15 @@ JOINED = 64  # new words that the reference is given as one text
 MOST_BYTES, MOST_IDS = 1 << 26, 1 << 24  # remembered; then all is forgotten
 
 
+def maker(reference: TokenizersReference) -> "Callable[[], ByWords] | None":
+    """What makes a table for each thread; None where no white space parts words."""
+    white = white_space(reference)
+    return partial(ByWords, reference, white, _beginning_words(reference)) if white else None
+
+
 def white_space(reference: TokenizersReference) -> str:
     """The characters of `WHITE` that part words for this tokenizer; none where words do not do."""
-    data = json.loads(reference.tokenizer.to_str())
+    data = reference.settings
     tokens = [t for t in data["added_tokens"] if not (reference.plain and t["special"])]
     normalize = _normalize(reference)
     if (
@@ -97,7 +103,7 @@ def _changed(normalize: Callable[[str], str], word: str) -> bool:
 
 def _beginning_words(reference: TokenizersReference) -> Bools | None:
     """Which ids begin a word, and stand nowhere else; None where that is not told."""
-    data = json.loads(reference.tokenizer.to_str())
+    data = reference.settings
     parts = _parts(data["pre_tokenizer"], "pretokenizers")
     marked = [part for part in parts if _begins_words(part) and part["prepend_scheme"] == "always"]
     if not marked or any(not (reference.plain and t["special"]) for t in data["added_tokens"]):
@@ -109,15 +115,17 @@ def _beginning_words(reference: TokenizersReference) -> Bools | None:
 
 
 class ByWords:
-    """A table of words and their ids, for one thread. See `FastEngine`."""
+    """A table of words and their ids, for one thread. See `FastEngine`.
 
-    def __init__(self, reference: TokenizersReference) -> None:
+    white: characters that part words.  begins: as `_beginning_words`.
+    """
+
+    def __init__(self, reference: TokenizersReference, white: str, begins: Bools | None) -> None:
         self._reference = reference
         self._normalize = _normalize(reference)
-        self._begins = _beginning_words(reference)
+        self._begins, self._white = begins, white
         self._space = np.zeros(256, np.uint8)
-        self._white = white_space(reference)
-        self._space[[ord(c) for c in self._white]] = 1
+        self._space[[ord(c) for c in white]] = 1
         self._forget(SLOTS)
 
     def _forget(self, slots: int) -> None:

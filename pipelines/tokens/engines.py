@@ -44,7 +44,7 @@ from tokenmill.dedup.text.unicode import UNASSIGNED
 from tokenmill.pipelines.filters.kernels.controls import MAY_COMPOSE, find_work
 from tokenmill.pipelines.filters.normalize import composing
 from tokenmill.pipelines.filters.text.characters import point_flags
-from tokenmill.pipelines.tokens.by_words import ByWords, white_space
+from tokenmill.pipelines.tokens.by_words import maker
 from tokenmill.pipelines.tokens.reference import Ragged, Reference, TokenizersReference, giving_up
 
 UNKNOWN = 4
@@ -318,17 +318,18 @@ def _nanotoken(reference: Reference) -> tuple[FastEngine | None, str]:
     """An extra, for WordPiece."""
     if not isinstance(reference, TokenizersReference) or find_spec("nanotoken") is None:
         return None, ""
+    if reference.settings["model"]["type"] != "WordPiece":
+        return None, ""
     data, clashing = _vocabulary(reference)
-    if data["model"]["type"] != "WordPiece" or len(clashing) > MOST_CLASHES:
+    if len(clashing) > MOST_CLASHES:
         return None, ""
     make = partial(_Nanotoken, json.dumps(data))
     return FastEngine(f"nanotoken {version('nanotoken')}", make, clashes=clashing), ""
 
 
 def _word_by_word(reference: Reference) -> tuple[FastEngine | None, str]:
-    if not isinstance(reference, TokenizersReference) or not white_space(reference):
-        return None, ""
-    return FastEngine(f"{reference.name}, word by word", partial(ByWords, reference)), ""
+    make = maker(reference) if isinstance(reference, TokenizersReference) else None
+    return FastEngine(f"{reference.name}, word by word", make) if make else None, ""
 
 
 def _vocabulary(reference: Reference) -> tuple[dict[str, Any], list[str]]:

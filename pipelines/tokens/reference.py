@@ -14,8 +14,10 @@ import base64
 import binascii
 import contextlib
 import hashlib
+import json
 import os
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -230,6 +232,13 @@ class TokenizersReference:
         self.largest_id = max(self.tokenizer.get_vocab(with_added_tokens=True).values())
         # the file's own text, so that the same recipe over another vocabulary is another run
         self.digest = _digest(self.tokenizer.to_str().encode())
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """All that a tokenizer.json has of it but the vocabulary: of the model its type."""
+        data: dict[str, Any] = json.loads(self.tokenizer.to_str())
+        data["model"] = {"type": data["model"]["type"]}
+        return data
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, without any start or end.

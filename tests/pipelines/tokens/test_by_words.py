@@ -16,7 +16,7 @@ from tests.reference.numbered_words import numbered
 from tests.strategies import THOROUGH
 from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.tokens import by_words
-from tokenmill.pipelines.tokens.by_words import WHITE, ByWords, white_space
+from tokenmill.pipelines.tokens.by_words import WHITE, maker, white_space
 from tokenmill.pipelines.tokens.engines import adversarial
 from tokenmill.pipelines.tokens.kernels import number_words
 from tokenmill.pipelines.tokens.reference import open_reference
@@ -47,7 +47,7 @@ def mt5(tmp_path_factory):
 def test_a_document_with_a_word_that_a_space_changes_is_encoded_as_a_whole(mt5):
     texts = ["a\u3000 b", "a\u3000", "\u3000 \u3000", " \u3000 a", "a \u200b b", "a b", "", " "]
     same_ids(mt5, texts)
-    made = ByWords(open_reference(str(mt5)))
+    made = maker(open_reference(str(mt5)))()
     made.encode(pa.array(texts))
     bounds = pairwise(made._bounds[: made._n + 1])
     words = [made._letters[a:b].tobytes().decode() for a, b in bounds]
@@ -58,14 +58,14 @@ def test_a_document_with_a_word_that_a_space_changes_is_encoded_as_a_whole(mt5):
 def test_wordpiece_without_an_engine_of_its_own(tmp_path):
     reference = open_reference(str(families.bert(tmp_path)))
     texts = [*adversarial(["[DOC_1]", "[SEP]"]), *prose()[200:220]]
-    found = ByWords(reference).encode(pa.array(texts, pa.large_string()))
+    found = maker(reference)().encode(pa.array(texts, pa.large_string()))
     assert per_document(found) == reference.encode(texts)
 
 
 def test_when_too_much_is_known_all_is_forgotten(mt5, monkeypatch):
     for name, value in (("MOST_BYTES", 20), ("PART_BYTES", 8), ("SLOTS", 4)):
         monkeypatch.setattr(by_words, name, value)
-    made, reference = ByWords(open_reference(str(mt5))), open_reference(str(mt5))
+    made, reference = maker(open_reference(str(mt5)))(), open_reference(str(mt5))
     texts = ["the cat the dog", "a long document of many words", "", "x", "the cat"] * 3
     found = made.encode(pa.array(texts))
     assert per_document(found) == reference.encode(texts)
