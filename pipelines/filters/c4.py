@@ -11,7 +11,7 @@ from tokenmill.pipelines.core.filter import REASON, Filter
 from tokenmill.pipelines.core.step import KEEP, StageResult, ratio, with_text
 from tokenmill.pipelines.filters.kernels import c4 as kernels
 from tokenmill.pipelines.filters.text.characters import PADDING, Characters, characters
-from tokenmill.pipelines.filters.text.words import SentenceKind, sentence_counts
+from tokenmill.pipelines.filters.text.words import SentenceKind, sentence_counts, word_versions
 
 LOREM_IPSUM = "lorem ipsum"
 JAVASCRIPT = "javascript"
@@ -78,6 +78,9 @@ class C4(Filter):
     @property
     def cuts_text(self) -> bool:
         return not self.annotates
+
+    def versions(self) -> dict[str, str]:
+        return word_versions(self.sentences)
 
     def finds(self) -> dict[str, pa.DataType]:
         return {REASON: pa.string(), "sentences": pa.int64(), "kept_bytes_ratio": pa.float64()}

@@ -11,7 +11,7 @@ from tokenmill.pipelines.core.filter import REASON, Filter
 from tokenmill.pipelines.core.step import StageResult, above, below, ratio, without_value
 from tokenmill.pipelines.filters.text.characters import char_counts, characters
 from tokenmill.pipelines.filters.text.parts import newline_counts, part_facts
-from tokenmill.pipelines.filters.text.words import WordKind, word_counts, words_of
+from tokenmill.pipelines.filters.text.words import WordKind, word_counts, word_versions, words_of
 
 # what is told of a document
 MEASURED = (
@@ -54,6 +54,9 @@ class FineWeb(Filter):
     max_duplicate_line_chars_ratio: Fraction | None = 0.01
     max_newlines_ratio: Annotated[float, Field(ge=0.0)] | None = 0.3
     words: WordKind = "whitespace"
+
+    def versions(self) -> dict[str, str]:
+        return word_versions(self.words)
 
     def finds(self) -> dict[str, pa.DataType]:
         return {REASON: pa.string(), **dict.fromkeys(MEASURED, pa.float64())}

@@ -24,7 +24,7 @@ from tokenmill.pipelines.filters.fineweb import FineWeb
 from tokenmill.pipelines.filters.gopher_quality import GopherQuality
 from tokenmill.pipelines.filters.gopher_repetition import GopherRepetition, NGram
 from tokenmill.pipelines.filters.models.language_models import code_of
-from tokenmill.pipelines.filters.text.words import WordKind, spacy_if_wanted, split
+from tokenmill.pipelines.filters.text.words import WordKind, spacy_if_wanted, split, word_versions
 
 PUBLISHED = "d0defb2"
 TABLE = Path(__file__).with_suffix(".yaml")
@@ -55,7 +55,7 @@ class FineWeb2(Filter):
     words: what a word is, as pipelines.filters.text.words has it, in all languages; None is what
         the table says of each: spaCy's rules of it (`pip install tokenmill[spacy]`), characters and
         clusters (scripts) where no spaces are set; "published" is what datatrove counts, which asks
-        jieba, sudachi, pythainlp, pyvi and indicnlp too, of the languages of `keep`.
+        jieba, sudachi, pythainlp, pyvi and indicnlp too, each of languages of `keep` or of all.
 
     The other reasons are those of gopher_repetition, fineweb and gopher_quality. Where a script
     sets no spaces words may be of any length, stop words of several characters are left out, and
@@ -89,13 +89,19 @@ class FineWeb2(Filter):
 
     @model_validator(mode="after")
     def _words_can_be_found(self) -> "FineWeb2":
-        for code in table() if self.words is None and self.keep is None else self.keep or ():
-            spacy_if_wanted(words_of_language(code, self.words))
+        for kind in self._kinds():
+            spacy_if_wanted(kind)
         return self
 
+    def _kinds(self) -> tuple[str, ...]:
+        """The kinds of words of all languages that it may keep."""
+        kinds = (words_of_language(code, self.words) for code in self.keep or table())
+        return tuple(dict.fromkeys(kinds))
+
     def versions(self) -> dict[str, str]:
-        """Of the published limits."""
-        return {"fineweb-2": PUBLISHED}
+        """Of the published limits, and of the libraries that split words."""
+        split_by = {name: v for kind in self._kinds() for name, v in word_versions(kind).items()}
+        return {"fineweb-2": PUBLISHED, **split_by}
 
     def check_columns(self, documents: pa.Schema) -> None:
         asked = {self.language: pa.types.is_string}
@@ -174,8 +180,7 @@ def rules_of(code: str, kind: str | None) -> Rules:
     """The rules of a language of the table, in the order in which they were applied."""
     one, words = table()[code], words_of_language(code, kind)
     shortest, longest = one["length"]
-    apart = words == one.get("library")  # what a word is alone does not tell what it is in a text
-    stops = tuple(word for word in one["stop_words"] if apart or split(word, words) == [word])
+    stops = tuple(word for word in one["stop_words"] if split(word, words) == [word])
     characters = words == "scripts" and code in CLUSTERS
     times = CLUSTERS[code] if characters else 1
     return Rules(

@@ -12,7 +12,14 @@ from tokenmill.pipelines.core.filter import REASON, Filter
 from tokenmill.pipelines.core.step import StageResult, above, below, ratio
 from tokenmill.pipelines.filters.kernels import lines, words
 from tokenmill.pipelines.filters.text.characters import Characters, characters
-from tokenmill.pipelines.filters.text.words import WordKind, Words, split, word_counts, words_of
+from tokenmill.pipelines.filters.text.words import (
+    WordKind,
+    Words,
+    split,
+    word_counts,
+    word_versions,
+    words_of,
+)
 
 MEASURED = (  # what is told of a document
     *("words", "avg_word_length", "hashes_word_ratio", "ellipses_word_ratio"),
@@ -89,6 +96,9 @@ class GopherQuality(Filter):
     @property
     def speaks(self) -> str:
         return "stop words" if self.min_stop_words and self.stop_words == ENGLISH else ""
+
+    def versions(self) -> dict[str, str]:
+        return word_versions(self.words)
 
     def finds(self) -> dict[str, pa.DataType]:
         return {REASON: pa.string(), **dict.fromkeys(MEASURED, pa.float64())}

@@ -20,7 +20,13 @@ from tokenmill.pipelines.core.step import (
 from tokenmill.pipelines.filters.kernels.repeated import first_frequent, first_repeated
 from tokenmill.pipelines.filters.text.characters import Characters, char_counts, characters
 from tokenmill.pipelines.filters.text.parts import newline_counts, part_facts
-from tokenmill.pipelines.filters.text.words import Letters, WordKind, letters, words_of
+from tokenmill.pipelines.filters.text.words import (
+    Letters,
+    WordKind,
+    letters,
+    word_versions,
+    words_of,
+)
 
 NGram = tuple[Annotated[int, Field(ge=1)], Annotated[float, Field(ge=0.0)]]
 
@@ -81,6 +87,9 @@ class GopherRepetition(Filter):
         if twice:
             raise ValueError(f"n-gram size {twice[0]} stands twice; give each size one limit")
         return ngrams
+
+    def versions(self) -> dict[str, str]:
+        return word_versions(self.words)
 
     def finds(self) -> dict[str, pa.DataType]:
         measured = dict.fromkeys(("value", *MEASURED), pa.float64())

@@ -35,9 +35,11 @@ LIBRARIES = (
     "resiliparse",
     "w3lib",
     "trafilatura",
+    "chardet",
     "py3langid",
     "eldc",
     "spacy",
+    *("jieba", "sudachipy", "sudachidict_core", "pythainlp", "pyvi", "indic-nlp-library"),
     "kenlm",
     "sentencepiece",
 )

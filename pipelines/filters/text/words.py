@@ -20,6 +20,7 @@ Letters are all bytes of words, without what stands between:
 
 import unicodedata
 from functools import cache
+from importlib.metadata import version
 from itertools import pairwise
 from typing import Annotated, Literal, NamedTuple
 
@@ -87,6 +88,12 @@ def spacy_if_wanted(kind: str) -> str:
     elif (language := spacy_language(kind)) is not None:
         check_installed(language)
     return kind
+
+
+def word_versions(kind: str) -> dict[str, str]:
+    """Of the libraries that split words of a kind, whose rules and dictionaries decide verdicts."""
+    library = "spacy" if spacy_language(kind) else PACKAGES.get(kind, "")
+    return {name: version(name) for name in library.split()}
 
 
 WordKind = Annotated[

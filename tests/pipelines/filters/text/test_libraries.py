@@ -1,6 +1,7 @@
 """Words that a library tells are found in the text, whatever stands between them."""
 
 import re
+from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import pairwise
 
@@ -10,7 +11,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.pipelines.filters.words import odd_texts
-from tokenmill.pipelines.filters.fineweb2 import FineWeb2
+from tokenmill.pipelines.filters.c4 import C4
+from tokenmill.pipelines.filters.fineweb import FineWeb
+from tokenmill.pipelines.filters.fineweb2 import PUBLISHED, FineWeb2
+from tokenmill.pipelines.filters.gopher_quality import GopherQuality
+from tokenmill.pipelines.filters.gopher_repetition import GopherRepetition
 from tokenmill.pipelines.filters.kernels.characters import SPLIT
 from tokenmill.pipelines.filters.text.characters import characters
 from tokenmill.pipelines.filters.text.libraries import places_of
@@ -44,4 +49,17 @@ def test_a_word_that_does_not_stand_in_the_text_is_left_out():
 def test_a_library_that_is_missing_is_named_with_what_to_install():
     with pytest.raises(ValueError, match="words: jieba needs a library; pip install jieba"):
         FineWeb2(words="published", keep=("zh",))
+    with pytest.raises(ValueError, match="words: .* needs a library; pip install"):
+        FineWeb2(words="published")  # of all languages
     FineWeb2(words="published", keep=("fa",))  # of which datatrove asks spaCy
+
+
+def test_a_run_is_of_the_version_of_what_splits_its_words():
+    assert GopherQuality().versions() == C4().versions() == {}
+    assert FineWeb2(words="scripts").versions() == {"fineweb-2": PUBLISHED}
+    pytest.importorskip("spacy")
+    spacy = {"spacy": version("spacy")}
+    for step in (GopherQuality, GopherRepetition, FineWeb):
+        assert step(words="spacy").versions() == spacy
+    assert C4(sentences="spacy").versions() == spacy
+    assert FineWeb2(keep=("de",)).versions() == {"fineweb-2": PUBLISHED, **spacy}
