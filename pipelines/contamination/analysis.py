@@ -257,7 +257,7 @@ class Analysis:
         self._verbatim: Verbatim | None = None
         self._only_verbatim = np.zeros(len(texts.lengths), bool)
         if shares is not None:
-            unlike = self._testable & ~shares.testable
+            unlike = self._testable & shares.asked_alike
             self._verbatim = Verbatim.build(texts, index, unlike, shares.units.groups)
             self._only_verbatim[self._verbatim.all_items] = True
             self._testable &= shares.testable | self._only_verbatim

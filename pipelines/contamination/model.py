@@ -73,7 +73,7 @@ class BenchmarkCounts(Data):
     context_found: int = 0
     """Items that are not dirty, but whose passage, or another field that items share, was found."""
     verbatim: int = 0
-    """Of the clean, those that no words tell from others: found only as they are."""
+    """Of the clean, those that ask what no words tell from others: found only as it is."""
     repeated: int = Field(0, description="Items that are an earlier one word by word")
 
     @property

@@ -68,8 +68,8 @@ MEANINGS = {
     " n-gram that counts, as others share each or it has no letter.",
     "only_context": "Only with context: the question is under 8 words, and is found together with"
     " what stands around it in the item, or not at all; nothing of that was.",
-    "verbatim": "Only verbatim: clean, but no words tell it from other items; it is found as it is,"
-    " with every sign, or not at all.",
+    "verbatim": "Only verbatim: clean, but no words tell what it asks from what others do; that is"
+    " found as it is, with every sign, or not at all.",
     "repeated": "Repeated rows: word by word an earlier item; searched once, told with it.",
     "found_whole": "Short, found: those of the short that stand in a document.",
     "only_ignored": "Only boilerplate: other clean items of which n-grams stand in the corpus that"

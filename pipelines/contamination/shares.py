@@ -246,6 +246,7 @@ class Shares:
         self._counted = ~frequent
         self._own = units.own(self._counted)
         self.n_items = len(texts.lengths)
+        self._asks = texts.roles[units.firsts] == QUESTION
         self.best = np.zeros(self.n_items)
         n = len(units.firsts)
         self.best_unit, self.unit_docs = np.zeros(n), np.zeros(n, np.int64)
@@ -254,10 +255,20 @@ class Shares:
     @property
     def testable(self) -> Bools:
         """(n_items,) items of which a text that makes it dirty has an n-gram of its own."""
-        able = np.flatnonzero((np.diff(self.units.items_of.offsets) > 0) & ~self.units.is_context)
-        has_own = self.units.own(np.ones(len(self._counted), bool)) > 0
+        return self._items_of(self._has_own & ~self.units.is_context)
+
+    @property
+    def asked_alike(self) -> Bools:
+        """(n_items,) items whose question has no n-gram of its own, or that are not `testable`."""
+        return self._items_of(self._asks & ~self._has_own) | ~self.testable
+
+    @property
+    def _has_own(self) -> Bools:
+        return self.units.own(np.ones(len(self._counted), bool)) > 0
+
+    def _items_of(self, units: Bools) -> Bools:
         found = np.zeros(self.n_items, bool)
-        found[self.units.items_of[able[has_own[able]]][1]] = True
+        found[self.units.items_of[np.flatnonzero(units)][1]] = True
         return found
 
     @property

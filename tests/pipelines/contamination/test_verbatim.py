@@ -55,6 +55,14 @@ def test_brackets_and_operators_tell_items_apart(tmp_path):
     assert said.endswith(f"{len(rows) - 4} could be found only with every sign as it is.")
 
 
+def test_a_question_is_found_beside_an_answer_that_words_tell_apart(tmp_path):
+    told = [" ".join(f"{word}{n}" for word in "abcdefghijklmnop") for n in range(len(SUMS))]
+    rows = [{"question": q, "answer": a} for q, a in zip(SUMS, told, strict=True)]
+    analysis, counts, _ = judged(tmp_path, rows, [f"x {SUMS[3]} y", told[5]])
+    assert np.flatnonzero(analysis.item_docs).tolist() == [3, 5]
+    assert counts.verbatim == len(rows) - 2
+
+
 def test_short_texts_stay_untestable_and_words_decide_where_they_can(tmp_path):
     rows = rows_of(["1 2 3 4 5 6 7", *SUMS[:3], " ".join("abcdefghij")])
     _, counts, _ = judged(tmp_path, rows, [f"1 2 3 4 5 6 7 {SUMS[0]}"])
