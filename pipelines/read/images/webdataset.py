@@ -14,8 +14,10 @@ sidecar has a row for each URL asked for, and those without success are in no ta
 document that failed.
 """
 
+import codecs
 import contextlib
 import posixpath
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
@@ -136,8 +138,12 @@ TEXT = frozenset(("txt", "text", "caption"))
 LOOKED_SAMPLES, LOOKED_BYTES = 16, 32 * 1024**2  # of a tar, before a run
 MOST_MEMBERS = 100_000  # of one sample; more are passed over
 NAMED_SUFFIXES = 50  # of members passed over; more are counted together
-SHOWN_SUFFIX = 30
+SHOWN_SUFFIX, SHOWN_TEXT = 30, 40
 SHOWN_BYTES = 1024  # of a member with another suffix, which may tell that it is an image
+# JSON with a letter in it, several words, or many letters; and an address, which is none of these
+TEXTUAL = re.compile(r"\A\s*[\[{].*[^\W\d_]|[^\W\d_]\s+\S*[^\W\d_]|[^\W\d_]{12}", re.DOTALL)
+ADDRESS = re.compile(r"\s*\w+://\S+\s*")
+CONTROLS = re.compile(r"[\0-\x08\x0e-\x1f]")
 
 
 class _Sample(NamedTuple):
@@ -160,6 +166,9 @@ def cut_webdataset(file: InputFile, wanted: Input, _: int, limits: Limits) -> li
     if problems := _without_known_text(file, columns, limits):
         where = f"{file.path}: the first {len(problems)} samples have images, but no known text"
         way = "name the field of the .json that has it, as {path: …, text: NAME}"
+        if not any(said.startswith(f".{JSON}: ") for said in problems):
+            way = "text of samples is .txt, .text, .caption and .json; {path: …, text: NAME} takes"
+            way += " that field of a .json, and samples without one too"
         raise InputError(f"{where} ({problems[0]}); {way}", cause=UNKNOWN)
     return [Piece(columns, 0, None, bytes=file.bytes)]
 
@@ -178,7 +187,7 @@ def _without_known_text(file: InputFile, columns: Columns, limits: Limits) -> li
             elif page.text:
                 return []
             elif reader.unknown and page.images and page.lost is None:
-                problems.append(f".json: {reader.unknown}")
+                problems.append(reader.unknown)
     return problems
 
 
@@ -198,6 +207,16 @@ def read_webdataset(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
         yield from illustrated_batches(shard, with_missing(pages, shard), images, notes)
 
 
+def _words_in(beginning: bytes) -> str:
+    """The beginning of a member, if it is text that may say something of an image; else ""."""
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(beginning)  # its end may be cut
+    except UnicodeDecodeError:
+        return ""
+    none = CONTROLS.search(text) or ADDRESS.fullmatch(text) or not TEXTUAL.search(text)
+    return "" if none else text
+
+
 def _is_picture(name: str) -> bool:
     return name.lower().removesuffix(".gz").rpartition(".")[2] in PICTURES
 
@@ -213,7 +232,8 @@ class _Reader:
         # Some 70 bytes for each sample of the tar: a digest of its key, not the key.
         self._seen: set[int] = set()
         self._passed_over: set[str] = set()
-        self.unknown = ""  # what the .json of the last sample have, if no text is known in them
+        self.unknown = ""  # what the last sample has that may be text, if none is known in it
+        self._wordy = ""  # a member of the one at hand that is passed over, but has words
         self._at = 0  # where the sample at hand began
         self._unsafe: list[Part] = []  # images of no sample: they go with the next that has some
 
@@ -305,10 +325,13 @@ class _Reader:
             return self._odd(member, plain, f"{member.kind}_member", "no data of its own is read")
         if not image and kind not in TEXT and kind != JSON:
             self._pass_over(kind)
-            shown = kind_of(tar.beginning(member, SHOWN_BYTES))
+            begins = tar.beginning(member, SHOWN_BYTES)
+            shown = kind_of(begins)
             told = f"{shown} by its bytes" if shown else "nothing known by its bytes"
             message = f"{told}, and .{kind[:SHOWN_SUFFIX]} is not read as an image"
             odd = shown or kind in UNREAD
+            if not (odd or self._shard.text) and (said := _words_in(begins)):
+                self._wordy = f".{kind[:SHOWN_SUFFIX]}: {said[:SHOWN_TEXT]!r}"
             return self._odd(member, plain, "unread_suffix", message) if odd else None
         room = self._most[image] - held[image]
         if member.size > room:
@@ -346,7 +369,8 @@ class _Reader:
     def _page(self, sample: _Sample, end: int) -> SourceDocument:
         """The document that a sample is.  end: byte of the tar where the next one's data begins."""
         said, lost = self._texts(sample)
-        self.unknown = said.unknown
+        self.unknown = f".{JSON}: {said.unknown}" if said.unknown else self._wordy
+        self._wordy = ""
         text = own_text(caption_of(said.captions, self._shard.captions or "join") or "")
         images = [
             self._image(p, said.url) for p in sample.parts if p.kind in IMAGE or p.kind == ODD

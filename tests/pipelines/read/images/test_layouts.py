@@ -387,6 +387,33 @@ def test_a_field_of_a_tar_can_be_named_and_has_to_be_there(tmp_path):
             read_pictured(path, **fields)
 
 
+@pytest.mark.parametrize(
+    ("suffix", "data"),
+    [
+        ("jsonl", b'{"texts": ["a"], "images": [null]}'),
+        ("interleaved", b"A cat <image> on a mat."),
+        ("prompt", "一只坐在红色垫子上的黑白色的猫".encode()),
+    ],
+)
+def test_text_under_another_name_is_told_before_the_run(tmp_path, suffix, data):
+    members = {"0.jpg": jpeg(), f"0.{suffix}": data, "1.jpg": jpeg(), "1.cls": b"7"}
+    path = tar_of(tmp_path / "a.tar", members)
+    with pytest.raises(ConfigError, match=rf"\.{suffix}: .*text of samples is \.txt, \.text"):
+        read_pictured(path)
+    assert read_pictured(path, text="said").blobs == [[jpeg()], [jpeg()]]
+    members["2.jpg"], members["2.txt"] = jpeg(), b"a caption"
+    assert read_pictured(tar_of(tmp_path / "a.tar", members)).texts[-1].endswith("a caption")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"7", b"cat", b"[1, 2]", b"https://commons.wikimedia.org/a", b"\0\1 a b", b"\xff a b"],
+)
+def test_what_says_nothing_of_images_is_passed_over(tmp_path, data):
+    path = tar_of(tmp_path / "a.tar", {"0.jpg": jpeg(), "0.other": data})
+    assert read_pictured(path).blobs == [[jpeg()]]
+
+
 @pytest.mark.parametrize("caption", [b"", b"a caption"], ids=["unknown", "known"])
 def test_a_tar_is_looked_at_no_further_than_its_beginning(tmp_path, monkeypatch, caption):
     """Its second member is of 500 MB, of which there is nothing on the disk."""
