@@ -57,7 +57,6 @@ from tokenmill.pipelines.filters.images.keys import (
     has_key,
     image_set_keys,
     known_sets,
-    samples,
     text_keys,
 )
 from tokenmill.pipelines.read.images.nodes import counts_of
@@ -127,9 +126,8 @@ class ExactDedup(EqualStep):
 
     digest: of the text as it stands at this step; two texts of one digest are taken as equal.
 
-    samples: of images beside a caption, "images" asks for equal images too, by MD5, or URL where
-        there are no bytes; "captions" for equal captions alone. Where images stand in the text,
-        that is compared.
+    samples: of documents with images, "images" asks for equal images too, by MD5, or URL where
+        there are no bytes; "captions" for equal text alone.
 
     Images without a word beside them equal nothing: `same_images` compares those.
     """
@@ -274,15 +272,16 @@ def _text_digests(
 ) -> U64:
     """(n_docs, 2); of images without a word beside them one that no other document has.
 
-    of_images: of samples, one for caption and images; if it is not known what these are, as well.
+    of_images: one for text and images; if it is not known what these are, one of its own as well.
     """
     pairs = digests(documents["text"], kind)
     if "images" not in documents.schema.names:
         return pairs
     made = pairs.copy()
     without = pc.utf8_trim_whitespace(pc.replace_substring(documents["text"], PLACEHOLDER, ""))
-    alone = (counts_of(documents) > 0) & np.asarray(pc.equal(without, ""))
-    compared = samples(documents) & ~alone & of_images
+    pictured = counts_of(documents) > 0
+    alone = pictured & np.asarray(pc.equal(without, ""))
+    compared = pictured & ~alone & of_images
     if compared.any():
         sets = known_sets(documents)
         alone |= compared & ~has_key(sets)

@@ -122,7 +122,8 @@ class NearDedup(KeyedStep, VerdictStep):
     samples: of images beside a caption, "images" asks for near captions and equal images, by MD5,
         or URL where there are no bytes; "alike" for near captions and images of which each is equal
         to one of the other's or near it, as `near_images` tells, so that all are decoded;
-        "captions" for near captions alone. Where images stand in the text, that is compared.
+        "captions" for near captions alone. Where images stand in the text, that is compared, but
+        by "documents", which asks for equal images there too.
     """
 
     name: ClassVar[str] = "near"
@@ -141,7 +142,7 @@ class NearDedup(KeyedStep, VerdictStep):
     cluster: Literal["stars", "components"] = "stars"
     keep: Literal["first", "leading"] = "first"
     scope: Literal["corpus", "source"] = "corpus"
-    samples: Literal["images", "alike", "captions"] = "images"
+    samples: Literal["images", "alike", "captions", "documents"] = "images"
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 1
 
     @model_validator(mode="after")
@@ -261,7 +262,8 @@ class NearDedup(KeyedStep, VerdictStep):
         if self.scope == "source":
             keys = _within_source(keys, source)
         if self.samples != "captions":
-            of_samples = samples(documents)[:, None]
+            everywhere = self.samples == "documents"
+            of_samples = samples(documents, in_text=everywhere)[:, None]
             of_images = _with_images(keys, documents) if of_samples.any() else keys
             if self.looks_at_images:
                 keys = np.hstack((keys, np.where(of_samples, of_images, np.uint64(0))))

@@ -79,10 +79,13 @@ def _known(documents: pa.RecordBatch, keys_of: Callable[[pa.RecordBatch, ImageKe
     return np.where(has_key(known)[:, None], known, by_url)
 
 
-def samples(documents: pa.RecordBatch) -> Bools:
-    """(n_docs,) that have images beside their text, not in it."""
+def samples(documents: pa.RecordBatch, *, in_text: bool = False) -> Bools:
+    """(n_docs,) that have images beside their text; in_text: or in it."""
     if "images" not in documents.schema.names:
         return np.zeros(documents.num_rows, np.bool_)
-    in_text = np.asarray(pc.match_substring(documents["text"], PLACEHOLDER))
-    found: Bools = (counts_of(documents) > 0) & ~in_text
-    return found
+    found: Bools = counts_of(documents) > 0
+    return (
+        found
+        if in_text
+        else found & ~np.asarray(pc.match_substring(documents["text"], PLACEHOLDER))
+    )

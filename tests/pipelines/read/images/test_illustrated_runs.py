@@ -315,7 +315,12 @@ def test_what_a_rule_took_out_is_in_neither_output(corpus, tokenizer_path, tmp_p
         assert raw(dataset) == [[image] for image, _ in kept]
 
 
-def test_images_without_words_are_no_duplicates_of_each_other(tokenizer_path, tmp_path):
+@pytest.mark.parametrize(
+    ("samples", "kept"), [("images", [0, 1, 2, 3, 4, 5]), ("captions", [0, 1, 2, 3, 5])]
+)
+def test_images_without_words_are_no_duplicates_of_each_other(
+    tokenizer_path, tmp_path, samples, kept
+):
     columns = {
         "text": [[None], [None], [" ", None], ["words", None], ["words", None], [" "], [" "]],
         "images": [
@@ -327,11 +332,11 @@ def test_images_without_words_are_no_duplicates_of_each_other(tokenizer_path, tm
         ],
     }
     pq.write_table(pa.table(columns), tmp_path / "documents.parquet")
-    recipe = recipe_of(tmp_path, tokenizer_path, steps=["exact"])
+    recipe = recipe_of(tmp_path, tokenizer_path, steps=[{"exact": {"samples": samples}}])
     recipe["inputs"] = [{"path": str(tmp_path / "documents.parquet"), "images": "images"}]
     run(recipe, tmp_path)
     left = load_from_disk(str(tmp_path / "run" / "dataset"))["id"]
-    assert [int(name.partition("#")[2]) for name in left] == [0, 1, 2, 3, 5]
+    assert [int(name.partition("#")[2]) for name in left] == kept
 
 
 def test_stages_that_no_document_comes_to_have_an_account_of_images(
