@@ -89,7 +89,8 @@ def answer(sheet: Sheet) -> str:
         )
         if is_asked(sheet, name)
     ]
-    fast = f" that give the whole job {', '.join(told)}" if told else ""
+    whom = "all jobs together" if sheet.plan.jobs else "the whole job"
+    fast = f" that give {whom} {', '.join(told)}" if told else ""
     return (
         f"What to buy: {sheet['raw capacity'].shown} of drives, {sheet['usable capacity'].shown}"
         f" usable,{fast}."

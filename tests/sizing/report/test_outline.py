@@ -6,7 +6,7 @@ from tests.sizing.corpora import measured
 from tests.sizing.document.pages import tables_of
 from tokenmill.sizing.document.section import Derivations, Table
 from tokenmill.sizing.plan.load import parse_plan
-from tokenmill.sizing.report.outline import about, sections, sheet_markdown
+from tokenmill.sizing.report.outline import about, answer, sections, sheet_markdown
 from tokenmill.sizing.requirement import Input
 from tokenmill.sizing.requirements import example_names, headline, requirement_sheet, size
 from tokenmill.sizing.sections.capacity import switch
@@ -44,6 +44,12 @@ def test_what_the_sheet_is_for():
     )
     stated = about(requirement_sheet(plan, {"corpus": measured(measured=False)}))
     assert "docs (not measured)" in stated
+
+
+def test_of_several_jobs_what_to_buy_is_for_all():
+    one, two = (parse_plan(text, where="p") for text in ("", "jobs: [{name: b}]"))
+    assert ", that give the whole job " in answer(requirement_sheet(one, {}))
+    assert ", that give all jobs together " in answer(requirement_sheet(two, {}))
 
 
 @pytest.mark.long_but("None", "image-text-8b-1024-h100")  # the least and the longest sheet
