@@ -11,7 +11,7 @@ PIP_INSTALL := -m pip install --quiet --no-compile --disable-pip-version-check -
 # Some machines set it: each process that a test starts would compile 400 modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-cluster lint bench profile peers mutants pages wheel clean
+.PHONY: demo test test-all test-cluster lint bench truth profile peers mutants pages wheel clean
 
 demo: $(RUNS) ## the main job on real text found on this machine
 	$(BIN)/tokenmill demo --out demo-run
@@ -44,6 +44,9 @@ lint: $(INSTALLED) ## style, types, layers
 
 bench: $(INSTALLED) ## speed by step against the field's tools, in one run (BENCH_QUICK=1: minutes)
 	$(BIN)/python -m tests.bench --folder $(VENV)-bench
+
+truth: $(INSTALLED) ## every table of quality on the pages made anew, and held to what they say (CORPORA=FOLDER: clones that are here)
+	$(BIN)/python -m tests.truth --out $(VENV)-truth $(if $(CORPORA),--corpora $(CORPORA))
 
 profile: $(INSTALLED) ## where the CPU seconds of our own run go, step by step
 	$(BIN)/python -m tests.bench.profile
@@ -91,4 +94,4 @@ $(VENV)-peers-readers/.installed: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-peers $(VENV)-peers-readers $(VENV)-bench demo-run build dist *.egg-info
+	rm -rf $(VENV) $(VENV)-peers $(VENV)-peers-readers $(VENV)-bench $(VENV)-truth demo-run build dist *.egg-info

@@ -2,11 +2,11 @@
 
     python -m tests.bench.charsets FOLDER
 
-FOLDER has a folder of texts for each language, by its code (`ru/chapter.txt`): UTF-8, paragraphs
-with blank lines between. Pages are some `PAGE_CHARS` of them, in each charset of `CHARSETS` that
-the language is written in, labelled by a rule: each with one of the other charsets in turn, by
-HTTP, by a meta tag or by both; then with their own. At last pages of English with a few words of
-another language, labelled as they are.
+FOLDER has a folder of texts for each language, by its code (`ru/chapter.txt`, `zh-TW/a/b.md`):
+UTF-8, paragraphs with blank lines between. Pages are some `PAGE_CHARS` of them, in each charset of
+`CHARSETS` that the language is written in, labelled by a rule: each with one of the other charsets
+in turn, by HTTP, by a meta tag or by both; then with their own. At last pages of English with a few
+words of another language, labelled as they are.
 """
 
 import html
@@ -21,6 +21,7 @@ from typing import NamedTuple
 from tokenmill.pipelines.read.web.charset import decode_page
 
 PAGE_CHARS = 2500
+SUFFIXES = (".md", ".markdown", ".txt")
 SPRINKLED, TRIES = (1, 2, 4, 8), 40
 CHARSETS = {
     "utf-8": "fr de es pl cs hu ru uk el tr he ar th ja zh zh-tw ko",
@@ -52,6 +53,13 @@ class Case(NamedTuple):
     text: str
     data: bytes
     declared: str | None
+
+
+def texts_below(folder: Path) -> Iterator[str]:
+    """The texts of a folder and those in it, by their names."""
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in SUFFIXES:
+            yield path.read_text("utf-8", "replace")
 
 
 def pages(texts: dict[str, str]) -> Iterator[tuple[str, str, str]]:
@@ -111,11 +119,9 @@ def told(name: str, cases: Iterator[Case]) -> None:
 def main(folder: Path) -> None:
     known = {language for languages in CHARSETS.values() for language in languages.split()}
     texts = {
-        here.name: "\n\n".join(
-            path.read_text("utf-8", "replace") for path in sorted(here.iterdir())
-        )
+        here.name.lower(): "\n\n".join(texts_below(here))
         for here in sorted(folder.iterdir())
-        if here.is_dir() and here.name in known
+        if here.is_dir() and here.name.lower() in known
     }
     if not texts:
         sys.exit(f"{folder}: no folder of a language; {' '.join(sorted(known))}")

@@ -12,6 +12,7 @@ import sys
 from itertools import islice
 from pathlib import Path
 
+from tests.bench.charsets import texts_below
 from tests.pipelines.filters.verdicts import verdicts
 from tokenmill.pipelines.filters.fineweb2 import (
     DUPLICATE,
@@ -59,9 +60,9 @@ def theirs_of(code):
 
 def documents(folder):
     """Pieces of files, at line ends."""
-    for path in sorted(folder.iterdir()):
+    for text in texts_below(folder):
         held = ""
-        for line in path.read_text("utf-8", "replace").splitlines(keepends=True):
+        for line in text.splitlines(keepends=True):
             held += line
             if len(held) >= CHARS:
                 yield held
