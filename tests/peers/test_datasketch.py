@@ -93,6 +93,6 @@ def test_candidates_are_those_of_a_minhash_lsh(corpus):
 
 
 def test_bands_for_a_threshold_are_those_of_a_minhash_lsh():
-    for threshold in (0.5, 0.7, 0.9):
-        index = datasketch.MinHashLSH(threshold=threshold, num_perm=64)
-        assert Bands.for_threshold(threshold, 64) == Bands(bands=index.b, rows=index.r)
+    for threshold, num_perm in ((0.5, 64), (0.7, 64), (0.9, 64), (0.05, 16), (0.5, 5), (0.95, 64)):
+        index = datasketch.MinHashLSH(threshold=threshold, num_perm=num_perm)
+        assert Bands.for_threshold(threshold, num_perm) == Bands(bands=index.b, rows=index.r)

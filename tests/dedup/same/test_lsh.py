@@ -136,3 +136,7 @@ def test_settings_that_do_not_fit_are_refused():
         lambda: band_keys(np.zeros((1, 60), np.uint32), Bands()),
         "14 bands of 5 rows need 70 permutations, the signatures have 60",
     )
+    refused(
+        lambda: Bands.for_threshold(0.9, 16), "threshold 0.9 asks for one band alone of 16 slots"
+    )
+    refused(lambda: Bands.for_threshold(1.0, 16), "threshold must be within 0 and 1, got 1.0")
