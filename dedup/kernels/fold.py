@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U16, inlined, kernel
-from tokenmill.dedup.kernels.u64 import ONE, THREE, TWO
+from tokenmill.dedup.kernels.swar import eight, n_bits
+from tokenmill.dedup.kernels.u64 import EIGHT, ONE, THREE, TWO, U64_56, ZERO
 
 
 class Edits(NamedTuple):
@@ -130,11 +131,16 @@ IN_RUN = LETTER | INNER
 WORD = 16  # letter, digit or INNER
 MAYBE = 32  # a lookalike, or may become one
 HYPHEN = 64  # breaks a word at the end of a line
+ASTRAL = 128  # beyond the tables of two and three bytes: to be looked up; of `Foldings.rows` alone
 KINDS_AT = 8
+CHANGED = ASTRAL | 0xFF << KINDS_AT  # bits of what may become something else
 
-BLOCK = 128  # bytes that are looked at together
+BLOCK = 64  # bytes that are looked at together
 LARGEST = np.int64(0x10FFFF)
 NONE = np.int64(0)
+SIX, SEVEN = np.uint64(6), np.uint64(7)
+SIXTH_BITS, EIGHTH_BITS = np.uint64(0x4040404040404040), np.uint64(0x8080808080808080)
+GATHER = np.uint64(0x0102040810204080)  # of the lowest bits of eight bytes into the last of them
 
 
 class Foldings(NamedTuple):
@@ -146,6 +152,8 @@ class Foldings(NamedTuple):
     fresh, fresh_ends: UTF-8 of it; that of action a ends at `fresh_ends[a]`.
     props: (0x110000,) bits LATIN ... HYPHEN, and the `kinds` of the action from KINDS_AT on.
     letters: (0x110000,) the ASCII letter that a LOOKALIKE looks like.
+    pages, rows: (0x10000,), (n,) LATIN, MAYBE, HYPHEN and kinds of a character of bytes a, b and,
+        if there is a third, c: `rows[64 * pages[a << 8 | b] + (c & 63)]`; ASTRAL of one of four.
     """
 
     enabled: int
@@ -155,6 +163,56 @@ class Foldings(NamedTuple):
     fresh_ends: I64
     props: U16
     letters: U8
+    pages: U16
+    rows: U16
+
+
+@inlined
+def seen_in(data: U8, start: int, foldings: Foldings) -> np.int64:
+    """Props that characters have which begin in BLOCK bytes from `start`, with two more at hand.
+
+    MAYBE, HYPHEN of what may end a line, ASTRAL, and kinds; LATIN where there may be any.
+    ASCII goes without branches and in 8 bits throughout: it runs on vectors of bytes. Of others
+    the first bytes are found as bits of one number, so that none has to wait for the one before.
+    """
+    these, nexts = data[start : start + BLOCK], data[start + 1 : start + 1 + BLOCK]
+    high, broken = np.uint8(0), np.uint8(0)
+    for k in range(BLOCK):
+        hyphen, end = np.uint8(these[k] == np.uint8(45)), np.uint8(nexts[k] < np.uint8(14))
+        high = np.uint8(high | these[k])
+        broken = np.uint8(broken | (hyphen & end))
+    found, latin, firsts = np.uint16(broken * HYPHEN), ZERO, ZERO
+    if high < 0x80:
+        return np.int64(found | LATIN)
+    begin = np.uint64(start)
+    for word in range(np.uint64(BLOCK // 8)):
+        chunk = eight(data, begin + word * EIGHT)
+        latin |= chunk & ~(chunk >> ONE) & SIXTH_BITS
+        first = (chunk & (chunk << ONE) & EIGHTH_BITS) >> SEVEN
+        firsts |= (first * GATHER) >> U64_56 << word * EIGHT
+    while firsts:
+        at = begin + n_bits((firsts - ONE) & ~firsts)
+        page = np.uint64(foldings.pages[np.uint64(data[at]) << EIGHT | np.uint64(data[at + ONE])])
+        found |= foldings.rows[page << SIX | np.uint64(data[at + TWO] & 0x3F)]
+        firsts &= firsts - ONE
+    return np.int64(found) | np.int64(LATIN if latin else NONE)
+
+
+@inlined
+def aligned(data: U8, i: int, start: int, stop: int) -> int:
+    """Where the first character begins from `i` on, in a text from `start` to `stop`."""
+    while start < i < stop and (data[i] & 0xC0) == 0x80:
+        i += 1
+    return i
+
+
+@inlined
+def passed(data: U8, i: int, stop: int, bits: int, foldings: Foldings) -> int:
+    """The character to go on with from `i` on: none in the blocks before it has any of the bits."""
+    start = i
+    while i + BLOCK + 1 < stop and not seen_in(data, i, foldings) & bits:
+        i += BLOCK
+    return aligned(data, i, start, stop)
 
 
 @inlined
@@ -213,13 +271,16 @@ def find_line_breaks(data: U8, offsets: I64, wanted: U8, foldings: Foldings, edi
         start, stop = offsets[d], offsets[d + 1]
         i = start if wanted[d] else stop
         while i < stop:
-            cp, after = code_point(data, i, stop)
-            if props[cp] & HYPHEN:
-                end = joined_at(data, i, after, start, stop, props)
-                if end >= 0:
-                    n = note(spots, n, i, end, 0, LINE_BREAKS)
-                    after = end
-            i = after
+            i = passed(data, i, stop, HYPHEN, foldings)
+            block = min(i + BLOCK, stop)
+            while i < block:
+                cp, after = code_point(data, i, stop)
+                if props[cp] & HYPHEN:
+                    end = joined_at(data, i, after, start, stop, props)
+                    if end >= 0:
+                        n = note(spots, n, i, end, 0, LINE_BREAKS)
+                        after = end
+                i = after
         edits.doc_ends[d] = n
     return Found(n, 0)
 
@@ -234,15 +295,18 @@ def find_chars(data: U8, offsets: I64, wanted: U8, foldings: Foldings, edits: Ed
         stop = offsets[d + 1]
         i = offsets[d] if wanted[d] else stop
         while i < stop:
-            cp, after = code_point(data, i, stop)
-            action = np.int64(actions[cp])
-            if action:
-                for k in range(text_ends[action - 1], text_ends[action]):
-                    if at < fresh.shape[0]:
-                        fresh[at] = texts[k]
-                    at += 1
-                n = note(spots, n, i, after, at, np.int64(kinds[action]))
-            i = after
+            i = passed(data, i, stop, CHANGED, foldings)
+            block = min(i + BLOCK, stop)
+            while i < block:
+                cp, after = code_point(data, i, stop)
+                action = np.int64(actions[cp])
+                if action:
+                    for k in range(text_ends[action - 1], text_ends[action]):
+                        if at < fresh.shape[0]:
+                            fresh[at] = texts[k]
+                        at += 1
+                    n = note(spots, n, i, after, at, np.int64(kinds[action]))
+                i = after
         edits.doc_ends[d] = n
     return Found(n, at)
 
@@ -271,15 +335,35 @@ def next_letter(data: U8, i: int, stop: int, props: U16) -> tuple[np.int64, int]
 
 
 @inlined
-def next_run(data: U8, i: int, stop: int, props: U16, around: Context) -> tuple[int, int, Context]:
+def next_latin(data: U8, i: int, stop: int, foldings: Foldings) -> tuple[int, int]:
+    """Where a run begins, behind runs from `i` on without a Latin letter, and where to ask again.
+
+    What stands there may be such runs, too.
+    """
+    at = passed(data, i, stop, LATIN | ASTRAL, foldings)
+    again = at + BLOCK
+    while at > i and data[at - 1] >= 0x80:  # no Latin letter is before it
+        at -= 1
+    return at, again
+
+
+@inlined
+def next_run(
+    data: U8, i: int, stop: int, foldings: Foldings, around: Context
+) -> tuple[int, int, Context]:
     """The next run of letters from `i` whose lookalikes stand for Latin letters.
 
     It has a Latin letter and no other; or lookalikes alone, between Latin letters or, at
     the end of a text, beside one. Returns its start (`stop` if there is none) and end.
     """
+    props = foldings.props
     last_letter, ahead, ahead_at = around
     start, held, before_run = i, NONE, last_letter
+    tried = i
     while i < stop:
+        if last_letter == OTHER and not held and i >= tried:
+            i, tried = next_latin(data, i, stop, foldings)
+            start = i
         cp, after = code_point(data, i, stop)
         prop = np.int64(props[cp])
         held |= prop & LETTER
@@ -309,7 +393,7 @@ def find_confusables(data: U8, offsets: I64, wanted: U8, foldings: Foldings, edi
         i = offsets[d] if wanted[d] else stop
         around = Context(NONE, NONE, -1)
         while i < stop:
-            i, end, around = next_run(data, i, stop, props, around)
+            i, end, around = next_run(data, i, stop, foldings, around)
             while i < end:
                 cp, after = code_point(data, i, stop)
                 if props[cp] & LOOKALIKE:
@@ -322,27 +406,18 @@ def find_confusables(data: U8, offsets: I64, wanted: U8, foldings: Foldings, edi
 
 
 @inlined
-def suspicious(data: U8, start: int) -> bool:
-    """Whether BLOCK bytes from `start`, with one more at hand, may hold anything to fold.
-
-    Without branches and in 8 bits throughout, it runs on vectors of bytes: 20 times as fast.
-    """
-    these, nexts = data[start : start + BLOCK], data[start + 1 : start + 1 + BLOCK]
-    found = np.uint8(0)
-    for k in range(BLOCK):
-        hyphen, end = np.uint8(these[k] == np.uint8(45)), np.uint8(nexts[k] < np.uint8(14))
-        found = np.uint8(found | np.uint8(these[k] >> np.uint8(7)) | np.uint8(hyphen & end))
-    return bool(found != 0)
-
-
-@inlined
 def needs_of(data: U8, start: int, stop: int, foldings: Foldings) -> np.int64:
     """Bits of the foldings that `data[start:stop]` may need, of all but ENTITIES."""
     props, needs, seen = foldings.props, NONE, NONE
     i = start
     while i < stop:
-        while i + BLOCK < stop and not suspicious(data, i):
+        while i + BLOCK + 1 < stop:
+            these = seen_in(data, i, foldings)
+            if these & (HYPHEN | ASTRAL):
+                break
+            seen |= these
             i += BLOCK
+        i = aligned(data, i, start, stop)
         block = min(i + BLOCK, stop)
         while i < block:
             cp, after = code_point(data, i, stop)
@@ -353,7 +428,10 @@ def needs_of(data: U8, start: int, stop: int, foldings: Foldings) -> np.int64:
             i = after
     needs |= seen >> KINDS_AT
     if seen & MAYBE and foldings.enabled & CONFUSABLES:
-        if needs or next_run(data, start, stop, props, Context(NONE, NONE, -1))[0] < stop:
+        if needs or (
+            seen & LATIN
+            and next_run(data, start, stop, foldings, Context(NONE, NONE, -1))[0] < stop
+        ):
             needs |= CONFUSABLES
     return needs
 

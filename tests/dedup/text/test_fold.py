@@ -68,10 +68,21 @@ fragments = st.one_of(
     st.characters(exclude_categories=["Cs"]),
 )
 disguised = st.lists(fragments, max_size=25).map("".join)
-long_text = st.tuples(st.integers(0, 300), disguised, st.integers(0, 300)).map(
-    lambda t: "x " * t[0] + t[1] + "yz" * t[2]
+fillings = st.sampled_from(
+    ["x ", "yz", "жи ", "ж", "а о ", "λ, ", "क ", "한글 ", "東", "🙂 ", "7 - "]
 )
+long_text = st.lists(
+    st.tuples(fillings, st.integers(0, 99), st.lists(fragments, max_size=9)), max_size=5
+).map(lambda parts: "".join(f * n + "".join(between) for f, n, between in parts))
 texts = st.one_of(disguised, long_text, documents)
+# what begins in one block of bytes and ends in the next: there a "\u0442j" has the bytes of "ª"
+cut_off = ["тjﬁ", "тj-\nz", "тj🙂", "тj🙂𝐚", "аbc ﬁ", f"а𝐚{' ' * 99}y", "-\nﬁ", f"о{' ' * 99}b"]
+crossing = [
+    f"{before}{cut}{'y' * 99}"
+    for cut in cut_off
+    for n in range(60, 68)
+    for before in ("x" * n, f"ж{' ' * n}", f"b{' ' * n}", "क " * (n // 4) + " " * (n % 4))
+]
 foldings = st.builds(Folding, **dict.fromkeys(FOLDINGS, st.booleans()))
 
 
@@ -115,6 +126,8 @@ def span_of(text, part, folding=ALL):
     pa.array(["x" * 127 + "<b>", "x" * 128 + "<blockquote>", "a-<b>\nb", "<b", "<b/", "<b "]), ALL
 )
 @example(pa.array(["&lt;b&gt;x", "<b &lt;>", "<abcdefghijk>", "<1>", "о<i>a</i>"]), ALL)
+@example(pa.array(crossing), Folding())
+@example(pa.array(crossing), Folding(compat=False))
 @example(pa.array(["a&#58;", "&#x3a;&#x3A", "&#x110000;&#99999999999999999999;&#0;"]), ALL)
 @example(pa.array(["Сᴏ", "о a", "a о", "о ж", "ж о a", "x" * 200 + "&lt"]), ALL)
 @example(pa.array(["ж а-\nb ж", "𝛂b", "a о ж a о a", "&#xD800;&#xDFFF;"]), ALL)
@@ -124,6 +137,7 @@ def test_text_equals_the_reference(docs, folding):
 
 
 @given(text_columns(texts), foldings)
+@example(pa.array(crossing), Folding())
 @example(pa.array(["x" * 127 + "-\n" + "y" * 300, "x" * 128 + "-\ny", "y" * 254 + "a-\r\nb"]), ALL)
 def test_needs_are_never_fewer_than_the_reference_uses(docs, folding):
     needs = needs_folding(docs, folding)
