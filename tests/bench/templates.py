@@ -49,7 +49,7 @@ def main() -> None:
         status = np.bincount(analysis.status()[chosen], minlength=5)
         write(
             f"{verdict}: {len(dirty):,} dirty, {right} of them planted: precision"
-            f" {right / len(dirty):.3f}, recall {right / len(chosen):.3f}; of the planted"
+            f" {share(right, len(dirty))}, recall {share(right, len(chosen))}; of the planted"
             f" {status[0]} clean, {status[2]} not testable, {status[3]} in part,"
             f" {status[4]} only with context"
         )
@@ -59,6 +59,10 @@ def planted(index: BenchmarkIndex, text: int, hosts: list[str], draw: random.Ran
     host = draw.choice(hosts)
     at = host.find(" ", draw.randrange(len(host)))
     return f"{host[:at]}\n\n{index.texts.texts[text].as_py()}\n\n{host[at:]}"
+
+
+def share(part: int, whole: int) -> str:
+    return f"{part / whole:.3f}" if whole else "of none"
 
 
 def write(line: str) -> None:
