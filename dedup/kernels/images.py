@@ -143,30 +143,37 @@ def same_picture(a: U8, b: U8, distance: np.uint64) -> bool:
 
 
 @inlined
-def all_have(a: U8, b: U8, distance: np.uint64) -> bool:
-    """Whether each of some pictures is the same as one of others."""
-    for i in range(a.shape[0]):
-        found = False
-        for j in range(b.shape[0]):
-            found = found or same_picture(a[i], b[j], distance)
-        if not found:
+def all_have(pictures: U8, a: I64, b: I64, distance: np.uint64) -> bool:
+    """Whether each of the pictures `a` is the same as one of `b`.
+
+    Each is looked for from where the one before was found: of equal ones in one order all are
+    found in one pass.
+    """
+    j = 0
+    for i in a:
+        tried = 0
+        while tried < b.shape[0] and not same_picture(pictures[i], pictures[b[j]], distance):
+            j = (j + 1) % b.shape[0]
+            tried += 1
+        if tried == b.shape[0]:
             return False
     return True
 
 
 @kernel
 def same_pictures(
-    pictures: U8, starts: I64, left: I64, right: I64, distance: np.uint64, same: U8
+    pictures: U8, order: I64, starts: I64, left: I64, right: I64, distance: np.uint64, same: U8
 ) -> None:
     """Say of each pair of documents whether each picture of one is the same as one of the other.
 
-    pictures: (n, PICTURE_BYTES).  starts: (n_docs + 1,) where those of each begin.
+    pictures: (n, PICTURE_BYTES).  order: (n,) those of each document, by who they are.
+    starts: (n_docs + 1,) where in `order` those of each begin.
     left, right: (n_pairs,) documents.  same: (n_pairs,).
     """
     for pair in range(left.shape[0]):
-        a = pictures[starts[left[pair]] : starts[left[pair] + 1]]
-        b = pictures[starts[right[pair]] : starts[right[pair] + 1]]
-        same[pair] = all_have(a, b, distance) and all_have(b, a, distance)
+        a = order[starts[left[pair]] : starts[left[pair] + 1]]
+        b = order[starts[right[pair]] : starts[right[pair] + 1]]
+        same[pair] = all_have(pictures, a, b, distance) and all_have(pictures, b, a, distance)
 
 
 @inlined

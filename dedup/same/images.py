@@ -164,6 +164,8 @@ def same_pictures(pictures: U8, starts: I64, left: I64, right: I64, distance: in
     left, right: (n_pairs,) documents.  distance: bits of the hashes that may differ.
     """
     same = np.empty(len(left), np.uint8)
-    pairs = read_only(left), read_only(right)
-    kernels.same_pictures(read_only(pictures), read_only(starts), *pairs, np.uint64(distance), same)
+    who = np.ascontiguousarray(pictures[: starts[-1], : kernels.KEY_BYTES]).view(np.uint64)
+    order = np.lexsort((*who.T, np.repeat(np.arange(len(starts) - 1), np.diff(starts))))
+    given = map(read_only, (pictures, order, starts, left, right))
+    kernels.same_pictures(*given, np.uint64(distance), same)
     return same.view(np.bool_)
