@@ -193,6 +193,20 @@ def rows_of(n: int, first: int, probe: Probe, room: Scratch) -> np.uint64:
 
 
 @inlined
+def candidate_runs(n: int, first: int, probe: Probe, room: Scratch) -> int:
+    """As `candidates`, where a window is one run and nothing is the least of several."""
+    sums, bitmap, lasts, shift = room.sums, probe.bitmap, room.lasts, probe.shift
+    weight, run = power(probe.run), np.uint64(probe.run)
+    found = ZERO
+    for stop in range(np.uint64(first) + run, np.uint64(n + 1)):
+        spread = (sums[stop] - sums[stop - run] * weight) * SPREAD
+        bits = bits_of(spread)
+        lasts[found] = stop - ONE
+        found += np.uint64(bitmap[spread >> shift] & bits == bits)
+    return int(np.int64(found))
+
+
+@inlined
 def candidates(n: int, held: int, probe: Probe, room: Scratch) -> int:
     """Set `room.lasts` to the words from `held` on that end a window whose bits are set.
 
@@ -200,8 +214,11 @@ def candidates(n: int, held: int, probe: Probe, room: Scratch) -> int:
     Returns how many.
     """
     rows, passed, lasts = room.rows, room.passed, room.lasts
+    first = max(held - probe.window + 1, 0)
+    if probe.run == probe.window:
+        return candidate_runs(n, first, probe, room)
     n_passed = ZERO
-    for row in range(rows_of(n, max(held - probe.window + 1, 0), probe, room)):
+    for row in range(rows_of(n, first, probe, room)):
         spread = room.keys[row] * SPREAD
         bits = bits_of(spread)
         passed[n_passed] = row
