@@ -166,6 +166,6 @@ def same_pictures(pictures: U8, starts: I64, left: I64, right: I64, distance: in
     same = np.empty(len(left), np.uint8)
     who = np.ascontiguousarray(pictures[: starts[-1], : kernels.KEY_BYTES]).view(np.uint64)
     order = np.lexsort((*who.T, np.repeat(np.arange(len(starts) - 1), np.diff(starts))))
-    given = map(read_only, (pictures, order, starts, left, right))
-    kernels.same_pictures(*given, np.uint64(distance), same)
+    places = read_only(order), read_only(starts), read_only(left), read_only(right)
+    kernels.same_pictures(read_only(pictures), *places, np.uint64(distance), same)
     return same.view(np.bool_)
