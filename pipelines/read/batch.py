@@ -112,6 +112,11 @@ def make_batch(
     return ReadBatch(pa.record_batch(columns, schema=DOCUMENT), _failed(ordinal, failures))
 
 
+def named_places(name: str, places: I64) -> pa.Array:
+    """(n_docs,) ids of documents that have none of their own: "name#place"."""
+    return pc.binary_join_element_wise(pa.scalar(name), pa.array(places).cast(pa.string()), "#")
+
+
 class Lost(NamedTuple):
     """Why something could not be read.
 

@@ -87,7 +87,7 @@ class _Lines:
             if isinstance(group, LostLine):
                 cause = DAMAGED if group.cause.startswith("too_") else group.cause
                 raise DamagedError(cause, group.message)
-            for line in group.lines:
+            for _, line in group.pairs():
                 yield self._line(line.removeprefix(BOM) if not self.number else line)
 
     def _line(self, line: bytes) -> str:

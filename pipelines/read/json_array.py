@@ -96,7 +96,7 @@ class _Array:
                 self._ended = self._ended or self._depth == 0
 
     def _group(self, first: int, lines: list[bytes]) -> Iterator[LineGroup | LostLine]:
-        return in_limits(LineGroup(first, lines), self.max_bytes)
+        return in_limits(LineGroup(first, lines), self.max_bytes) if lines else iter(())
 
     def _lost(self, at: int, data: bytes, what: str) -> LostLine:
         shown = data.strip(b" \t\r\n,")[:40].decode(errors="replace")

@@ -10,7 +10,7 @@ import contextlib
 import json
 import math
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice, pairwise
 from operator import itemgetter
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
@@ -30,6 +31,7 @@ from tokenmill.pipelines.read.batch import (
     SourceDocument,
     batch_of,
     make_batch,
+    named_places,
     text_array,
 )
 from tokenmill.pipelines.read.beside import ABSENT, beside_of, value_at, with_beside
@@ -62,12 +64,13 @@ from tokenmill.pipelines.read.json_array import array_lines, is_array
 from tokenmill.pipelines.read.lines import (
     WIDE_BYTES,
     LineGroup,
+    Lines,
     LostLine,
     first_byte,
     read_lines,
-    size_of,
 )
-from tokenmill.pipelines.read.options import BATCH_DOCS, Limits, Reading
+from tokenmill.pipelines.read.objects import Part, Scanner
+from tokenmill.pipelines.read.options import Limits, Reading
 from tokenmill.pipelines.read.stream import (
     BLOCK_BYTES,
     DamagedError,
@@ -132,7 +135,7 @@ def read_jsonl(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
 
 def _lines_of(
     blocks: Iterator[bytes], start: int, stop: int | None, max_bytes: int
-) -> tuple[bool, Iterator[LineGroup | LostLine]]:
+) -> tuple[bool, Iterator[Lines | LineGroup | LostLine]]:
     """Whether a file is one array, and its objects, or the lines of a shard."""
     if start == 0 and stop is None:
         try:
@@ -145,57 +148,68 @@ def _lines_of(
     return False, read_lines(blocks, start=start, stop=stop, max_bytes=max_bytes)
 
 
-def _batches(shard: SourceShard, lines: Iterator[LineGroup | LostLine]) -> Iterator[ReadBatch]:
-    row = 0
+def _batches(
+    shard: SourceShard, lines: Iterator[Lines | LineGroup | LostLine]
+) -> Iterator[ReadBatch]:
+    row, scanner = 0, Scanner(shard)
     for item in lines:
         if isinstance(item, LostLine):
             yield batch_of(shard.ordinal, [_lost_line(shard, row, item)])
             row += 1
             continue
-        for group in _split(item):
-            batch = _batch(shard, group, row)
+        for part in scanner.parts(item):
+            batch = _batch(shard, part, row)
             if batch.rows:  # not only blank lines
                 yield batch
                 row += batch.rows
 
 
-def _batch(shard: SourceShard, group: LineGroup, first_row: int) -> ReadBatch:
-    """Lines as documents: parsed all at once if all are good, else one by one to name bad ones."""
-    plain = _without_bom(group)
-    rows: Sequence[int] = range(len(plain.lines))  # among those that are not blank
-    good: Sequence[int] = rows  # lines that are documents
-    failures: list[Failure] = []
-    text = _text_of(shard)
-    try:
-        objects = [orjson.loads(line) for line in plain.lines]
-        texts = text_array(list(map(text, objects)))
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
-        objects, good, rows, offsets = [], [], [], group.offsets
-        there = (i for i, line in enumerate(plain.lines) if line.strip())
-        for row, i in enumerate(there):
-            value, reason, message = _parse_one(plain.lines[i], shard)
-            if reason:
-                detail = f"{shard.paths[0]} byte {offsets[i]}: {message}"
-                name = f"{shard.names[0]}#{offsets[i]}"
-                failures.append(Failure(first_row + row, name, reason, detail))
-            else:
-                objects.append(value)
-                good.append(i)
-                rows.append(row)
-        texts = text_array(list(map(text, objects)))
-    urls = None
-    if shard.url:
-        values = _all_at(objects, shard.url)
-        urls = pa.array([v if isinstance(v, str) else None for v in values], pa.string())
+def _batch(shard: SourceShard, part: Part, first_row: int) -> ReadBatch:
+    """Lines as documents: plain ones as they were found, the others by orjson."""
+    good, objects, texts, failed = _parsed(shard, part.lines)
+    urls: list[Any] = _all_at(objects, shard.url) if shard.url else [None] * len(objects)
+    urls = [v if isinstance(v, str) else None for v in urls]
+    ids = _own_ids(shard, objects, [part.lines[i] for i in good])
+    rows = part.rest[np.array(good, np.int64)]
+    made: Sequence[pa.Array] = texts, pa.array(ids, pa.string()), pa.array(urls, pa.string())
+    if not objects:
+        rows, made = part.plain, part.found
+    elif len(part.plain):
+        rows = np.concatenate([part.plain, rows])
+        order = np.argsort(rows)
+        pairs = zip(part.found, made, strict=True)
+        rows, made = rows[order], [pa.concat_arrays(pair).take(order) for pair in pairs]
+    texts, ids, urls = made
+    if ids.null_count:
+        ids = pc.coalesce(ids, named_places(shard.names[0], part.places[rows]))
+    failures = []
+    for i, reason, message in failed:
+        row, place = int(part.rest[i]), int(part.places[part.rest[i]])
+        detail = f"{shard.paths[0]} byte {place}: {message}"
+        failures.append(Failure(first_row + row, f"{shard.names[0]}#{place}", reason, detail))
     batch = make_batch(
-        shard.ordinal,
-        first_row + np.array(rows, np.int64),
-        ids=pa.array(_ids(shard, objects, plain, good), pa.string()),
-        urls=urls,
-        texts=texts,
-        failures=failures,
+        shard.ordinal, first_row + rows, ids=ids, urls=urls, texts=texts, failures=failures
     )
     return with_beside(batch, shard, partial(_all_at, objects, absent=ABSENT))
+
+
+def _parsed(
+    shard: SourceShard, lines: Sequence[bytes]
+) -> tuple[Sequence[int], list[dict[str, Any]], pa.Array, list[tuple[int, str, str]]]:
+    """Which lines are documents, their objects and texts, and why each other one is none.
+
+    All are parsed at once if all are good, else one by one.
+    """
+    text = _text_of(shard)
+    try:
+        objects = [orjson.loads(line) for line in lines]
+        return range(len(lines)), objects, text_array(list(map(text, objects))), []
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        found = [_parse_one(line, shard) for line in lines]
+    good = [i for i, (_, reason, _) in enumerate(found) if not reason]
+    objects = [found[i][0] for i in good]
+    failed = [(i, reason, message) for i, (_, reason, message) in enumerate(found) if reason]
+    return good, objects, text_array(list(map(text, objects))), failed
 
 
 def _text_of(shard: SourceShard) -> Callable[[Any], Any]:
@@ -211,24 +225,15 @@ def _all_at(objects: Sequence[dict[str, Any]], path: str, absent: Any = None) ->
     return [value_at(o, path, absent=absent) for o in objects]
 
 
-def _without_bom(group: LineGroup) -> LineGroup:
-    """Lines without the byte order mark that a file may begin with."""
-    if group.offset == 0 and group.lines[0].startswith(BOM):
-        return LineGroup(len(BOM), [group.lines[0][len(BOM) :], *group.lines[1:]])
-    return group
-
-
-def _ids(
-    shard: SourceShard, objects: Sequence[dict[str, Any]], group: LineGroup, good: Sequence[int]
-) -> list[str]:
-    """The documents' own ids, else "name#byte of the file"."""
+def _own_ids(
+    shard: SourceShard, objects: Sequence[dict[str, Any]], lines: Sequence[bytes]
+) -> list[str | None]:
+    """The ids that documents have of their own."""
     ids: list[Any] = _all_at(objects, shard.id) if shard.id else [None] * len(objects)
-    if None in ids:
-        offsets, name = group.offsets, shard.names[0]
-        ids = [f"{name}#{offsets[i]}" if v is None else v for i, v in zip(good, ids, strict=True)]
-    if any(type(v) is not str for v in ids):
-        ids = [_as_string(v, group.lines[i], shard.id) for i, v in zip(good, ids, strict=True)]
-    return ids
+    if all(v is None or type(v) is str for v in ids):
+        return ids
+    pairs = zip(ids, lines, strict=True)
+    return [None if v is None else _as_string(v, line, shard.id) for v, line in pairs]
 
 
 def _parse_one(line: bytes, shard: SourceShard) -> tuple[dict[str, Any], str, str]:
@@ -288,15 +293,6 @@ def _as_string(value: Any, line: bytes, column: str | None) -> str:
         return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     except RecursionError:  # orjson goes a little deeper than json
         return str(value) if isinstance(value, float) else "[… nested too deep]"
-
-
-def _split(group: LineGroup) -> Iterator[LineGroup]:
-    """Groups of at most `BATCH_DOCS` lines."""
-    offset = group.offset
-    for i in range(0, len(group.lines), BATCH_DOCS):
-        part = LineGroup(offset, group.lines[i : i + BATCH_DOCS])
-        yield part
-        offset += size_of(part.lines)
 
 
 def _lost_line(shard: SourceShard, row: int, line: LostLine) -> SourceDocument:
@@ -384,10 +380,10 @@ def _first_lines(
     return is_whole, chain.from_iterable(map(_told, items))
 
 
-def _told(item: LineGroup | LostLine) -> Sequence[bytes | LostLine]:
+def _told(item: Lines | LineGroup | LostLine) -> Iterable[bytes | LostLine]:
     if isinstance(item, LostLine):
         return [item]
-    return [line.removeprefix(BOM) for line in item.lines if line.strip()]
+    return (line.removeprefix(BOM) for _, line in item.pairs() if line.strip())
 
 
 def _not_jsonl(path: str, problem: tuple[str, str]) -> InputError:
@@ -402,7 +398,7 @@ def _not_jsonl(path: str, problem: tuple[str, str]) -> InputError:
 
 
 def _documents(
-    shard: SourceShard, lines: Iterator[LineGroup | LostLine], folder: Folder
+    shard: SourceShard, lines: Iterator[Lines | LineGroup | LostLine], folder: Folder
 ) -> Iterator[SourceDocument]:
     """Each line as a document, with its images."""
     row = 0
@@ -416,9 +412,9 @@ def _documents(
             row += 1
 
 
-def _not_blank(group: LineGroup) -> Iterator[tuple[int, bytes]]:
+def _not_blank(group: Lines | LineGroup) -> Iterator[tuple[int, bytes]]:
     """Each line that is not blank, and the byte it begins at."""
-    for offset, line in zip(group.offsets, group.lines, strict=True):
+    for offset, line in group.pairs():
         if offset == 0:
             line = line.removeprefix(BOM)
         if line.strip():

@@ -1,6 +1,6 @@
 r"""The lines of a stream: which of them are a shard's, and which are too long to be held.
 
-    blocks ── read_lines ──► LineGroup, LostLine, …
+    blocks ── read_lines ──► Lines, LostLine, …
 
 A line ends at "\n" and belongs to the shard in which its first byte lies, so the shards
 of a file share out its lines whatever bytes they are cut at:
@@ -12,21 +12,61 @@ of a file share out its lines whatever bytes they are cut at:
 import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from tokenmill.pipelines.read.stream import DamagedError, pieces
+from tokenmill.pipelines.read.stream import DamagedError
+
+
+class Lines(NamedTuple):
+    """Whole lines that follow one another, an end between each two; the first is at `offset`."""
+
+    offset: int
+    data: bytes
+
+    def pairs(self) -> Iterator[tuple[int, bytes]]:
+        """The byte at which each line begins, and the line."""
+        at = 0
+        while at <= len(self.data):
+            end = self.data.find(b"\n", at) % (len(self.data) + 1)  # of none the end of all
+            yield self.offset + at, self.data[at:end]
+            at = end + 1
+
+    def alone(self, offset: int, line: bytes) -> "Lines":
+        """One of them."""
+        return Lines(offset, line)
+
+    def has_over(self, most: int) -> bool:
+        """Whether a line has more bytes."""
+        at = 0
+        while at + most < len(self.data):
+            end = self.data.rfind(b"\n", at, at + most + 1)
+            if end < 0:
+                return True
+            at = end + 1
+        return False
 
 
 class LineGroup(NamedTuple):
-    """Lines that follow one another, without their ends; the first begins at byte `offset`."""
+    """As `Lines`, of objects of an array, which may hold ends of lines."""
 
     offset: int
     lines: list[bytes]
 
-    @property
-    def offsets(self) -> list[int]:
-        """Byte at which each line begins."""
-        return list(accumulate((len(line) + 1 for line in self.lines), initial=self.offset))[:-1]
+    def pairs(self) -> Iterator[tuple[int, bytes]]:
+        """The byte at which each begins, and the object."""
+        lengths = (len(line) + 1 for line in self.lines)
+        return zip(accumulate(lengths, initial=self.offset), self.lines, strict=False)
+
+    def alone(self, offset: int, line: bytes) -> "LineGroup":
+        """One of them."""
+        return LineGroup(offset, [line])
+
+    def has_over(self, most: int) -> bool:
+        """Whether one has more bytes."""
+        return max(map(len, self.lines), default=0) > most
+
+
+Group = TypeVar("Group", Lines, LineGroup)
 
 
 class LostLine(NamedTuple):
@@ -68,7 +108,7 @@ class _Open:
 
 def read_lines(
     blocks: Iterator[bytes], *, start: int, stop: int | None, max_bytes: int
-) -> Iterator[LineGroup | LostLine]:
+) -> Iterator[Lines | LostLine]:
     """Yield the lines that begin in [start, stop), in order.
 
     blocks: the stream from `first_byte(start)` on.
@@ -76,67 +116,63 @@ def read_lines(
     """
     line = _Open(first_byte(start), max_bytes)
     try:
-        for block in _in_bounds(blocks):
-            *whole, rest = block.split(b"\n")
-            if whole:
-                line.add(whole[0])
-                yield from _finished(line, whole[1:], start, stop)
-                line = _Open(line.offset + line.bytes + 1 + size_of(whole[1:]), max_bytes)
+        for block in blocks:
+            first, last = block.find(b"\n"), block.rfind(b"\n")
+            if first >= 0:
+                line.add(block[:first])
+                others = [memoryview(block)[first + 1 : last]] if first < last else []
+                yield from _finished(line, others, start, stop)
+                line = _Open(line.offset + line.bytes + 1 + last - first, max_bytes)
                 if stop is not None and line.offset >= stop:
                     return
-            line.add(rest)
+            line.add(block[last + 1 :])
     except DamagedError as e:
         if _within(line.offset, start, stop):
             yield LostLine(line.offset, e.cause, str(e), line.bytes)
         return
     if line.bytes and _within(line.offset, start, stop):
-        yield from _finished(line, [], start, stop)
-
-
-def _in_bounds(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """Blocks, those of very many lines in pieces: a line of no byte takes some all the same."""
-    for block in blocks:
-        full = block.count(b"\n") > MOST_LINES
-        yield from pieces(iter((block,)), MOST_LINES) if full else (block,)
+        yield from _finished(line, (), start, stop)
 
 
 def _finished(
-    first: _Open, others: Sequence[bytes], start: int, stop: int | None
-) -> Iterator[LineGroup | LostLine]:
-    """`first`, which has just ended, and the whole lines behind it, if they are in the range."""
-    offset = first.offset + first.bytes + 1
-    lines = list(others)
+    first: _Open, others: Sequence[bytes | memoryview], start: int, stop: int | None
+) -> Iterator[Lines | LostLine]:
+    """`first`, which has just ended, and the whole lines behind it, if they are in the range.
+
+    others: one piece, if there are any.
+    """
+    offset, parts = first.offset + first.bytes + 1, list(others)
     if _within(first.offset, start, stop):
         if first.bytes > first.limit:
             yield _too_long(first.offset, first.bytes, first.limit)
         else:
-            offset, lines = first.offset, [b"".join(first.pieces), *lines]
-    if stop is not None and offset + size_of(lines) > stop:
-        lines = [
-            line
-            for at, line in zip(LineGroup(offset, lines).offsets, lines, strict=True)
-            if at < stop
-        ]
-    yield from in_limits(LineGroup(offset, lines), first.limit)
+            between = [b"\n"] if parts else []
+            offset, parts = first.offset, [*first.pieces, *between, *parts] or [b""]
+    if parts and (stop is None or offset < stop):
+        data = b"".join(parts)
+        if stop is not None and offset + len(data) >= stop:
+            end = data.find(b"\n", stop - 1 - offset)
+            data = data if end < 0 else data[:end]
+        yield from in_limits(Lines(offset, data), first.limit)
 
 
-def in_limits(group: LineGroup, limit: int) -> Iterator[LineGroup | LostLine]:
+def in_limits(group: Group, limit: int) -> Iterator[Group | LostLine]:
     """Lines together, or one by one where some may be too long or of too many values."""
-    if not group.lines or max(map(len, group.lines)) <= min(limit, WIDE_BYTES):
-        yield from [group] if group.lines else ()
+    if not group.has_over(min(limit, WIDE_BYTES)):
+        yield group
         return
-    for offset, line in zip(group.offsets, group.lines, strict=True):
+    for offset, line in group.pairs():
         if len(line) > limit:
             yield _too_long(offset, len(line), limit)
         elif is_overfull(line):
             said = f"a line of over {MOST_VALUES:,} JSON values; leave out what is not text"
             yield LostLine(offset, "too_many_values", said, len(line))
         else:
-            yield LineGroup(offset, [line])
+            yield group.alone(offset, line)
 
 
 # As Python objects `[],` takes 24 times its bytes. Each value but the first follows a mark.
-WIDE_BYTES, MOST_VALUES, MOST_LINES = 1024**2, 2**20, 2**18
+WIDE_BYTES, MOST_VALUES = 1024**2, 2**20
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
 
@@ -161,11 +197,6 @@ def _too_long(offset: int, size: int, limit: int) -> LostLine:
     return LostLine(
         offset, "too_large", f"a line of {size} bytes, limits.max_document_bytes is {limit}", size
     )
-
-
-def size_of(lines: Sequence[bytes]) -> int:
-    """Bytes of whole lines, their ends included."""
-    return sum(map(len, lines)) + len(lines)
 
 
 def _within(offset: int, start: int, stop: int | None) -> bool:

@@ -21,6 +21,7 @@ from tokenmill.pipelines.read.batch import (
     SourceDocument,
     batch_of,
     make_batch,
+    named_places,
 )
 from tokenmill.pipelines.read.beside import laid_flat, with_beside, with_paths
 from tokenmill.pipelines.read.columns import (
@@ -213,8 +214,7 @@ def _row_ids(shard: SourceShard, table: pa.RecordBatch, row: int) -> pa.Array:
     if own is not None and own.null_count == 0:
         return own
     first = shard.first_row + row
-    numbers = pa.array(np.arange(first, first + table.num_rows)).cast(pa.string())
-    made = pc.binary_join_element_wise(pa.scalar(shard.names[0]), numbers, "#")
+    made = named_places(shard.names[0], np.arange(first, first + table.num_rows))
     return made if own is None else pc.coalesce(own, made)
 
 

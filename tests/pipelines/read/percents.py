@@ -53,7 +53,7 @@ def _records(shard: SourceShard, limits: Limits) -> Iterator[tuple[int, bytes]]:
     lines: list[bytes] = []
     with contextlib.closing(blocks):
         for item in read_lines(blocks, start=start, stop=None, max_bytes=limits.max_document_bytes):
-            group = [] if isinstance(item, LostLine) else zip(item.offsets, item.lines, strict=True)
+            group = [] if isinstance(item, LostLine) else item.pairs()
             for offset, line in group:
                 if line != MARK:
                     lines.append(line)

@@ -26,11 +26,7 @@ def test_objects_come_whole_and_at_their_bytes_however_the_file_is_cut(made, ind
     data = b"\xef\xbb\xbf" * bom + json.dumps(made, indent=indent, ensure_ascii=False).encode()
     first = data.index(b"{") + 1
     blocks = pieces_of(data, size) if size >= first else iter([data[:first], data[first:]])
-    got = [
-        (at, line)
-        for group in array_lines(blocks, 10**6)
-        for at, line in zip(group.offsets, group.lines, strict=True)
-    ]
+    got = [(at, line) for group in array_lines(blocks, 10**6) for at, line in group.pairs()]
     assert [json.loads(line) for _, line in got] == made
     assert all(data[at : at + len(line.rstrip())] == line.rstrip() for at, line in got)
 
