@@ -144,11 +144,11 @@ def _documents(
             f"a text of {sizes[i]} bytes, limits.max_document_bytes is {limits.max_document_bytes}",
         )
     good = np.delete(np.arange(len(text)), sorted(reasons))
-    texts = _large_strings(text.take(good) if reasons else text)
+    texts = _large_strings(_taken(text, good) if reasons else text)
     if texts is None:
         reasons |= {i: v for i, v in _not_utf8(text).items() if i not in reasons}
         good = np.delete(np.arange(len(text)), sorted(reasons))
-        texts = _plain(text.take(good)).cast(pa.large_string())
+        texts = _plain(_taken(text, good)).cast(pa.large_string())
     ids = _row_ids(shard, table, row)
     urls = strings(table[shard.url]) if shard.url else None
     failures = [
@@ -178,6 +178,13 @@ def _large_strings(text: pa.Array) -> pa.Array | None:
         return text.cast(pa.large_string())
     except pa.ArrowInvalid:
         return None
+
+
+def _taken(text: pa.Array, rows: I64) -> pa.Array:
+    """Some texts, of views too, of which Arrow takes none."""
+    if text.type not in VIEWS:
+        return text.take(rows)
+    return pa.concat_arrays([text.slice(0, 0), *(text.slice(int(i), 1) for i in rows)])
 
 
 def _raw(column: pa.Array) -> pa.Array:

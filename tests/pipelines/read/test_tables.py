@@ -211,3 +211,32 @@ def test_batches_of_long_texts_are_bounded_by_bytes(tmp_path, name):
     docs = [b.documents.num_rows for b in read_shard(shard, limits=Limits())]
     assert sum(docs) == 100
     assert all(30 <= n <= 34 for n in docs[:-1])
+
+
+LISTS = [["a", "é"], None, [], ["c", None, "d"]]
+DICTIONARY = pa.array(["a", None, "", "a"]).dictionary_encode()
+
+
+@both
+@pytest.mark.parametrize(
+    ("column", "join", "texts"),
+    [
+        (DICTIONARY, None, ["a", "", "a"]),
+        (DICTIONARY.cast(pa.dictionary(pa.int8(), pa.large_string())), None, ["a", "", "a"]),
+        (pa.array(["a", None, "", "b" * 20], pa.string_view()), None, ["a", "", "b" * 20]),
+        (pa.array(LISTS), "|", ["a|é", "", "c|d"]),
+        (pa.array(LISTS, pa.large_list(pa.large_string())), "|", ["a|é", "", "c|d"]),
+    ],
+    ids=lambda v: str(v.type) if isinstance(v, pa.Array) else "",
+)
+def test_texts_of_dictionaries_views_and_lists_are_read(tmp_path, name, column, join, texts):
+    table = pa.table({"id": list("wxyz"), "text": column})
+    got = read_all(write(tmp_path / name, table), join=join)
+    assert (got.texts, got.ids, got.reasons) == (texts, ["w", "y", "z"], ["missing_text"])
+
+
+def test_texts_of_which_few_stand_for_many_are_read_from_lists(tmp_path):
+    lists = [[letter * 1000 for letter in f"{i % 7}{i % 3}" * 10] for i in range(400)]
+    path = write(tmp_path / "d.parquet", pa.table({"text": lists}))
+    assert path.stat().st_size < 400_000
+    assert read_all(path, join="\n").texts == ["\n".join(texts) for texts in lists]
