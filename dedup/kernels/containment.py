@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tokenmill.dedup.kernels._jit import I32, I64, U8, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels._jit import I32, I64, U32, U64, inlined, kernel
 from tokenmill.dedup.kernels.overlap import BASE, hash_of, power
 from tokenmill.dedup.kernels.table import SPREAD, bits_of
 from tokenmill.dedup.kernels.u64 import ONE, U64_32, ZERO
@@ -122,7 +122,8 @@ def gap_weight(spaced: int) -> np.uint64:
 def hash_seeds(
     words: U64,
     text_words: I64,
-    lettered: U8,
+    letters: I32,
+    least: int,
     lengths: I64,
     shortest: I64,
     spaced: int,
@@ -130,10 +131,11 @@ def hash_seeds(
     tails: U64,
     seed_texts: I32,
 ) -> int:
-    """Hash every window of `lengths[t]` words of each text t that has a letter.
+    """Hash every window of `lengths[t]` words of each text t that has enough letters.
 
     text_words: (n_texts + 1,), where in `words` each text begins.
-    lettered: (n_words,), of `kernels.gram_words.mark_letters`.
+    letters: (n_words,), of `kernels.gram_words.count_letters`.
+    least: letters of a window.
     lengths, shortest: (n_texts,), words of a window, and `shortest` of the `Probe` that is to
         find it; a text with length 0 is left out.
     spaced: as of `Probe`, for all texts.
@@ -146,19 +148,19 @@ def hash_seeds(
         length = lengths[t]
         if length == 0:
             continue
-        letters = 0
+        of_window = 0
         for k in range(text_words[t], text_words[t + 1]):
-            letters += lettered[k]
+            of_window += letters[k]
             first = k - length + 1
             if first < text_words[t]:
                 continue
-            if letters > 0:
+            if of_window >= least:
                 spare = words[k - GAP] * gap_weight(spaced)
                 seeds[found] = hash_of(words, first, length) - spare
                 tails[found] = hash_of(words, k - shortest[t] + 1, shortest[t]) - spare
                 seed_texts[found] = t
                 found += 1
-            letters -= lettered[first]
+            of_window -= letters[first]
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tokenmill.dedup.kernels._jit import I64, U8, U16, U32, inlined, kernel
+from tokenmill.dedup.kernels._jit import I32, I64, U8, U16, U32, inlined, kernel
 from tokenmill.dedup.kernels.scripts import begins_word, script_word
 from tokenmill.dedup.kernels.u64 import ONE, THREE, TWO, ZERO
 from tokenmill.dedup.kernels.utf8 import BLANK, Place, decode, place
@@ -280,21 +280,21 @@ def letterless_runs(
 
 
 @kernel
-def mark_letters(
-    data: U8, begins: I64, stops: I64, doc_words: I64, chars: Chars, lettered: U8
+def count_letters(
+    data: U8, begins: I64, stops: I64, doc_words: I64, chars: Chars, letters: I32
 ) -> None:
-    """Tell which words have a letter.
+    """Count the letters of words.
 
     begins, stops, doc_words: of `dedup.text.gram_words.Block`.
-    lettered: (n_words,), out: 1 or 0.
+    letters: (n_words,), out.
     """
     for d in range(begins.shape[0]):
         i = begins[d]
         for w in range(doc_words[d], doc_words[d + 1]):
-            lettered[w] = 0
+            letters[w] = 0
             while i < stops[w]:
                 kind, i = kind_at(data, i, stops[w], chars)
-                lettered[w] |= np.uint8(is_letter(kind))
+                letters[w] += is_letter(kind)
 
 
 @kernel

@@ -6,8 +6,11 @@ The *containment* of a text A in B is the share of A's grams that stand in B too
 the resemblance and containment of documents"). Here
 - A is an item's text, B a *stretch* of the document: words in a row, at most 5/4 as many as A has;
 - a gram is 2 gram words in a row (`dedup.text.gram_words`), counted once however often it stands;
+  punctuation sets them apart, so that of an address or an expression of code with one name replaced
+  the rest is seen;
 - a *seed* is 4, 6 or 7 of them, more of longer texts (`SEED_LENGTHS`); of texts of 16 words or more
-  also 7 of which the fifth may be another (`SPACED`). Windows of as many words that
+  also 7 of which the fifth may be another (`SPACED`), and of 16 to 63 words 3 that have 18 letters
+  (`LETTERED`). Windows of as many words that
   many items of a benchmark share (`overlap.counts.MOST_ITEMS`), or more than 64 texts of all
   (`MOST_TEXTS`), or that have no letter, are no seeds, and grams within them do not count if 12
   others do: a prompt is not found for its items;
@@ -119,7 +122,7 @@ def contained(
     )
     room, hits = index.room(), np.empty((FIRST_HITS, 6), np.int64)
     found = [np.empty((0, 8), np.int64)]
-    for block in blocks(text, longest=None, words=index.gram_words):
+    for block in blocks(text, longest=None, words=index.gram_words, apart=True):
         n_words = len(block.hashes)
         if n_words > len(room.lasts):
             lasts, at = np.empty(n_words, np.int64), np.empty(n_words, np.int32)

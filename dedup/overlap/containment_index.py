@@ -30,7 +30,7 @@ from tokenmill.dedup.arrays import (
 )
 from tokenmill.dedup.kernels import containment as kernels
 from tokenmill.dedup.kernels.containment import Probe, Room, Seeds, Texts
-from tokenmill.dedup.kernels.gram_words import mark_letters
+from tokenmill.dedup.kernels.gram_words import count_letters
 from tokenmill.dedup.kernels.table import mark
 from tokenmill.dedup.overlap.counts import MOST_ITEMS, MOST_ITEMS_FRAC, of_many_items
 from tokenmill.dedup.overlap.index import postings
@@ -61,17 +61,26 @@ MOST_ALIGNED = 512  # words of a text, at most, of which those in place are coun
 
 
 class Family(NamedTuple):
-    """Seeds of `shortest` to `longest` words, which are looked for together; see `Probe`."""
+    """Seeds of `shortest` to `longest` words, which are looked for together; see `Probe`.
+
+    letters: of a seed, at least.
+    below: of texts of fewer words alone.
+    """
 
     shortest: int
     longest: int
     spaced: int = 0
+    letters: int = 1
+    below: int = np.iinfo(np.int64).max
 
 
-# the third of `dense` texts but Han, the last of others from SPACED_FROM words on
-FAMILIES = (Family(4, 4), Family(6, 7), Family(8, 8), Family(7, 7, 1))
-SPACED = FAMILIES[-1]
-SPACED_FROM = 16  # of fewer words seeds are so short that they stand between words replaced
+PLAIN = (Family(4, 4), Family(6, 7), Family(8, 8))  # the last of `dense` texts but Han
+# Of texts that are not `dense`, from MORE_FROM words on. Three words of as many letters say as much
+# as four or five of English; of seven words of Russian one in three has a typo where one character
+# in twenty is another. Longer texts have a seed of another kind even so.
+SPACED, LETTERED = Family(7, 7, 1), Family(3, 3, letters=18, below=64)
+FAMILIES = (*PLAIN, SPACED, LETTERED)
+MORE_FROM = 16  # of fewer words seeds are so short that they stand between words replaced
 HAN_FIRST, HAN_LAST = 0xE4, 0xE9  # first bytes of U+4000 to U+9FFF in UTF-8, of no other character
 BITS_PER_SEED = 16
 SLOTS_PER_SEED = 2
@@ -126,19 +135,20 @@ def postings_of(
     starts: I64,
     gram_words: GramWords = "scripts",
     *,
-    spaced: int = 0,
+    kind: Family | None = None,
 ) -> Postings:
-    """The seeds of texts: windows that have a letter, and that not many items share.
+    """The seeds of texts: windows that have letters, and that not many items share.
 
     texts: (n_texts,) string column, no nulls.
     items, lengths: (n_texts,), the item of each; words of a seed of it, 0 for none.
     starts: (n_benchmarks + 1,) first item of each benchmark, and where the last ends.
+    kind: of the seeds, if it is none of PLAIN.
     """
     found = [
         (np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int32)),
         *(
-            _windows(block, texts, lengths, spaced)
-            for block in blocks(texts, longest=None, words=gram_words)
+            _windows(block, texts, lengths, kind)
+            for block in blocks(texts, longest=None, words=gram_words, apart=True)
         ),
     ]
     seeds, tails, rows = map(np.concatenate, zip(*found, strict=True))
@@ -147,25 +157,27 @@ def postings_of(
     return made.only(~_shared(made, items, starts))
 
 
-def _windows(block: Block, texts: pa.Array, lengths: I64, spaced: int) -> tuple[U64, U64, I32]:
-    """Of each window of a block's texts that has a letter: hash, that of its tail, text."""
+def _windows(
+    block: Block, texts: pa.Array, lengths: I64, kind: Family | None
+) -> tuple[U64, U64, I32]:
+    """Of each window of a block's texts that has enough letters: hash, that of its tail, text."""
     n = len(block.hashes)
-    lettered = np.empty(n, np.uint8)
+    letters = np.empty(n, np.int32)
     data = text_buffers(texts).data
-    mark_letters(data, block.begins, block.stops, block.doc_words, chars(), lettered)
+    count_letters(data, block.begins, block.stops, block.doc_words, chars(), letters)
     of_block = lengths[block.doc : block.doc + len(block.begins)]
-    family = np.searchsorted([f.shortest for f in FAMILIES[:-1]], of_block, "right") - 1
+    family = np.searchsorted([f.shortest for f in PLAIN], of_block, "right") - 1
+    shortest = np.array([f.shortest for f in PLAIN])[family] if kind is None else of_block
     seeds, tails = np.empty(n, np.uint64), np.empty(n, np.uint64)
     rows = np.empty(n, np.int32)
     n = kernels.hash_seeds(
         block.hashes,
         block.doc_words,
-        read_only(lettered),
+        read_only(letters),
+        kind.letters if kind else 1,
         read_only(of_block),
-        read_only(
-            np.array([f.shortest for f in FAMILIES[:-1]])[family] if not spaced else of_block
-        ),
-        spaced,
+        read_only(shortest),
+        kind.spaced if kind else 0,
         seeds,
         tails,
         rows,
@@ -195,7 +207,7 @@ def gram_tables(
     offsets = np.append(0, np.cumsum(np.where(n_grams > 0, n_grams * 3 // 2 + 1, 0)))
     table = np.full(offsets[-1], kernels.EMPTY, np.uint32)
     counts, spelled = np.zeros(len(words), np.int64), [np.empty(0, np.uint32)]
-    for block in blocks(texts, longest=None, words=gram_words):
+    for block in blocks(texts, longest=None, words=gram_words, apart=True):
         rows = slice(block.doc, block.doc + len(block.begins))
         spelled.append(block.hashes.astype(np.uint32))
         kernels.enter_grams(
@@ -228,7 +240,7 @@ def slots_of(seeds: U64) -> I32:
     return slots
 
 
-FORMAT = "5"  # of the saved index; raise it with any change of hash, gram words or layout
+FORMAT = "6"  # of the saved index; raise it with any change of hash, gram words or layout
 KIND = "containment index"
 
 
@@ -286,24 +298,27 @@ class ContainmentIndex:
         if len(items) != len(texts):
             raise ValueError(f"{len(items)} items for {len(texts)} item texts")
         of_text, starts = np.asarray(items, np.int64), np.append(benchmark_starts, n_items)
-        words = count_words(texts, gram_words)
+        words = count_words(texts, gram_words, apart=True)
         by = dense(texts, words, gram_words)
         lengths = seed_lengths(words // by)
         of_dense = np.where(2 * count_han(texts) > words, HAN_SEED, DENSE_SEED)
         lengths = np.where((by > 1) & (lengths > 0), of_dense, lengths)
         plain = postings_of(texts, of_text, lengths, starts, gram_words)
-        of_spaced = np.where((by == 1) & (words >= SPACED_FROM), SPACED.longest, 0)
-        with_gap = postings_of(texts, of_text, of_spaced, starts, gram_words, spaced=1)
-        found = plain.and_others(with_gap)
+        found, tails = plain, list[U64]()
+        for kind in (SPACED, LETTERED):
+            wanted = (by == 1) & (words >= MORE_FROM) & (words < kind.below)
+            lengths_of = np.where(wanted, kind.longest, 0)
+            others = postings_of(texts, of_text, lengths_of, starts, gram_words, kind=kind)
+            found, tails = found.and_others(others), [*tails, others.tails]
         slots = slots_of(found.seeds)
         seeds = _kernel_seeds(found.seeds, slots, found.offsets, found.texts)
         tables = gram_tables(texts, words, lengths, seeds, gram_words)
         of_seeds = lengths[plain.texts[plain.offsets[:-1]]]
         bitmaps = [
             bitmap_of(plain.tails[(of_seeds >= f.shortest) & (of_seeds <= f.longest)])
-            for f in FAMILIES[:-1]
+            for f in PLAIN
         ]
-        bitmaps.append(bitmap_of(with_gap.tails))
+        bitmaps += map(bitmap_of, tails)
         return cls(
             gram_words=gram_words,
             seeds=found.seeds,
@@ -368,7 +383,7 @@ class ContainmentIndex:
         """How to find the seeds of each family that the index has."""
         bitmaps = np.split(self.bitmaps, self.bitmap_ends[:-1])
         return [
-            Probe(*family, read_only(bitmap), shift_of(bitmap))
+            Probe(*family[:3], read_only(bitmap), shift_of(bitmap))
             for family, bitmap in zip(FAMILIES, bitmaps, strict=True)
             if bitmap.any()
         ]
@@ -383,7 +398,8 @@ def _parameters(gram_words: GramWords) -> dict[str, str]:
     """What decides the seeds and grams of an index; texts scored with others would never match."""
     return {
         "format": FORMAT,
-        "spaced": f"{SPACED.longest} from {SPACED_FROM}",
+        "spaced": f"{SPACED.longest} from {MORE_FROM}",
+        "lettered": f"{LETTERED.longest} of {LETTERED.letters} to {LETTERED.below}",
         "seed": ",".join(f"{n} from {words}" for words, n in SEED_LENGTHS.items()),
         "dense": f"{DENSE_SEED}, {HAN_SEED} of Han",
         "gram": f"{GRAM_WORDS}, {MIN_GRAMS} to {LONG_GRAMS}",

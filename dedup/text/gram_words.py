@@ -8,7 +8,9 @@ Exactly:
   (so `$+<=>^`|~` too); it is deleted, not replaced: "well-known" is the word "wellknown",
   and a word of punctuation alone vanishes;
 - each code point is lower-cased by itself: a final sigma like any other, U+0130 to "i";
-- but with `scripts`, the default, one character, or grapheme cluster, is a word where a script sets
+- but `apart`, as edited copies are looked for, punctuation other than apostrophes stands between
+  words: "utils/read-me.md" is four of them, "don't" one;
+- and with `scripts`, the default, one character, or grapheme cluster, is a word where a script sets
   no spaces (`dedup.text.unicode_words`). Such a word says less: two stand for one where lengths
   count (`dense`). GPT-3's own words are `whitespace`.
 Documents and items are treated alike, from the frozen tables of `dedup.text.unicode`.
@@ -32,6 +34,7 @@ from tokenmill.dedup.text.words import BLOCK_BYTES, pieces
 from tokenmill.dedup.text.words import blocks as documents_in_blocks
 
 GramWords = Literal["scripts", "whitespace"]
+APOSTROPHES = "'\u2019"  # stand in words: "don't" is no better told from others by a "t"
 CHARACTERS_A_WORD = 2  # of English that says as much, where each character is a word
 
 
@@ -67,6 +70,14 @@ class Block(NamedTuple):
         return found
 
 
+class _How(NamedTuple):
+    """How text is split; see `blocks`."""
+
+    words: GramWords
+    stems: bool
+    apart: bool
+
+
 class _Room(NamedTuple):
     """Where the words of a block go."""
 
@@ -77,16 +88,18 @@ class _Room(NamedTuple):
 
 
 @cache
-def chars() -> kernels.Chars:
-    """What becomes of each character, as the kernels read it."""
+def chars(*, apart: bool = False) -> kernels.Chars:
+    """What becomes of each character, as the kernels read it; `apart` as of `blocks`."""
     t = tables()
     kinds = np.full(t.flags.shape, kernels.KEEP, np.uint8)
     kinds[(t.flags & ALPHA) != 0] = kernels.FIRST_LETTER
-    kinds[(t.flags & PUNCT) != 0] = kernels.DELETE
+    kinds[(t.flags & PUNCT) != 0] = punctuation_kind = kernels.SPACE if apart else kernels.DELETE
     kinds[(t.flags & SPACE) != 0] = kernels.SPACE
     code_points = np.arange(128, dtype=np.uint32)
     slots = t.pages[0].astype(np.int64) * 256 + code_points
-    kinds[slots[[ord(c) for c in punctuation]]] = kernels.DELETE
+    kinds[slots[[ord(c) for c in punctuation]]] = punctuation_kind
+    for c in APOSTROPHES:
+        kinds[t.pages[ord(c) >> 8].astype(np.int64) * 256 + (ord(c) & 255)] = kernels.DELETE
     lower = code_points + t.lower_delta[slots]
     ascii_kinds = np.full(256, kernels.NON_ASCII, np.uint8)
     ascii_kinds[:128] = np.where(kinds[slots] < kernels.NON_ASCII, lower, kinds[slots])
@@ -101,15 +114,20 @@ def word_kinds(words: GramWords) -> unicode_words.WordKinds:
 
 
 @cache
-def _entries(words: GramWords) -> U32:
+def _entries(words: GramWords, apart: bool) -> U32:
     """What the kernels know of the first code points."""
     entries = np.empty(0x10000, np.uint32)
-    kernels.fill_entries(chars(), word_kinds(words), entries)
+    kernels.fill_entries(chars(apart=apart), word_kinds(words), entries)
     return read_only(entries)
 
 
 def blocks(
-    text: pa.Array, *, longest: int | None, words: GramWords = "scripts", stems: bool = False
+    text: pa.Array,
+    *,
+    longest: int | None,
+    words: GramWords = "scripts",
+    stems: bool = False,
+    apart: bool = False,
 ) -> Iterator[Block]:
     """Split a column into words, a block at a time.
 
@@ -119,26 +137,28 @@ def blocks(
         word before the window is there. None: no document is split over several blocks, and one
         may be as long as a document.
     stems: the hashes are those of the words' stems (`kernels.paraphrase.hash_stems`).
+    apart: punctuation stands between words.
     """
+    how = _How(words, stems, apart)
     room = _room(BLOCK_BYTES, 1)
     for rows, block in documents_in_blocks(text_buffers(text)):
         if block.n_bytes > BLOCK_BYTES:
-            parts = _parts(block, rows.start, longest or 0, words, stems)
+            parts = _parts(block, rows.start, longest or 0, how)
             yield from parts if longest is not None else [_joined(list(parts))]
             continue
         if len(room.ends) < _most_words(block):  # many documents without a word
             room = _room(BLOCK_BYTES, rows.stop - rows.start)
-        hashes, stops, doc_words = _words(block, room, words, stems)
+        hashes, stops, doc_words = _words(block, room, how)
         yield Block(rows.start, hashes, stops, doc_words, block.offsets[:-1], 0, 0)
 
 
-def count_words(text: pa.Array, words: GramWords = "scripts") -> I64:
+def count_words(text: pa.Array, words: GramWords = "scripts", *, apart: bool = False) -> I64:
     """(n_docs,) int64, gram words of each document.
 
     text: (n_docs,) string column, no nulls.
     """
     counts = np.zeros(len(text), np.int64)
-    for block in blocks(text, longest=0, words=words):
+    for block in blocks(text, longest=0, words=words, apart=apart):
         counts[block.doc : block.doc + len(block.begins)] += np.diff(block.doc_words)
     return counts
 
@@ -155,16 +175,14 @@ def dense(text: pa.Array, counts: I64, words: GramWords = "scripts") -> I64:
     return np.where(2 * alone > counts, CHARACTERS_A_WORD, 1)
 
 
-def _parts(
-    text: TextBuffers, doc: int, longest: int, words: GramWords, stems: bool
-) -> Iterator[Block]:
+def _parts(text: TextBuffers, doc: int, longest: int, how: _How) -> Iterator[Block]:
     """The blocks of one long document, cut behind words."""
     hashes, stops = np.empty(0, np.uint64), np.empty(0, np.int64)
     passed = 0
     for part in pieces(text, BLOCK_BYTES):
         held = min(longest, len(hashes))
         passed += len(hashes) - held
-        fresh = _words(part, _room(part.n_bytes, 1), words, stems)
+        fresh = _words(part, _room(part.n_bytes, 1), how)
         hashes = np.concatenate((hashes[len(hashes) - held :], fresh[0]))
         stops = np.concatenate((stops[len(stops) - held :], fresh[1]))
         doc_words = read_only(np.array([0, len(hashes)]))
@@ -180,13 +198,14 @@ def _joined(parts: list[Block]) -> Block:
     return parts[0]._replace(hashes=hashes, stops=stops, doc_words=doc_words)
 
 
-def _words(text: TextBuffers, room: _Room, words: GramWords, stems: bool) -> tuple[U64, I64, I64]:
+def _words(text: TextBuffers, room: _Room, how: _How) -> tuple[U64, I64, I64]:
     """Hashes and stops of the words, and where each document's begin."""
     doc_words = np.empty(len(text.offsets), np.int64)
-    entries, kinds = _entries(words), word_kinds(words)
-    kernels.split(*text, entries, chars(), kinds, room.letters, room.ends, room.stops, doc_words)
+    entries, known = _entries(how.words, how.apart), chars(apart=how.apart)
+    kinds = word_kinds(how.words)
+    kernels.split(*text, entries, known, kinds, room.letters, room.ends, room.stops, doc_words)
     n = int(doc_words[-1])
-    if stems:
+    if how.stems:
         hash_stems(room.letters, room.ends[:n], doc_words, room.hashes)
     else:
         hash_words(room.letters.view("<u8"), room.ends[:n], room.hashes)

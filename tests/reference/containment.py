@@ -1,10 +1,13 @@
 """Containment of items in documents, slowly: every stretch of every document, words as strings."""
 
 from collections import defaultdict
+from functools import partial
 from itertools import pairwise
 
-from tests.reference.overlap import gram_words
+from tests.reference import overlap
 from tokenmill.dedup.text.unicode import ALPHA, flags_of
+
+gram_words = partial(overlap.gram_words, apart=True)
 
 
 def contained(
@@ -58,29 +61,31 @@ def indexed(texts, items, starts, most_items=10, most_texts=64):
     """The grams that count and the seeds of each text that is not left out."""
     windows = [seed_windows([w.text for w in gram_words(text)]) for text in texts]
     gapped = [gapped_windows([w.text for w in gram_words(text)]) for text in texts]
+    lettered = [lettered_windows([w.text for w in gram_words(text)]) for text in texts]
     items_of, n_texts = defaultdict(set), defaultdict(int)
-    for item, of_text, others in zip(items, windows, gapped, strict=True):
-        for window in {*of_text, *(window for _, window in others)}:
+    for item, of_text, others, few in zip(items, windows, gapped, lettered, strict=True):
+        for window in {*of_text, *few, *(window for _, window in others)}:
             items_of[window].add(item)
             n_texts[window] += 1
     grams, seeds = {}, {}
     for t, of_text in enumerate(windows):
 
-        def held(window, letters):
+        def held(window, words):
             return (
-                any(flags_of(ord(c)) & ALPHA for word in letters for c in word)
+                any(map(letters_of, words))
                 and not is_shared(items_of[window], starts, most_items)
                 and n_texts[window] <= most_texts
             )
 
         is_seed = [held(window, window) for window in of_text]
         spaced = {window for whole, window in gapped[t] if held(window, whole)}
+        few = {window for window in lettered[t] if held(window, window)}
         words = [w.text for w in gram_words(texts[t])]
         counted = grams_of(words, is_seed)
-        if (any(is_seed) or spaced) and len(counted) >= 7:
+        if (any(is_seed) or spaced or few) and len(counted) >= 7:
             grams[t] = counted
             plain = {w for w, is_one in zip(of_text, is_seed, strict=True) if is_one}
-            seeds[t] = plain, spaced
+            seeds[t] = plain, spaced, few
     return grams, seeds
 
 
@@ -98,6 +103,18 @@ def gapped_windows(words):
         return []
     rows = [tuple(words[i : i + 7]) for i in range(len(words) - 6)]
     return [(row, (*row[:4], None, *row[5:])) for row in rows]
+
+
+def lettered_windows(words):
+    """Three words in a row that have 18 letters."""
+    if not 16 <= len(words) < 64:
+        return []
+    rows = [tuple(words[i : i + 3]) for i in range(len(words) - 2)]
+    return [row for row in rows if sum(map(letters_of, row)) >= 18]
+
+
+def letters_of(word):
+    return sum(flags_of(ord(c)) & ALPHA != 0 for c in word)
 
 
 def is_shared(items, starts, most_items):

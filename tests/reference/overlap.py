@@ -19,10 +19,15 @@ class Word(NamedTuple):
     end: int
 
 
-def gram_words(text):
-    """The words, and of scripts that set no spaces one character or cluster each."""
+def gram_words(text, apart=False):
+    """The words, and of scripts that set no spaces one character or cluster each.
+
+    apart: punctuation, but for apostrophes, stands between words; else it is left out.
+    """
     words, kept, place, script = [], [], 0, ""
+    sets_apart = set(punctuation) - {"'"} if apart else ""
     for char in text + " ":
+        char = " " if char in sets_apart else char
         kind, after = kind_of(char), place + len(char.encode())
         if script and (kind in "MLUB" or (kind == script == "T")):
             if kind in "MLT":
@@ -38,7 +43,7 @@ def gram_words(text):
             kept, place, script = [], after, "T" if kind == "T" else "A"
             continue
         flags = flags_of(ord(char))
-        if flags & SPACE:
+        if flags & SPACE or (apart and flags & PUNCT and char not in "'\u2019"):
             if kept:
                 words.append(Word("".join(c for c, _, _ in kept), kept[0][1], kept[-1][2]))
             kept = []
