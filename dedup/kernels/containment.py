@@ -98,6 +98,7 @@ class Thresholds(NamedTuple):
     full: of all others.
     worth: share of the threshold that the grams must have for words in place to be looked for.
     chance: what the share of words in place is to exceed it by.
+    nearly: share of the threshold from which on letters in place are worth a look.
     """
 
     short: float
@@ -107,6 +108,7 @@ class Thresholds(NamedTuple):
     more_grams: int
     worth: float
     chance: float
+    nearly: float
 
 
 GAP = 2  # words behind the one that a spaced seed says nothing of
@@ -380,7 +382,8 @@ def close(
         if share >= threshold * least.worth:
             first, last = first_word(words, t, texts, room), room.near[t, 3]
             twice = in_place(words, begin, end, first, last, t, texts, room)
-            if max(share, twice / (2 * texts.words[t]) - least.chance) >= threshold:
+            likeness = max(share, twice / (2 * texts.words[t]) - least.chance)
+            if likeness >= threshold * least.nearly:
                 if found < hits.shape[0]:
                     hits[found, 0] = doc
                     hits[found, 1] = t

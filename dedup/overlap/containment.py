@@ -20,9 +20,14 @@ the resemblance and containment of documents"). Here
   text and document are laid side by side around the stretch, where two words that differ cost
   nothing and one beside none half a word (local alignment, Smith and Waterman 1981); their share
   of the text's words less .1 (`CHANCE`) is the containment, if that is more. Of texts of some 500
-  words and more (`MOST_ALIGNED`) grams alone count.
-Where most words of a text are characters by themselves (`dense`), seeds are 8 of them, 6 of Han, it
-has 16 or more, and grams alone count: of Thai clusters too many are in place by chance.
+  words and more (`MOST_ALIGNED`) grams alone count;
+- where that comes to two thirds of the threshold (`CLOSE`), of texts of 12 grams or more, letters
+  are laid side by side likewise, where each that differs, and each beside none, costs one: their
+  share of the text's letters is the containment, if that is more. A typo costs two letters where it
+  costs a word. Not of texts of more than 1024 letters (`MOST_SPELLED`).
+Where most words of a text are characters by themselves (`dense`), seeds are 8 of them, 6 of Han, 7
+of Japanese with Han, it has 16 or more, and grams alone count: of Thai clusters too many are in
+place by chance.
 Texts of fewer than 8 words, without a seed, or of fewer than 7 distinct grams are left out. A
 document's figures depend on nothing but it and the items: not on the batch, nor on others.
 
@@ -51,10 +56,16 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import F64, I64, text_buffers
+from tokenmill.dedup.arrays import F64, I64, U8, read_only, text_buffers
 from tokenmill.dedup.kernels.containment import Room, Thresholds, find_stretches
-from tokenmill.dedup.overlap.containment_index import LONG_GRAMS, LONGER_GRAMS, ContainmentIndex
-from tokenmill.dedup.text.gram_words import Block, blocks
+from tokenmill.dedup.kernels.letters import align_letters
+from tokenmill.dedup.overlap.containment_index import (
+    LONG_GRAMS,
+    LONGER_GRAMS,
+    MOST_SPELLED,
+    ContainmentIndex,
+)
+from tokenmill.dedup.text.gram_words import Block, blocks, chars
 
 THRESHOLD = 0.45  # of texts with LONGER_GRAMS grams or more
 MIDDLE_THRESHOLD = 0.6  # at least, of shorter ones
@@ -62,6 +73,8 @@ SHORT_THRESHOLD = 0.8  # of texts with fewer than LONG_GRAMS grams
 
 CHANCE = 0.1  # of a text's words in place that are not counted
 WORTH = 1 / 3  # of a threshold, that grams have of a copy whose words in place reach it
+
+CLOSE = 2 / 3  # of a threshold, from which on letters are laid side by side
 
 FIRST_HITS = 1 << 10  # room for what is found in a block; where it is more the block is read again
 
@@ -106,9 +119,9 @@ def contained(
     Raises:
         ValueError: a threshold is not above 0.
     """
-    for least in (threshold, short_threshold):
-        if not least > 0:
-            raise ValueError(f"a threshold of containment must be above 0, got {least}")
+    for given in (threshold, short_threshold):
+        if not given > 0:
+            raise ValueError(f"a threshold of containment must be above 0, got {given}")
     data = text_buffers(text).data
     middle = min(max(threshold, MIDDLE_THRESHOLD), short_threshold)
     limits = Thresholds(
@@ -119,9 +132,12 @@ def contained(
         LONGER_GRAMS,
         WORTH,
         CHANCE,
+        CLOSE,
     )
+    least = np.where(index.grams < LONG_GRAMS, limits.short, limits.middle)
+    least[index.grams >= LONGER_GRAMS] = limits.full
     room, hits = index.room(), np.empty((FIRST_HITS, 6), np.int64)
-    found = [np.empty((0, 8), np.int64)]
+    found, likeness = [np.empty((0, 8), np.int64)], [np.empty(0)]
     for block in blocks(text, longest=None, words=index.gram_words, apart=True):
         n_words = len(block.hashes)
         if n_words > len(room.lasts):
@@ -131,11 +147,14 @@ def contained(
         if n > len(hits):  # they have been counted, now there is room
             hits = np.empty((n, 6), np.int64)
             _find(block, index, limits, room, hits)
-        places = block.places(data, np.ascontiguousarray(hits[:n, :4]))
-        found.append(np.column_stack((places, hits[:n, 4:])))
-    every = np.concatenate(found)
-    docs, texts, firsts, lasts, _, _, grams, twice = every.T
-    shares = np.maximum(grams / index.grams[texts], twice / (2 * index.words[texts]) - CHANCE)
+        shares = _shares(block, data, index, least, hits[:n])
+        enough = shares >= least[hits[:n, 1]]
+        likeness.append(shares[enough])
+        hit = hits[:n][enough]
+        places = block.places(data, np.ascontiguousarray(hit[:, :4]))
+        found.append(np.column_stack((places, hit[:, 4:])))
+    every, shares = np.concatenate(found), np.concatenate(likeness)
+    docs, texts, firsts, lasts, _, _, grams, _ = every.T
     # a text may be found by seeds of two kinds: the better one, as of stretches
     order = np.lexsort((-firsts, lasts, -grams, -shares, texts, docs))
     pairs = every[order, :2]
@@ -145,6 +164,40 @@ def contained(
     order = np.lexsort((texts, items, docs))
     columns = (docs, items, texts, starts, ends, shares[best])
     return Containments(len(text), *(column[order] for column in columns))
+
+
+def _shares(block: Block, data: U8, index: ContainmentIndex, least: F64, hits: I64) -> F64:
+    """(n_hits,) containment, by letters where it is below the least."""
+    docs, texts, firsts, lasts, grams, twice = hits.T
+    shares: F64 = np.maximum(grams / index.grams[texts], twice / (2 * index.words[texts]) - CHANCE)
+    unsure = np.flatnonzero(shares < least[texts])
+    docs, texts, firsts, lasts = docs[unsure], texts[unsure], firsts[unsure], lasts[unsure]
+    reach = index.words[texts] * 5 // 4
+    around = np.stack(
+        (
+            docs,
+            texts,
+            np.maximum(lasts + 1 - reach, block.doc_words[docs]),
+            np.minimum(firsts + reach, block.doc_words[docs + 1]) - 1,
+        ),
+        axis=1,
+    )
+    places = block.places(data, around)
+    begins, by_letters = block.begins[docs], np.empty(len(unsure))
+    align_letters(
+        data,
+        begins + places[:, 4],
+        begins + places[:, 5],
+        read_only(np.ascontiguousarray(texts)),
+        read_only(index.letters),
+        read_only(index.letter_offsets),
+        chars(),
+        np.empty(4 * MOST_SPELLED, np.uint8),
+        np.empty(4 * MOST_SPELLED + 1, np.int32),
+        by_letters,
+    )
+    shares[unsure] = np.maximum(shares[unsure], by_letters)
+    return shares
 
 
 def _find(block: Block, index: ContainmentIndex, least: Thresholds, room: Room, hits: I64) -> int:

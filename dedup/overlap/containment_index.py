@@ -18,6 +18,7 @@ import pyarrow as pa
 from tokenmill.dedup.arrays import (
     I32,
     I64,
+    U8,
     U32,
     U64,
     Bools,
@@ -31,6 +32,7 @@ from tokenmill.dedup.arrays import (
 from tokenmill.dedup.kernels import containment as kernels
 from tokenmill.dedup.kernels.containment import Probe, Room, Seeds, Texts
 from tokenmill.dedup.kernels.gram_words import count_letters
+from tokenmill.dedup.kernels.letters import spell_texts
 from tokenmill.dedup.kernels.table import mark
 from tokenmill.dedup.overlap.counts import MOST_ITEMS, MOST_ITEMS_FRAC, of_many_items
 from tokenmill.dedup.overlap.index import postings
@@ -43,8 +45,9 @@ MIN_WORDS = 8  # of a text; of a shorter one an edited copy cannot be told from 
 # are met less by chance.
 SEED_LENGTHS = {MIN_WORDS: 4, 32: 6, 64: 7}
 # Characters, of a text whose words are characters: four words intact, or three of Han, which say
-# more. Of six kana or Thai clusters so many are alike that the search takes three times as long.
-DENSE_SEED, HAN_SEED = 8, 6
+# more; seven where one in five or more is Han. Of six kana or Thai clusters so many are alike that
+# the search takes three times as long.
+DENSE_SEED, MIXED_SEED, HAN_SEED = 8, 7, 6
 GRAM_WORDS = 2
 MIN_GRAMS = MIN_WORDS - GRAM_WORDS + 1  # of a text, distinct
 # If as many grams of a text stand outside windows that are no seeds, they alone count.
@@ -58,6 +61,7 @@ MOST_TEXTS = 64
 
 
 MOST_ALIGNED = 512  # words of a text, at most, of which those in place are counted: a square
+MOST_SPELLED = 1024  # letters of a text, at most, which are laid beside a document's
 
 
 class Family(NamedTuple):
@@ -240,7 +244,7 @@ def slots_of(seeds: U64) -> I32:
     return slots
 
 
-FORMAT = "6"  # of the saved index; raise it with any change of hash, gram words or layout
+FORMAT = "7"  # of the saved index; raise it with any change of hash, gram words or layout
 KIND = "containment index"
 
 
@@ -256,6 +260,7 @@ class ContainmentIndex:
     words: (n_texts,) int64, gram words of each text.
     items: (n_texts,) int64, the item of each.
     grams, table, table_offsets, spelled: as of `Texts`; there `spelled_begins` are its begins.
+    letters, letter_offsets: as of `kernels.letters.spell_texts`.
     """
 
     gram_words: GramWords
@@ -272,6 +277,8 @@ class ContainmentIndex:
     table_offsets: I64
     spelled: U32
     spelled_begins: I64
+    letters: U8
+    letter_offsets: I64
 
     @classmethod
     def build(
@@ -301,7 +308,10 @@ class ContainmentIndex:
         words = count_words(texts, gram_words, apart=True)
         by = dense(texts, words, gram_words)
         lengths = seed_lengths(words // by)
-        of_dense = np.where(2 * count_han(texts) > words, HAN_SEED, DENSE_SEED)
+        han = count_han(texts)
+        of_dense = np.select(
+            [2 * han > words, 5 * han >= words], [HAN_SEED, MIXED_SEED], DENSE_SEED
+        )
         lengths = np.where((by > 1) & (lengths > 0), of_dense, lengths)
         plain = postings_of(texts, of_text, lengths, starts, gram_words)
         found, tails = plain, list[U64]()
@@ -319,6 +329,10 @@ class ContainmentIndex:
             for f in PLAIN
         ]
         bitmaps += map(bitmap_of, tails)
+        data, offsets = text_buffers(texts)
+        letters, letter_offsets = np.empty(len(data), np.uint8), np.empty_like(offsets)
+        most = np.where((by == 1) & (tables.grams >= LONG_GRAMS), MOST_SPELLED, 0)
+        spell_texts(data, offsets, chars(), read_only(most), letters, letter_offsets)
         return cls(
             gram_words=gram_words,
             seeds=found.seeds,
@@ -334,6 +348,8 @@ class ContainmentIndex:
             table_offsets=tables.offsets,
             spelled=tables.spelled,
             spelled_begins=np.where(by == 1, tables.begins, -1),
+            letters=letters[: letter_offsets[-1]],
+            letter_offsets=letter_offsets,
         )
 
     def save(self, path: Path) -> None:
@@ -401,7 +417,8 @@ def _parameters(gram_words: GramWords) -> dict[str, str]:
         "spaced": f"{SPACED.longest} from {MORE_FROM}",
         "lettered": f"{LETTERED.longest} of {LETTERED.letters} to {LETTERED.below}",
         "seed": ",".join(f"{n} from {words}" for words, n in SEED_LENGTHS.items()),
-        "dense": f"{DENSE_SEED}, {HAN_SEED} of Han",
+        "dense": f"{DENSE_SEED}, {MIXED_SEED} and {HAN_SEED} of Han",
+        "letters": f"{MOST_SPELLED} from {LONG_GRAMS}",
         "gram": f"{GRAM_WORDS}, {MIN_GRAMS} to {LONG_GRAMS}",
         "shared": f"{MOST_ITEMS}, {MOST_ITEMS_FRAC}, {MOST_TEXTS}",
         "words": gram_words,

@@ -37,7 +37,10 @@ def contained(
                     if n / len(own) >= least * (1 / 3):
                         around = in_words[max(last + 1 - reach, 0) : first + reach]
                         share = in_place(item, around) / (2 * len(item)) - 0.1
-                        likes[-1] = (max(n / len(own), share), n, -last, first)
+                        share = max(n / len(own), share)
+                        if least > share >= least * (2 / 3) and len(own) >= 12:
+                            share = max(share, letters_in_place("".join(item), "".join(around)))
+                        likes[-1] = (share, n, -last, first)
             share, _, last, first = max(likes, default=(0, 0, 0, 0))
             if share >= least:
                 found.append((d, items[t], t, words[first].start, words[-last].end, share))
@@ -55,6 +58,20 @@ def in_place(item, words):
             beside = table[i][j] + 2 * (own == word)
             table[i + 1][j + 1] = max(beside, table[i][j + 1] - 1, table[i + 1][j] - 1)
     return max(map(max, table))
+
+
+def letters_in_place(item, around):
+    """The best local alignment of letters, of which 1 for each that is the same and -1 for each
+    other, and for each beside none, by the letters of the item; 0 if there are very many."""
+    own, others = ([(ord(c) ^ ord(c) >> 8) & 255 for c in text] for text in (item, around))
+    if not own or len(own) > 1024 or len(others) > 4096:
+        return 0.0
+    table = [[0] * (len(others) + 1) for _ in range(len(own) + 1)]
+    for i, a in enumerate(own):
+        for j, b in enumerate(others):
+            beside = table[i][j] + (1 if a == b else -1)
+            table[i + 1][j + 1] = max(beside, table[i][j + 1] - 1, table[i + 1][j] - 1, 0)
+    return max(map(max, table)) / len(own)
 
 
 def indexed(texts, items, starts, most_items=10, most_texts=64):

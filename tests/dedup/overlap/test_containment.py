@@ -22,7 +22,7 @@ RARE = [
     "Σ",
     "ς",
     "İ",
-    "東京",
+    "Ж京",
     "x\u0301",
     "1",
     "48",
@@ -168,8 +168,8 @@ def test_words_put_in_and_left_out_do_not_hide_a_copy():
 
 def test_words_in_place_are_counted_where_few_pairs_are_left():
     """Every third replaced, 8 of 19 pairs are left, but 14 of 20 words stand where they stood."""
-    item = [f"w{i}" for i in range(20)]
-    copy = [f"x{i}" if i >= 4 and i % 3 == 1 else word for i, word in enumerate(item)]
+    item = [chr(97 + i) * 3 for i in range(20)]
+    copy = [f"{i}" if i >= 4 and i % 3 == 1 else word for i, word in enumerate(item)]
     moved = [*copy[10:], *copy[:10]]
     docs = pa.array([f"{OTHER} {' '.join(words)} {OTHER}" for words in (copy, moved)])
     (found,) = rows(contained(docs, index_of([" ".join(item)])))
@@ -212,6 +212,32 @@ def test_three_words_of_eighteen_letters_are_a_seed_of_texts_of_sixteen_words_to
     got = rows(contained(pa.array(docs), index_of([" ".join(item)]), **low))
     assert [row[0] for row in got] == list(range(6)) * is_found
     assert got == reference.contained(docs, [" ".join(item)], [0], [0, 1], **low)
+
+
+def test_letters_in_place_are_counted_where_typos_leave_few_words():
+    item = "verschiedene Betriebsanleitungen enthalten zusammenfassende Erklärungen wesentlicher"
+    item = f"{item} Bedienelemente sowie ausführliche Hinweise darauf welche Verbrauchsstoffe"
+    item = f"{item} regelmäßig nachgefüllt oder ersetzt werden"
+    copy = "verschiedene Betriebsanleitungen enthalten zusamenfassende Erklarungen wesentlichor"
+    copy = f"{copy} Bedienelementte sowie ausführliche Hinwise dareuf welche Verbrauchstoffe"
+    copy = f"{copy} regelmässig nachgefullt oder ersetzt werdn"
+    low = {"threshold": 0.05, "short_threshold": 0.05}
+    docs, index = pa.array([f"{OTHER} {copy} {OTHER}"]), index_of([item])
+    ((*_, by_words),) = rows(contained(docs, index, **low))
+    ((*_, containment),) = rows(contained(docs, index))
+    assert by_words < 0.45 < 0.8 < containment
+    assert rows(contained(docs, index)) == reference.contained(
+        docs.to_pylist(), [item], [0], [0, 1], threshold=0.45, short_threshold=0.8
+    )
+
+
+@pytest.mark.parametrize("letters", [1024, 1025])
+def test_of_texts_of_very_many_letters_words_alone_count(letters):
+    item = [f"{'ab' * 30}{i}" for i in range(16)]
+    item[0] += "x" * (letters - len("".join(item)))
+    copy = [word if i in (1, 2, 3, 7, 8, 9, 12, 13) else f"y{word}" for i, word in enumerate(item)]
+    got = contained(pa.array([" ".join(copy)]), index_of([" ".join(item)]), threshold=0.45)
+    assert len(got.docs) == (letters == 1024)
 
 
 def test_the_words_of_an_item_in_another_order_are_no_copy():
@@ -369,3 +395,11 @@ def test_where_words_are_characters_two_of_them_may_often_be_others(first, other
     )
     got = contained(pa.array([f"天地玄黃 {copy} 宇宙洪荒"]), index)
     assert got.containment.tolist() == [pytest.approx(found / 47)] * (found > 0)
+
+
+@pytest.mark.parametrize(("every", "is_found"), [(5, True), (6, False)])
+def test_of_japanese_with_han_seven_characters_in_a_row_are_enough(every, is_found):
+    """Of 48 characters ten are Han, or eight."""
+    item = [chr((0x4E00 if i % every == 0 else 0x3041) + i) for i in range(48)]
+    copy = "".join("ヲ" if i % 8 == 7 else char for i, char in enumerate(item))
+    assert len(contained(pa.array([copy]), index_of(["".join(item)])).docs) == is_found
