@@ -149,7 +149,7 @@ class EditedExample(Example):
 
     containment: float = Field(
         description="Share of the item's word pairs that the copy has, or of its words in place,"
-        " less a tenth, if that is more"
+        " less a tenth, or of its letters, less those that differ; the most of these"
     )
 
 
