@@ -4,9 +4,10 @@
 
 Paraphrases are made by rule of items of the sample data (synonyms, number words, order of
 sentences, voice), and taken from the rephrased sets of llm-decontaminator (Yang et al. 2023,
-arXiv:2311.04850), a bare clone FOLDER/lm-sys+llm-decontaminator/repo. *Siblings* are the same
-wording with other numbers. Clean text is that of the sample data, and of the repositories of CLEAN
-that are in FOLDER. 7,473 questions of GSM8K's training set stand beside the items.
+arXiv:2311.04850), a bare clone FOLDER/lm-sys+llm-decontaminator/repo, and from questions of SQuAD
+that people rephrased (Gan and Ng 2019), FOLDER/nusnlp+paraphrasing-squad/repo. *Siblings* are the
+same wording with other numbers. Clean text is that of the sample data, and of the repositories of
+CLEAN that are in FOLDER. 7,473 questions of GSM8K's training set stand beside the items.
 
 The score is chosen on every second document and item: the least without a false positive, and with
 at most one in 10,000 windows of 100 words. Recall and false positives are those of the others.
@@ -30,6 +31,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy.stats import binomtest
 
+from tests.bench.tiers import git_of
 from tests.conftest import SHARED_DATA
 from tests.pipelines.contamination.planting import index_of, read_documents
 from tokenmill.dedup.arrays import F64, Bools
@@ -44,7 +46,7 @@ from tokenmill.dedup.text.fold import Folding, fold
 from tokenmill.dedup.text.gram_words import count_words
 from tokenmill.pipelines.contamination.items.spec import QUESTION
 
-REPHRASED = "lm-sys+llm-decontaminator"
+REPHRASED, SQUAD = "lm-sys+llm-decontaminator", "nusnlp+paraphrasing-squad"
 CLEAN = {
     "moodHappy+bbc-news-archive": "",
     "python+peps": ".rst",
@@ -107,8 +109,15 @@ def renumbered(text: str, draw: random.Random) -> str:
 
 
 def git_file(repository: Path, name: str) -> str:
-    command = ["git", f"--git-dir={repository / 'repo'}", "cat-file", "blob", f"HEAD:{name}"]
+    command = [*git_of(repository.parent, repository.name), "cat-file", "blob", f"HEAD:{name}"]
     return subprocess.check_output(command).decode()
+
+
+def squad(folder: Path, name: str) -> list[str]:
+    """Questions; those in other words are in the same order."""
+    articles = json.loads(git_file(folder / SQUAD, f"datasets/{name}.json"))["data"]
+    paragraphs = (paragraph for article in articles for paragraph in article["paragraphs"])
+    return [qa["question"] for paragraph in paragraphs for qa in paragraph["qas"]]
 
 
 def published(folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:
@@ -134,6 +143,11 @@ def published(folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:
         lines("data/test/HumanEval.jsonl"),
         lines("data/rephrase/humaneval_python.jsonl"),
     )
+
+    if (folder / SQUAD).is_dir():
+        for kind in ("dev", "adv"):
+            asked, other = (squad(folder, f"{kind}_{wording}") for wording in ("orig", "para"))
+            yield f"SQuAD {kind}", asked, other
 
 
 def clean_of(folder: Path) -> Iterator[str]:
