@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 from tests.mutants import copies
 from tests.mutants.copies import PROJECT
-from tests.mutants.nearest import Place, chosen, python_files, stages
+from tests.mutants.nearest import Place, chosen, python_files, read_once, stages
 from tests.mutants.places import Change, changes_of
 from tests.mutants.seen import PRODUCT, is_measured, seen
 
@@ -39,6 +39,8 @@ KEPT = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "tokenmi
 A_STAGE_S = 20.0  # of CPU that the tests of a stage take, when they were measured
 # What a stage may take before it counts as one that never ends: kernels are compiled in it.
 LEAST_CPU_S, LEAST_WALL_S, TIMES = 90.0, 600.0, 4
+# Nearest tests of all places first: what they measured is asked at once by places that need more.
+FIRST, REST = slice(1), slice(1, None)
 LEFT = "left: its tests must be measured first"
 
 
@@ -81,6 +83,7 @@ class First:
 def main() -> int:
     args = _arguments()
     copies.warm()
+    read_once()
     drawn = list(_drawn(args.number, args.seed, args.only))
     home = copies.base(args.folder)
     state = args.folder / "found.jsonl"
@@ -91,7 +94,10 @@ def main() -> int:
         if key not in found or not found[key].stands() or (args.again and not found[key].by)
     ]
     todo = [(key, change) for key, change in todo if key not in set(_equivalent())]
-    _each(todo, args, home, state)
+    until = time.monotonic() + 60 * args.minutes
+    for part in FIRST, REST:
+        noticed = {one.key for one in _kept(state) if one.by and one.stands()}
+        _each([one for one in todo if one[0] not in noticed], part, until, args, home, state)
     found = {one.key: one for one in _kept(state)}
     return _told([key for key, _ in drawn], found, args.least)
 
@@ -144,10 +150,14 @@ def _equivalent() -> Iterator[str]:
 
 
 def _each(
-    todo: list[tuple[str, Change]], args: argparse.Namespace, home: Path, state: Path
+    todo: list[tuple[str, Change]],
+    part: slice,
+    until: float,
+    args: argparse.Namespace,
+    home: Path,
+    state: Path,
 ) -> None:
     """Each place in a process of its own, so many at once; what it found is added to the state."""
-    until = time.monotonic() + 60 * args.minutes
     at_work = 0
     for key, change in todo:
         if time.monotonic() > until:
@@ -157,16 +167,18 @@ def _each(
             at_work -= 1
         at_work += 1
         if not os.fork():
-            os._exit(_asked(key, change, home, state, args.measuring))
+            os._exit(_asked(key, change, part, home, state, args.measuring))
     for _ in range(at_work):
         os.wait()
 
 
-def _asked(key: str, change: Change, home: Path, state: Path, most_s: float) -> int:
+def _asked(key: str, change: Change, part: slice, home: Path, state: Path, most_s: float) -> int:
     began = time.monotonic()
     source = change.applied((home / change.path).read_bytes())
-    with copies.changed(home, change.path, source) as copy:
-        by, measuring_s = _noticed_by(Place(change), change.path, copy, home, most_s)
+    by, measuring_s = _noticed_by(Place(change), source, part, home, most_s)
+    if not by and part == FIRST:
+        print(f"{key}  not noticed by the nearest tests", flush=True)
+        return 0
     wall_s, digests = time.monotonic() - began, _digests(key, by)
     cpu_s = sum(os.times()[:4]) - measuring_s
     one = Found(key, by, round(cpu_s, 1), round(measuring_s, 1), round(wall_s, 1), digests)
@@ -180,10 +192,11 @@ def _asked(key: str, change: Change, home: Path, state: Path, most_s: float) -> 
 
 
 def _noticed_by(
-    place: Place, path: Path, copy: Path, home: Path, most_s: float
+    place: Place, source: bytes, part: slice, home: Path, most_s: float
 ) -> tuple[str, float]:
+    """Each group is asked in a copy of its own, which has what measuring it compiled."""
     kept, measuring_s = home.parent / "seen", 0.0
-    for names in stages(path):
+    for names in list(stages(place.path))[part]:
         for group in _groups(names, kept):
             if measuring_s > most_s and not is_measured(kept, group[0]):
                 return LEFT, measuring_s
@@ -196,8 +209,11 @@ def _noticed_by(
                 if total + seconds <= A_STAGE_S:
                     within.append(test)
                     total += seconds
-            if by := _noticing(copy, home, within, total):
-                return by, measuring_s
+            if within:
+                with copies.changed(home, place.path, source) as copy:
+                    by = _noticing(copy, home, within, total)
+                if by:
+                    return by, measuring_s
     return "", measuring_s
 
 

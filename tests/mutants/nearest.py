@@ -68,9 +68,11 @@ def stages(path: Path) -> Iterator[tuple[str, ...]]:
 
 
 def _own(path: Path) -> list[str]:
+    """By its name, in the folder of its own or else, as for kernels and commands, near there."""
     folder = PROJECT / "tests" / path.parent
     stem = path.parent.name if path.stem == "__init__" else path.stem.strip("_")
-    return _names(folder.glob(f"test_{stem}*.py")) + _names(folder.glob(f"{stem}/test_*.py"))
+    own = _names(folder.glob(f"test_{stem}*.py")) + _names(folder.glob(f"{stem}/test_*.py"))
+    return own or _names(folder.parent.rglob(f"test_{stem}*.py"))
 
 
 def _importing(path: Path) -> list[str]:
@@ -98,6 +100,12 @@ def _imported(path: Path) -> frozenset[str]:
     found = re.findall(r"^\s*from (\S+) import (\(.*?\)|.*?)$", text, re.MULTILINE | re.DOTALL)
     names = {(of, name) for of, listed in found for name in re.findall(r"\w+", listed)}
     return frozenset({of for of, _ in found} | {f"{of}.{name}" for of, name in names})
+
+
+def read_once() -> None:
+    """What processes forked from this one would each read, for seconds."""
+    _tests()
+    _index()
 
 
 @cache

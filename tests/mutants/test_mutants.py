@@ -52,6 +52,7 @@ def test_tests_of_what_calls_a_kernel_are_asked():
 
 def test_the_own_test_file_is_asked_first():
     assert next(stages(Path("dedup/same/sets.py"))) == ("tests/dedup/same/test_sets.py",)
+    assert next(stages(Path("flows/commands/steps.py"))) == ("tests/flows/test_steps.py",)
 
 
 def test_what_is_measured_is_asked_before_the_rest(tmp_path):
