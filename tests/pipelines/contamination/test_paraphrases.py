@@ -11,6 +11,7 @@ from tokenmill.pipelines.contamination.check import Check
 from tokenmill.pipelines.contamination.items.spec import Benchmark
 from tokenmill.pipelines.contamination.model import Report
 from tokenmill.pipelines.contamination.paraphrases import agreeing_words
+from tokenmill.pipelines.contamination.report import UNSEEN
 from tokenmill.pipelines.contamination.report_found import found_in_short
 
 QUESTIONS = [
@@ -68,6 +69,8 @@ def test_an_item_in_other_words_is_told_apart_from_dirty_ones_and_from_a_sibling
     assert items["paraphrase_docs"].to_pylist() == [1, 1, 0]
     assert report["n_paraphrased"] == 2
     assert not (out / "paraphrases").exists()
+    assert "| translations |" in (told := (out / "contamination.md").read_text())
+    assert "| paraphrases |" not in told
 
 
 def test_both_texts_are_shown_with_the_words_that_agree(checked):
@@ -98,6 +101,7 @@ def test_they_are_looked_for_only_if_asked(checked):
     assert "n_paraphrased" not in report or report["n_paraphrased"] is None
     assert pq.read_table(out / "overlaps.parquet").num_rows == 0
     assert pq.read_table(out / "items.parquet")["paraphrase"].to_pylist() == [0, 0, 0]
+    assert all(f"| {what} |" in (out / "contamination.md").read_text() for what, _ in UNSEEN)
 
 
 def test_a_higher_score_finds_less(checked):

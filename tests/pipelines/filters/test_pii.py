@@ -71,6 +71,10 @@ FINDERS = {
     ["+1234567890123456", "+1234567", "+12345678a", "+1 23456789"],
 )
 @example(
+    Pii(**SHAPE, ipv6=True, public_only=False), ["", "2600::1", "x2600::1", "2600::1x", "_2600::1"]
+)
+@example(Pii(**SHAPE, phones=("international",)), ["+442079460958"])
+@example(
     Pii(**SHAPE, phones=("international",)),
     ["++4420794609580", "+44(0)2079460958x", "+44  (0)20794"],
 )

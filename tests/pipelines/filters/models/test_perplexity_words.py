@@ -20,6 +20,8 @@ from tokenmill.pipelines.filters.models.text import (
 
 characters = st.characters(exclude_categories=("Cs",))
 anything = st.one_of(texts, st.text(characters, max_size=40))
+# first and last of scripts that stand without spaces, and what is beside them
+ENDS = [chr(ord(end) + by) for end in reference.WITHOUT_SPACES if end != "-" for by in (-1, 0, 1)]
 
 
 def hash_of(word):
@@ -37,6 +39,7 @@ def hashed(doc):
     pa.array(["a\na\n", "", "\n \n", "ab…c—d", "한국어 말", "Σας ΣΑΣ", "x\u00ady", "\U00012fff"])
 )
 @example(pa.array(["ΐ\u0344İ", "क़ा", "ไทย", "a\tb\rc\x85d\u2028e", "½ ② Ⅷ ٣", "\uff11\uff12", "ﷺ"]))
+@example(pa.array([f"a{char}b" for char in ENDS]))
 def test_words_are_those_of_the_reference(text):
     words = line_words(text)
     ends = words.doc_ends.tolist()

@@ -174,6 +174,15 @@ def test_which_pngs_need_no_pillow():
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("over", [0, 1])
+def test_up_to_a_mebibyte_of_a_png_is_text(over):
+    """Bounds of Pillow, which opens what is more."""
+    texts = chunk(b"tEXt", bytes(2**19)), chunk(b"iTXt", bytes(2**19 + over))
+    profile = chunk(b"iCCP", b"x\0\0" + zlib.compress(bytes(2**20 + over)))
+    for data in (png_of(*texts), png_of(profile)):
+        assert (read_header(data) is None) == bool(over)
+
+
 def segment(marker: int, body: bytes) -> bytes:
     return bytes((0xFF, marker)) + (len(body) + 2).to_bytes(2) + body
 
