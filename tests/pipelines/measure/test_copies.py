@@ -10,7 +10,8 @@ from tests.pipelines.measure.probes import ends_of, kept_by_run, probe
 from tokenmill.pipelines.core.schema import doc_ids
 from tokenmill.pipelines.measure import clusters as closure
 from tokenmill.pipelines.measure.clusters import idents
-from tokenmill.pipelines.measure.copies import Probed, draw_probes, draw_rows
+from tokenmill.pipelines.measure.copies import Copies, Probed, draw_probes, draw_rows
+from tokenmill.pipelines.measure.predict import left_for
 from tokenmill.pipelines.measure.scan import ENDS
 from tokenmill.pipelines.storage.files import arrow_file
 
@@ -151,3 +152,19 @@ def test_probes_are_documents_that_were_chosen_and_pass():
     drawn, chances = draw_probes(rows, 20, seed=0)
     assert drawn.tolist() == [0, 3, 5, 7]
     assert chances.tolist() == [0.5, 0.5, 0.25, 1.0]
+
+
+def test_of_documents_that_leave_others_are_told_for_whom():
+    """Of a cluster one stays; where who leaves is known, those that stay and have one beside them."""
+    ids = np.arange(4, dtype=np.uint64)
+
+    def step(copies, alike):
+        n, ones = np.array(copies, np.float64), np.ones(4, np.int64)
+        return Copies(n, {}, np.array(alike, np.float64), ones > 0, n, ones)
+
+    steps = {
+        "exact": step([3, 1, 2, 1], [3, 1, 2, 1]),
+        "near": step([np.inf] * 2 + [1, 1], [2] * 3 + [1]),
+    }
+    found = left_for(Probed(40, ids, np.full(4, 0.1), ids, {}, steps, None))
+    assert found == pytest.approx({"exact": (1 / 3 + 1 / 2) / (2 / 3 + 1 / 2), "near": 1 / 2})

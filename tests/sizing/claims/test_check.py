@@ -91,6 +91,15 @@ def test_tolerances(tolerance, published, agrees):
     assert (got.verdict == "agrees") is agrees
 
 
+@pytest.mark.parametrize(("beyond", "agrees"), [(0.4, True), (0.6, False)])
+def test_half_a_printed_digit_is_its_billionth_wider(beyond, agrees):
+    """For what floats lose: half a GB, and half a byte."""
+    inputs = {"corpus_tokens": str((700.5e9 + beyond) / 4), "text_bytes_per_token": 4}
+    figure = {**OPT["figures"][0], "published": "700 GB", "inputs": inputs}
+    got = verdict(figures=[figure], tolerance="printed")
+    assert (got.verdict == "agrees") is agrees
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
