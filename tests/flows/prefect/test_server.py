@@ -1,5 +1,7 @@
 """The server of the embedded mode: there while a run lasts, gone when it ends, however it ends."""
 
+import io
+import math
 import os
 import signal
 import subprocess
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests import prefect_home
+from tokenmill.flows.prefect import server
 from tokenmill.flows.prefect.server import EMBEDDED_SETTINGS, STARTING, user_has_server
 from tokenmill.flows.progress import watcher, watching
 
@@ -24,6 +27,19 @@ HOLD = (
     "    sys.stdin.readline()\n"
 )
 PATIENCE_S = 20
+
+
+@pytest.mark.parametrize("start_s", [math.inf, 0])
+def test_a_server_that_ended_or_takes_too_long_is_told_with_its_last_words(start_s, monkeypatch):
+    """Of one that ended nothing is awaited, nor of one that lives when its time is up."""
+    with subprocess.Popen(["true"] if start_s else ["sleep", "100"]) as process:
+        if start_s:
+            process.wait()
+        monkeypatch.setattr(server, "START_S", start_s)
+        monkeypatch.setattr(server.time, "sleep", pytest.fail)
+        with pytest.raises(RuntimeError, match=f"did not start within {start_s} s: no room left$"):
+            server._wait(process, "http://127.0.0.1:1", io.StringIO("no  room\nleft\n"))
+        process.kill()
 
 
 def answers(url):

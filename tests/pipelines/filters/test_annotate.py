@@ -143,6 +143,13 @@ def test_what_leaves_by_a_condition_names_the_values():
     )
 
 
+def test_80_characters_of_a_value_are_shown():
+    url = ["x" * 78, "x" * 79]  # and the quotes around it
+    batch = document_batch(["a", "b"]).set_column(2, "url", pa.array(url))
+    removed = Select(where="url is null")(batch).removed
+    assert removed["detail"].to_pylist() == [f"url='{'x' * 78}'", f"url='{'x' * 79}…"]
+
+
 RECIPE = {"inputs": ["x.jsonl"], "tokenizer": None, "output": {"text": "parquet"}}
 
 

@@ -155,7 +155,7 @@ def test_probes_are_documents_that_were_chosen_and_pass():
 
 
 def test_of_documents_that_leave_others_are_told_for_whom():
-    """Of a cluster one stays; where who leaves is known, those that stay and have one beside them."""
+    """Of a cluster one stays; where it is known who leaves, those that have one beside them."""
     ids = np.arange(4, dtype=np.uint64)
 
     def step(copies, alike):
