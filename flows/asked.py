@@ -17,7 +17,6 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.places import Place, folder_here, is_remote, place
 from tokenmill.pipelines.core.shard import Plan
-from tokenmill.pipelines.prepare.recipe import Recipe, find_recipe, load_recipe, make_recipe
 from tokenmill.sizing.units import UnitError, parse_bytes, parse_count
 
 # What searches, predicts and runs is imported by who asks for it: a mistake is told before.
@@ -27,9 +26,10 @@ if TYPE_CHECKING:
     from tokenmill.pipelines.contamination.paraphrases import Paraphrasing
     from tokenmill.pipelines.measure.job import Measuring
     from tokenmill.pipelines.prepare.collection import Collection
+    from tokenmill.pipelines.prepare.recipe import Recipe
 
-T = TypeVar("T", Recipe, "Check", "Measuring")
-Run = TypeVar("Run", Recipe, "Check")  # says itself who does the work
+T = TypeVar("T", "Recipe", "Check", "Measuring")
+Run = TypeVar("Run", "Recipe", "Check")  # says itself who does the work
 Out = TypeVar("Out", bound=Place)  # only a run may lie in an object store
 
 
@@ -51,7 +51,7 @@ def read_recipe(
     recipe: str | Mapping[str, Any],
     settings: Mapping[str, Any] | None = None,
     run: RunOptions | None = None,
-) -> Recipe:
+) -> "Recipe":
     """A recipe by its path or the name of one that ships, or the whole of it as data.
 
     settings: in place of the file's, by key.  run: what it says, in place of the recipe's.
@@ -59,6 +59,8 @@ def read_recipe(
     Raises:
         ConfigError: see `load_recipe`.
     """
+    from tokenmill.pipelines.prepare.recipe import find_recipe, load_recipe, make_recipe
+
     over = dict(settings or {})
     if run is not None:
         said = run.model_dump(mode="json", exclude_unset=True)
@@ -74,7 +76,7 @@ def read_recipe(
     return make_recipe(given, where="recipe")
 
 
-def ask_run(recipe: Recipe, out: str) -> Asked[Recipe, Place]:
+def ask_run(recipe: "Recipe", out: str) -> "Asked[Recipe, Place]":
     """Plan a run; of one that has finished no file is looked into, unless one has changed.
 
     Raises:
@@ -94,7 +96,7 @@ def ask_run(recipe: Recipe, out: str) -> Asked[Recipe, Place]:
 class Ingesting:
     """A collection that is held, and the next run of it, planned; None where nothing is new."""
 
-    def __init__(self, collection: "Collection", recipe: Recipe, *, again: bool) -> None:
+    def __init__(self, collection: "Collection", recipe: "Recipe", *, again: bool) -> None:
         self.collection, self._recipe, self._again = collection, recipe, again
         self.out = collection.place
         self.advance()
@@ -116,7 +118,7 @@ class Ingesting:
 
 
 @contextmanager
-def ingesting(recipe: Recipe, into: str, *, again: bool) -> Iterator[Ingesting]:
+def ingesting(recipe: "Recipe", into: str, *, again: bool) -> Iterator[Ingesting]:
     """Hold a collection, and plan the next run of a recipe into it.
 
     Raises:
@@ -223,7 +225,7 @@ def check_of(
 
 
 def measuring_of(
-    recipe: Recipe,
+    recipe: "Recipe",
     *,
     probes: int,
     sample: str | None,

@@ -269,7 +269,7 @@ def _by_bytes(props: U16) -> tuple[U16, U16]:
 def char_maps(folding: Folding) -> dict[str, tuple[str, int]]:
     """What each character becomes by itself, and the foldings that make it so."""
     maps = [
-        (bit, chars)
+        (bit, str.maketrans(chars))
         for bit, chars in (
             (kernels.COMPAT, tables().compat),
             (kernels.INVISIBLE, invisible()),
@@ -280,10 +280,10 @@ def char_maps(folding: Folding) -> dict[str, tuple[str, int]]:
         if folding.bits & bit
     ]
     becomes = {}
-    for char in sorted(set().union(*(chars for _, chars in maps))):
+    for char in map(chr, sorted(set().union(*(chars for _, chars in maps)))):
         text, kinds = char, 0
         for bit, chars in maps:
-            folded = "".join(chars.get(c, c) for c in text)
+            folded = text.translate(chars)
             kinds |= bit if folded != text else 0
             text = folded
         becomes[char] = text, kinds

@@ -17,13 +17,16 @@ from tokenmill.pipelines.read.arrow import cut_arrow, read_arrow
 from tokenmill.pipelines.read.batch import ReadBatch, as_crawled, without_images
 from tokenmill.pipelines.read.columns import Piece
 from tokenmill.pipelines.read.delimited import cut_csv, cut_tsv, read_delimited
-from tokenmill.pipelines.read.images.markdown import IMAGE_ENDINGS, read_markdown
 from tokenmill.pipelines.read.images.webdataset import cut_webdataset, read_webdataset
 from tokenmill.pipelines.read.jsonl import cut_jsonl, read_jsonl
 from tokenmill.pipelines.read.options import Html, Images, Limits, Reading
 from tokenmill.pipelines.read.parquet import cut_parquet, parquet_rows, read_parquet
 from tokenmill.pipelines.read.stream import COMPRESSIONS
 from tokenmill.pipelines.read.text import read_texts
+
+IMAGE_ENDINGS = frozenset(
+    [".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg", ".bmp", ".tif", ".tiff", ".avif", ".ico"]
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,6 +167,12 @@ def _cut_warc(file: InputFile, _: Input, shard_bytes: int, limits: Limits) -> li
     return cut_warc(file, shard_bytes=shard_bytes, limits=limits)
 
 
+def _read_markdown(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
+    from tokenmill.pipelines.read.images.markdown import read_markdown  # its parser is large
+
+    return read_markdown(shard, how)
+
+
 def _read_warc(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     """Web archives: pages of WARC, WET and ARC files, cut between members."""
     from tokenmill.pipelines.read.web.warc import read_warc  # needs tokenmill[web]
@@ -222,7 +231,7 @@ for _reader in (
         name="markdown",
         endings=(".md", ".markdown"),
         compressions=PACKED,
-        read=read_markdown,
+        read=_read_markdown,
         section="images",
         beside=IMAGE_ENDINGS,
     ),

@@ -36,9 +36,6 @@ from tokenmill.pipelines.read.images.nodes import BREAK, own_text
 from tokenmill.pipelines.read.options import Images, Limits, Reading
 from tokenmill.pipelines.read.text import read_text
 
-IMAGE_ENDINGS = frozenset(
-    [".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg", ".bmp", ".tif", ".tiff", ".avif", ".ico"]
-)
 _LINE_END = re.compile(r"\r\n?|\n")  # as CommonMark has it; `str.splitlines` ends lines elsewhere
 _HINT = re.compile(r"!\[|<img", re.IGNORECASE)  # what a document with images has at least
 _SPAN = "span"
