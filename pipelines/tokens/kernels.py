@@ -22,11 +22,12 @@ def place(
         if bos >= 0:
             out[k] = bos
             k += 1
-        for j in range(starts[i], stops[i]):
-            out[k] = ids[j]
-            k += 1
+        span = ids[starts[i] : stops[i]]
+        to = out[k : k + span.shape[0]]  # a view, as in `copy_to`
+        for j in range(span.shape[0]):
+            to[j] = span[j]
         if eos >= 0:
-            out[k] = eos
+            out[k + span.shape[0]] = eos
 
 
 @kernel
