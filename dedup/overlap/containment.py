@@ -27,7 +27,8 @@ the resemblance and containment of documents"). Here
   costs a word. Not of texts of more than 1024 letters (`MOST_SPELLED`).
 Where most words of a text are characters by themselves (`dense`), seeds are 8 of them, 6 of Han, 7
 of Japanese with Han, it has 16 or more, and grams alone count: of Thai clusters too many are in
-place by chance.
+place by chance. Of clusters and of kana without Han MIDDLE_THRESHOLD holds for longer texts too: of
+1,000 texts of XQuAD 22 had .45 to .58 of one in 5 MB of Thai messages.
 Texts of fewer than 8 words, without a seed, or of fewer than 7 distinct grams are left out. A
 document's figures depend on nothing but it and the items: not on the batch, nor on others.
 
@@ -60,6 +61,7 @@ from tokenmill.dedup.arrays import F64, I64, U8, read_only, text_buffers
 from tokenmill.dedup.kernels.containment import Room, Thresholds, find_stretches
 from tokenmill.dedup.kernels.letters import align_letters
 from tokenmill.dedup.overlap.containment_index import (
+    CLUSTERS,
     LONG_GRAMS,
     LONGER_GRAMS,
     MOST_SPELLED,
@@ -135,7 +137,7 @@ def contained(
         CLOSE,
     )
     least = np.where(index.grams < LONG_GRAMS, limits.short, limits.middle)
-    least[index.grams >= LONGER_GRAMS] = limits.full
+    least[(index.grams >= LONGER_GRAMS) & (index.spelled_begins != CLUSTERS)] = limits.full
     room, hits = index.room(), np.empty((FIRST_HITS, 6), np.int64)
     found, likeness = [np.empty((0, 8), np.int64)], [np.empty(0)]
     for block in blocks(text, longest=None, words=index.gram_words, apart=True):

@@ -48,6 +48,7 @@ SEED_LENGTHS = {MIN_WORDS: 4, 32: 6, 64: 7}
 # more; seven where one in five or more is Han. Of six kana or Thai clusters so many are alike that
 # the search takes three times as long.
 DENSE_SEED, MIXED_SEED, HAN_SEED = 8, 7, 6
+CLUSTERS = -2  # in `spelled_begins`, of texts of clusters or kana: they are alike by chance
 GRAM_WORDS = 2
 MIN_GRAMS = MIN_WORDS - GRAM_WORDS + 1  # of a text, distinct
 # If as many grams of a text stand outside windows that are no seeds, they alone count.
@@ -244,7 +245,7 @@ def slots_of(seeds: U64) -> I32:
     return slots
 
 
-FORMAT = "7"  # of the saved index; raise it with any change of hash, gram words or layout
+FORMAT = "8"  # of the saved index; raise it with any change of hash, gram words or layout
 KIND = "containment index"
 
 
@@ -259,7 +260,8 @@ class ContainmentIndex:
         and (n_families,) int64, where they end.
     words: (n_texts,) int64, gram words of each text.
     items: (n_texts,) int64, the item of each.
-    grams, table, table_offsets, spelled: as of `Texts`; there `spelled_begins` are its begins.
+    grams, table, table_offsets, spelled: as of `Texts`; there `spelled_begins` are its begins,
+        or CLUSTERS.
     letters, letter_offsets: as of `kernels.letters.spell_texts`.
     """
 
@@ -333,6 +335,7 @@ class ContainmentIndex:
         letters, letter_offsets = np.empty(len(data), np.uint8), np.empty_like(offsets)
         most = np.where((by == 1) & (tables.grams >= LONG_GRAMS), MOST_SPELLED, 0)
         spell_texts(data, offsets, chars(), read_only(most), letters, letter_offsets)
+        unplaced = np.where(of_dense == DENSE_SEED, CLUSTERS, -1)
         return cls(
             gram_words=gram_words,
             seeds=found.seeds,
@@ -347,7 +350,7 @@ class ContainmentIndex:
             table=tables.table,
             table_offsets=tables.offsets,
             spelled=tables.spelled,
-            spelled_begins=np.where(by == 1, tables.begins, -1),
+            spelled_begins=np.where(by == 1, tables.begins, unplaced),
             letters=letters[: letter_offsets[-1]],
             letter_offsets=letter_offsets,
         )

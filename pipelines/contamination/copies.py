@@ -44,7 +44,8 @@ Share = Annotated[float, Field(gt=0, le=1)]
 class Copies(Config):
     """From which containment on a stretch of a document is a copy (`dedup.overlap.containment`).
 
-    threshold: of texts of some 20 words and more; those a little shorter need .6 at least.
+    threshold: of texts of some 20 words and more; those a little shorter, and those of Thai and
+        its like, need .6 at least.
     short_threshold: of shorter texts.
     """
 

@@ -403,3 +403,10 @@ def test_of_japanese_with_han_seven_characters_in_a_row_are_enough(every, is_fou
     item = [chr((0x4E00 if i % every == 0 else 0x3041) + i) for i in range(48)]
     copy = "".join("ヲ" if i % 8 == 7 else char for i, char in enumerate(item))
     assert len(contained(pa.array([copy]), index_of(["".join(item)])).docs) == is_found
+
+
+@pytest.mark.parametrize(("first", "is_found"), [(0x4E00, True), (0x0E01, False)])
+def test_of_clusters_half_is_no_copy(first, is_found):
+    item = "".join(chr(first + i) for i in range(45))
+    assert len(contained(pa.array([item[:24]]), index_of([item])).docs) == is_found
+    assert len(contained(pa.array([item[:30]]), index_of([item])).docs) == 1
