@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy.stats import binom
+from scipy.special import bdtr
 
 from tokenmill.dedup.arrays import I32, I64, U64, Bools
 from tokenmill.pipelines.core.shard import SourceShard
@@ -237,7 +237,8 @@ def _too_many(counts: I64, more_than: int, read_frac: float) -> tuple[Bools, Boo
     often = counts > more_than
     if read_frac >= 1:
         return often, np.zeros(len(counts), np.bool_)
-    fewer = np.asarray(binom.cdf(counts, more_than + 1, read_frac)) > PLAUSIBLE
+    tries = more_than + 1  # what is counted oftener is too frequent for certain
+    fewer = np.asarray(bdtr(np.minimum(counts, tries), tries, read_frac)) > PLAUSIBLE
     return often, fewer & ~often
 
 

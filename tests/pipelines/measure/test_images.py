@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from tests.pipelines.keyed import PUBLISHED
 from tests.pipelines.read.images.shards import encoded, jpeg, noise, sample, tar_bytes
@@ -13,6 +14,7 @@ from tests.running import one_by_one
 from tests.strategies import few
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.compare import compare, load_estimate
+from tokenmill.pipelines.measure.images import PLAUSIBLE, _too_many
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus, to_json
 from tokenmill.pipelines.prepare.prepare import run_recipe
@@ -230,6 +232,16 @@ def test_the_steps_of_the_published_recipes_are_predicted(tars, tokenizer_path, 
     remarks = "\n".join(outcome.predicted.remarks)
     assert "repeated_paragraphs is not predicted" in remarks
     assert "same_url and same_images are counted each by itself" in remarks
+
+
+def test_an_image_may_be_too_frequent_where_chance_may_have_left_so_few_in_what_was_read():
+    counts = np.arange(1, 30)
+    for more_than, read_frac in ((1, 0.5), (10, 0.1), (10, 0.9), (25, 0.3)):
+        often, may_be = _too_many(counts, more_than, read_frac)
+        assert (often == (counts > more_than)).all()
+        chance = binom.cdf(counts, more_than + 1, read_frac)
+        assert (may_be == ((chance > PLAUSIBLE) & ~often)).all()
+    assert not _too_many(counts, 10, 1.0)[1].any()
 
 
 def test_images_without_any_text_are_refused_in_one_line(tokenizer_path, tmp_path):
