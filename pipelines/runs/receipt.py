@@ -80,7 +80,8 @@ class Receipt(Generic[F]):
     Who drives a run has those of all its works in memory: see `settle`.
 
     step, key, inputs: of the work.
-    files: (path below the run directory, bytes, xxh3-128 hex) of each file written.
+    files: (path below the run directory, bytes, xxh3-128 hex) of each file written; of a job that
+        is not durable no hex.
     stats: what each stage did, in order.
     facts: what else later steps and the report need.
     seconds: (wall, CPU of this thread) the work took; no part of any digest.
@@ -244,11 +245,17 @@ def is_scratch(name: str) -> bool:
     return SCRATCH.match(name) is not None
 
 
-def file_entry(out: Path, path: Path) -> tuple[str, int, str]:
-    """(path below `out`, bytes, xxh3-128 hex) of a finished file."""
+def file_entry(out: Path, path: Path, *, digested: bool = True) -> tuple[str, int, str]:
+    """(path below `out`, bytes, xxh3-128 hex) of a finished file.
+
+    digested: else its size stands for what it holds, and it is not read again.
+    """
+    name = path.relative_to(out).as_posix()
+    if not digested:
+        return name, path.stat().st_size, ""
     hasher, size = xxhash.xxh3_128(), 0
     with path.open("rb") as f:
         while block := f.read(COPY_BYTES):
             hasher.update(block)
             size += len(block)
-    return path.relative_to(out).as_posix(), size, hasher.hexdigest()
+    return name, size, hasher.hexdigest()

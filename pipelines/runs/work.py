@@ -48,7 +48,7 @@ class Job:
     remote: where that is, as s3://bucket/run.
     identity: digest of all that decides the output: settings, inputs, versions.
     options: how the work is done.
-    durable: what its works write survives a power cut.
+    durable: what its works write survives a power cut, and receipts tell its digests.
     """
 
     durable: ClassVar[bool] = True
@@ -182,7 +182,7 @@ def _done(job: Job, work: Work[Any]) -> Outcome:
         step=work.step,
         key=work.key,
         inputs=work.inputs,
-        files=tuple(file_entry(job.out, path) for path in done.files),
+        files=tuple(file_entry(job.out, path, digested=job.durable) for path in done.files),
         stats=tuple(done.stats),
         facts=done.facts,
         seconds=(time.perf_counter() - wall, time.thread_time() - cpu),

@@ -189,3 +189,20 @@ def test_a_work_that_tells_another_kind_than_it_says_is_a_mistake(tmp_path, call
     work = Work(step="count", key="0", inputs="i", facts=facts, call=call, args=(3,))
     with pytest.raises(TypeError, match="count tells .*, its work says"):
         do(Job(out=tmp_path, identity="i"), work)
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_what_is_made_again_in_minutes_is_not_read_again_for_its_digest(tmp_path, durable):
+    def write(job):
+        (job.out / "written").write_bytes(b"documents")
+        return Done(files=[job.out / "written"])
+
+    class OfJob(Job):
+        pass
+
+    OfJob.durable = durable
+    work = Work(step="s", key="0", inputs="abc", call=write, args=())
+    receipt = do(OfJob(out=tmp_path, identity="j"), work).receipt
+    name, size, digest = receipt.files[0]
+    assert (name, size, len(digest)) == ("written", 9, 32 if durable else 0)
+    assert valid_receipt(tmp_path, work) == receipt
