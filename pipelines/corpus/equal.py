@@ -157,6 +157,9 @@ class ExactDedup(EqualStep):
             **({"samples": self.samples} if self.samples != "images" else {}),
         }
 
+    def counting(self) -> "ExactDedup":
+        return self.model_copy(update={"digest": "xxh3"})
+
     def key_columns(self, documents: pa.RecordBatch, source: str) -> list[pa.Array]:
         of_images = self.samples == "images"
         return [fixed_size_list(_text_digests(documents, self.digest, of_images=of_images))]

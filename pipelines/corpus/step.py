@@ -338,6 +338,10 @@ class CorpusStep(Step):
         """The keys of documents, by column."""
         return []
 
+    def counting(self) -> "CorpusStep":
+        """What makes keys that are equal where its own are, sooner: to count by, never kept."""
+        return self
+
     def image_columns(
         self, documents: pa.RecordBatch, blobs: Blobs | None, images: Images | None
     ) -> list[pa.Array]:

@@ -29,7 +29,7 @@ from tokenmill.pipelines.runs.folder import Folder
 from tokenmill.pipelines.runs.manifest import open_run
 
 # raise it when the same settings and inputs make another estimate, or another scratch
-MEASURE_VERSION = "9"
+MEASURE_VERSION = "10"
 DEFAULT_PROBES = 10_000
 QUICK_BYTES = 256e6  # read in some ten seconds of CPU: a minute beside other work
 ENDS_FOLDER, LOCAL_FOLDER, IMAGES_FOLDER = (
@@ -75,8 +75,8 @@ class MeasureJob(PrepareJob):
 
     @property
     def predicted(self) -> tuple[CorpusStep, ...]:
-        """The corpus-wide steps whose findings are told by probes, in order."""
-        return tuple(s for s in corpus_steps(self.recipe.steps) if is_predicted(s))
+        """The corpus-wide steps whose findings are told by probes, in order; see `counting`."""
+        return tuple(s.counting() for s in corpus_steps(self.recipe.steps) if is_predicted(s))
 
     @property
     def not_predicted(self) -> tuple[CorpusStep, ...]:

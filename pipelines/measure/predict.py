@@ -35,6 +35,7 @@ from tokenmill.pipelines.measure.scan import (
     KEYS_BYTES,
     READ,
     ROW,
+    SLOWER_KEYS,
     START,
     TOKENIZE,
     PartFacts,
@@ -247,6 +248,8 @@ class Findings:
         if not self._job.first_pass.after:
             return []
         cpu_s = self._seconds.of(KEYS, self._scanned.sums(KEYED_BYTES).value)
+        for own in self._job.dedup:
+            cpu_s += self._seconds.of(f"{SLOWER_KEYS}{own.name}", self._scanned.beside_bytes)
         cpu_s += self._seconds.sampled(self._scanned.compressed())
         if self._probed is None or self._left is None:  # decontaminate alone
             return [Step(name=self._job.first_pass.after[0].name, cpu_s=cpu_s)]

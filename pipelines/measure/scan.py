@@ -11,7 +11,7 @@ Besides: what documents take between two passes, as a run compresses it, and wha
 import contextlib
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,16 +21,16 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from tokenmill.dedup.arrays import F64, I64, U64, Bools, text_buffers
 from tokenmill.pipelines.core.ledger import StageStats
-from tokenmill.pipelines.core.schema import PLACEHOLDER, REMOVED
+from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.core.step import Stage, StageResult, Step, removed_rows
+from tokenmill.pipelines.core.step import Stage, StageResult, Step
 from tokenmill.pipelines.corpus.copies import columns_of
 from tokenmill.pipelines.corpus.step import document_keys, key_schema
 from tokenmill.pipelines.filters.images.edit import image_stats
+from tokenmill.pipelines.measure.beside import ROWS, rows_measured, set_down, within_more
 from tokenmill.pipelines.measure.chosen import Choice, chance, chosen, moments
 from tokenmill.pipelines.measure.images import IMAGES, image_row_bytes, image_rows, image_sums
 from tokenmill.pipelines.measure.job import ENDS_FOLDER, IMAGES_FOLDER, LOCAL_FOLDER, MeasureJob
@@ -51,46 +51,8 @@ from tokenmill.pipelines.tokens.images import batches_of, encode_illustrated
 from tokenmill.pipelines.tokens.reference import UnencodableError
 from tokenmill.pipelines.tokens.tokenize import MismatchError
 
-LZ4_WINDOW_BYTES = 1 << 16
-NOUGHT_BYTES = 24  # that the head of a batch of no rows lacks: numbers that are 0 are not written
-
-
-def set_down(batch: pa.RecordBatch) -> int:
-    """Bytes of documents as a batch of their own, which is taken up again, as by the next pass."""
-    compressed = _lz4(batch)
-    for again in pa.ipc.open_stream(compressed):
-        again.filter(pa.array(np.ones(again.num_rows, np.bool_)))
-    return int(compressed.size - _empty(batch))
-
-
-def within_more(batch: pa.RecordBatch) -> int:
-    """Bytes of documents within a larger batch.
-
-    A piece of what a run compresses at once lacks the text before it; its own end is given it for
-    that, as long as all of it is out of the reach of lz4.
-    """
-    if batch["text"].nbytes <= LZ4_WINDOW_BYTES:
-        return int(_lz4(batch).size - _empty(batch))
-    return int(_lz4(pa.concat_batches([batch, batch])).size - _lz4(batch).size)
-
-
-def _empty(batch: pa.RecordBatch) -> int:
-    """Of no documents. A slice of none still has the images that stand before it."""
-    is_text = "images" not in batch.schema.names
-    none = batch.slice(0, 0) if is_text else pa.RecordBatch.from_pylist([], schema=batch.schema)
-    return int(_lz4(none).size) + NOUGHT_BYTES
-
-
-def _lz4(batch: pa.RecordBatch) -> pa.Buffer:
-    sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression="lz4")
-    with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
-        writer.write_batch(batch)
-    return sink.getvalue()
-
-
 BATCH_BYTES, NUMBER_BYTES = 1 << 22, 8
-TOGETHER_BYTES = 1 << 24  # documents that go through the stages as one batch
+TOGETHER_BYTES = 1 << 24  # documents of which those chosen go through the stages as one batch
 LEAST_BATCHES, MOST_BATCHES = 4, 64  # 256 MiB: less may all lie in memory that is at hand
 
 _found: dict[Path, float] = {}
@@ -146,6 +108,7 @@ LOCAL = pa.schema(
     ]
 )
 KEYS, DOCUMENTS, TOKENIZE, READ = "keys", "documents", "tokenize", "read"  # what is timed
+SLOWER_KEYS = "keys "  # and the name of a step: its own keys, where others count
 START = "start"  # what is loaded or compiled once a process
 COPIES_BYTES = 4  # of a column of how many left for a document
 KEYS_BYTES = "keys_bytes "  # and the name of a step: of its columns in the key sidecar
@@ -248,18 +211,18 @@ def scan_part(job: MeasureJob, part: SourceShard, sampled: bool, choice: Choice)
         tally = _Tally(job, part, files)
         keys = _keys(tally) if job.is_probed else None
         images, tokens = _images(tally), _tokens(tally)
-        for batch in _together(_read(tally)):
-            seen = _seen(tally, batch, choice)
-            tally.sums[KEYED] += seen.keyed.num_rows
-            tally.sums[KEYED_BYTES] += int(text_buffers(seen.keyed["text"]).lengths.sum())
+        for batches in _together(_read(tally)):
+            seen = _seen(tally, batches, choice)
             ends = _ends(seen, part, job.recipe)
+            tally.sums[KEYED] += len(ends["text_bytes"])
+            tally.sums[KEYED_BYTES] += int(ends["text_bytes"].sum())
             images(seen.later)
             at_end = (ends["left_at"] >= len(job.later_stages)) & (ends["chance"] > 0)
             chances = ends["chance"][at_end]
             tally.sums["end_bytes"] += float((ends["end_bytes"][at_end] / chances).sum())
             rows = ends["row_bytes"][at_end].astype(np.float64)
             tally.add(moments(ROW, np.ones(len(rows)), rows, chances))
-            if keys and seen.keyed.num_rows:
+            if keys:
                 keys(seen.keyed, ends)
             if sampled and not tally.sums[BESIDE]:
                 _side_by_side(tally, seen, is_set_down=bool(job.first_pass.after))
@@ -274,42 +237,66 @@ def scan_part(job: MeasureJob, part: SourceShard, sampled: bool, choice: Choice)
 
 
 class _Seen(NamedTuple):
-    """What becomes of a batch.
+    """What becomes of some batches.
 
     whole: as they come to the first stage that only removes.  keyed: all that may come to the
-    keys, as they do.  ids, chances, tokenized: of the documents chosen of the former, ascending;
-    and the chance that tokens are made of each.
+    keys, as they do.  Neither is copied together: they are all of the text.
+    ids, chances, tokenized: of the documents chosen of the former, ascending; and the chance that
+    tokens are made of each.
     later: of the latter, what comes to the keys, and what each later stage in turn leaves of it.
     """
 
-    whole: pa.RecordBatch
-    keyed: pa.RecordBatch
+    whole: list[pa.RecordBatch]
+    keyed: list[pa.RecordBatch]
     ids: U64
     chances: F64
     tokenized: F64
     later: list[pa.RecordBatch]
 
 
-def _seen(tally: "_Tally", batch: pa.RecordBatch, choice: Choice) -> _Seen:
+def _seen(tally: "_Tally", batches: list[pa.RecordBatch], choice: Choice) -> _Seen:
     job = tally.job
-    whole = _through(job.counted_stages, batch, tally)[-1]
-    ids = np.asarray(whole["doc_id"])
-    sizes = text_buffers(whole["text"]).lengths.astype(np.int64)
-    read = float(text_buffers(batch["text"]).lengths.sum())
+    whole = [_through(job.counted_stages, batch, tally)[-1] for batch in batches]
+    ids, sizes = _ids_of(whole), _sizes_of(whole)
+    read = float(_sizes_of(batches).sum())
     chances, tokenized = (chance(sizes, how, read_bytes=read) for how in (choice, choice.of_tokens))
     taken = chosen(ids, chances, job.measuring.seed)
     ids, chances, tokenized = ids[taken], chances[taken], tokenized[taken]
-    some = whole if taken.all() else whole.filter(pa.array(taken))
+    some = pa.concat_batches(_where(whole, taken))
     left = _through(job.filters, some, tally, ids, chances)[-1]
     later = _through(job.later_stages, left, tally, ids, chances)
-    keyed = left
+    keyed = [left]
     if not taken.all():
-        keyed = whole
-        for stage in job.filters:
-            keyed = (
-                cast(Stage, stage)(keyed).kept if stage.changes_text and keyed.num_rows else keyed
-            )
+        edits = [stage for stage in job.filters if stage.changes_text]
+        keyed = [_left_by(edits, batch) for batch in whole]
     return _Seen(whole, keyed, ids, chances, np.minimum(tokenized, chances), later)
+
+
+def _left_by(stages: Iterable[Step], batch: pa.RecordBatch) -> pa.RecordBatch:
+    """What stages leave, not counted."""
+    for stage in stages:
+        batch = cast(Stage, stage)(batch).kept if batch.num_rows else batch
+    return batch
+
+
+def _ids_of(batches: list[pa.RecordBatch]) -> U64:
+    """(n,) of all documents."""
+    return np.concatenate([np.asarray(batch["doc_id"]) for batch in batches])
+
+
+def _sizes_of(batches: list[pa.RecordBatch]) -> I64:
+    """(n,) bytes of text of all documents."""
+    sizes = [text_buffers(batch["text"]).lengths for batch in batches]
+    return np.concatenate(sizes).astype(np.int64)
+
+
+def _where(batches: list[pa.RecordBatch], wanted: Bools) -> list[pa.RecordBatch]:
+    """The documents wanted of each batch.  wanted: (n,) of all."""
+    if wanted.all():
+        return batches
+    cuts = np.cumsum([batch.num_rows for batch in batches])[:-1]
+    parts = zip(batches, np.split(wanted, cuts), strict=True)
+    return [batch.filter(pa.array(part)) for batch, part in parts]
 
 
 def _read(tally: "_Tally") -> Iterator[pa.RecordBatch]:
@@ -329,17 +316,17 @@ def _read(tally: "_Tally") -> Iterator[pa.RecordBatch]:
             yield read.documents
 
 
-def _together(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Several as one: of each little is chosen, and every call of a stage takes its time."""
+def _together(batches: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    """Several: of each little is chosen, and every call of a stage takes its time."""
     held, size = list[pa.RecordBatch](), 0
     for batch in batches:
         held.append(batch)
         size += batch.nbytes
         if size >= TOGETHER_BYTES:
-            yield pa.concat_batches(held)
+            yield held
             held, size = [], 0
     if held:
-        yield pa.concat_batches(held)
+        yield held
 
 
 def _through(
@@ -393,9 +380,9 @@ def _with_images(before: pa.RecordBatch, result: StageResult) -> StageStats:
 
 def _ends(seen: _Seen, part: SourceShard, recipe: Recipe) -> dict[str, Any]:
     """Columns of ENDS."""
-    ids = np.asarray(seen.keyed["doc_id"])
+    ids = _ids_of(seen.keyed)
     columns: dict[str, Any] = {name: np.zeros(len(ids), np.int64) for name in ENDS.names}
-    columns["text_bytes"] = text_buffers(seen.keyed["text"]).lengths.astype(np.int64)
+    columns["text_bytes"] = _sizes_of(seen.keyed)
     columns["chance"] = np.zeros(len(ids))
     if len(seen.ids) and len(ids):
         at = np.minimum(np.searchsorted(seen.ids, ids), len(seen.ids) - 1)
@@ -413,7 +400,7 @@ def _ends(seen: _Seen, part: SourceShard, recipe: Recipe) -> dict[str, Any]:
     return columns
 
 
-def _keys(tally: _Tally) -> Callable[[pa.RecordBatch, dict[str, Any]], None]:
+def _keys(tally: _Tally) -> Callable[[list[pa.RecordBatch], dict[str, Any]], None]:
     """What writes keys and ends, row for row; with the keys, who passes the filters before."""
     job, part = tally.job, tally.part
     schema = key_schema(job.dedup)
@@ -424,7 +411,15 @@ def _keys(tally: _Tally) -> Callable[[pa.RecordBatch, dict[str, Any]], None]:
     def keys_of(batch: pa.RecordBatch) -> pa.RecordBatch:
         return document_keys(batch, job.dedup, schema, source=part.source)
 
-    def write(batch: pa.RecordBatch, ends: dict[str, Any]) -> None:
+    def write(batches: list[pa.RecordBatch], ends: dict[str, Any]) -> None:
+        at = 0
+        for batch in batches:
+            here = slice(at, at + batch.num_rows)
+            at = here.stop
+            if batch.num_rows:
+                write_batch(batch, {name: values[here] for name, values in ends.items()})
+
+    def write_batch(batch: pa.RecordBatch, ends: dict[str, Any]) -> None:
         made = tally.timed(KEYS, keys_of, batch)
         verdicts = passes(ends, all_pass=not job.filters)
         keys.write_batch(pa.record_batch([*made.columns, pa.array(verdicts)], schema=written))
@@ -472,17 +467,22 @@ def row_bytes(column: pa.Array) -> F64:
 def _side_by_side(tally: _Tally, seen: _Seen, *, is_set_down: bool) -> None:
     """See what documents take between passes, and rows of those removed, one beside the other.
 
-    Those that follow one another are needed for that, chosen or not.
+    Those that follow one another are needed for that, chosen or not. Their keys are made as the run
+    makes them, to know how long that takes.
     """
-    left = seen.whole
-    ends = np.cumsum(text_buffers(left["text"]).lengths)
-    left = left.slice(0, max(int(np.searchsorted(ends, MOST_BESIDE, "right")), 1))
-    for stage in tally.job.filters:
-        left = cast(Stage, stage)(left).kept if left.num_rows else left
+    first = np.arange(sum(batch.num_rows for batch in seen.whole))
+    few = first < max(
+        int(np.searchsorted(np.cumsum(_sizes_of(seen.whole)), MOST_BESIDE, "right")), 1
+    )
+    left = _left_by(tally.job.filters, pa.concat_batches(_where(seen.whole, few)))
     if not left.num_rows:
         return
     size = int(text_buffers(left["text"]).lengths.sum())
     tally.sums[BESIDE] += size
+    for step in tally.job.first_pass.finders:
+        if step.counting() != step:
+            keys_of = partial(step.key_columns, source=tally.part.source)
+            tally.timed(f"{SLOWER_KEYS}{step.name}", keys_of, left)
     tally.add(dict(zip(ROWS, rows_measured(left), strict=True)))
     if is_set_down:  # the run does so between two passes
         is_piece = 2 * size < min(tally.job.recipe.shard_bytes, BLOCK_BYTES)
@@ -557,33 +557,3 @@ def _encoded(recipe: Recipe, documents: pa.RecordBatch) -> I64:
         for encoded in [encode_illustrated(recipe.tokenizing().engine(), part, recipe.images)]
     ]
     return np.concatenate(counts)
-
-
-ROWS = ("removed_rows", "removed_bytes")  # what `rows_measured` gives
-SEED = 0
-
-
-def rows_measured(batch: pa.RecordBatch) -> tuple[int, int]:
-    """Rows and bytes of them, besides heads, were all documents of the batch near duplicates."""
-    n = batch.num_rows
-    if n < 2:
-        return 0, 0
-    rng = np.random.default_rng(SEED)
-    rows = removed_rows(
-        "near",
-        batch,
-        ["near_duplicate"] * n,
-        text_bytes=text_buffers(batch["text"]).lengths,
-        duplicate_of=pa.array(rng.permutation(np.asarray(batch["doc_id"]))),
-        similarity=pa.array(rng.random(n, np.float32)),
-    )
-    return n - 1, parquet_bytes(REMOVED, [rows]) - parquet_bytes(REMOVED, [rows.slice(0, 1)])
-
-
-def parquet_bytes(schema: pa.Schema, batches: Sequence[pa.RecordBatch]) -> int:
-    """Of a file with these row groups."""
-    sink = pa.BufferOutputStream()
-    with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
-        for batch in batches:
-            writer.write_batch(batch)
-    return int(sink.tell())

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from tokenmill.dedup.arrays import F64, I64, U64, Bools
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import ImageStats, StageStats
+from tokenmill.pipelines.measure.beside import ROWS
 from tokenmill.pipelines.measure.chosen import MOMENTS, ratio_of
 from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.drawn import Drawn, exact
@@ -32,7 +33,6 @@ from tokenmill.pipelines.measure.scan import (
     ENCODED,
     LOCAL,
     READ,
-    ROWS,
     PartFacts,
 )
 from tokenmill.pipelines.measure.unseen import Unseen
@@ -216,6 +216,11 @@ class Scanned:
     def encoded_bytes(self) -> float:
         """Text that was tokenized."""
         return float(self._sum(ENCODED).sum())
+
+    @property
+    def beside_bytes(self) -> float:
+        """Text of documents that were seen side by side."""
+        return float(self._sum(BESIDE).sum())
 
     def removed_row_bytes(self) -> float | None:
         """Of a row of a document that leaves; None where no two could be measured."""

@@ -47,10 +47,11 @@ from tokenmill.pipelines.corpus.spill import SPILL, n_words_of
 from tokenmill.pipelines.corpus.stars import LEADERS, LED, MOST_ROUNDS, STAR, STARS
 from tokenmill.pipelines.corpus.step import CorpusStep, Pass, key_schema
 from tokenmill.pipelines.corpus.verdicts import VERDICTS
+from tokenmill.pipelines.measure.beside import NOUGHT_BYTES, parquet_bytes
 from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.drawn import Drawn, between, exact
 from tokenmill.pipelines.measure.job import MeasureJob, is_predicted
-from tokenmill.pipelines.measure.scan import LIST_BYTES, NOUGHT_BYTES, parquet_bytes
+from tokenmill.pipelines.measure.scan import LIST_BYTES
 from tokenmill.pipelines.read.stream import BLOCK_BYTES
 from tokenmill.pipelines.runs.folder import KEYS
 from tokenmill.pipelines.storage.files import with_parts

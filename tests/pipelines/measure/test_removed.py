@@ -4,7 +4,7 @@ import pyarrow.parquet as pq
 
 from tokenmill.pipelines.core.schema import DOCUMENT, REMOVED
 from tokenmill.pipelines.core.step import keep_where
-from tokenmill.pipelines.measure.scan import rows_measured
+from tokenmill.pipelines.measure.beside import rows_measured
 
 
 def documents(n):

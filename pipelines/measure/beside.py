@@ -1,0 +1,80 @@
+"""What documents that follow one another take, as a run writes them: between two passes, and as
+rows of those removed.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tokenmill.dedup.arrays import text_buffers
+from tokenmill.pipelines.core.schema import REMOVED
+from tokenmill.pipelines.core.step import removed_rows
+
+LZ4_WINDOW_BYTES = 1 << 16
+NOUGHT_BYTES = 24  # that the head of a batch of no rows lacks: numbers that are 0 are not written
+
+
+def set_down(batch: pa.RecordBatch) -> int:
+    """Bytes of documents as a batch of their own, which is taken up again, as by the next pass."""
+    compressed = _lz4(batch)
+    for again in pa.ipc.open_stream(compressed):
+        again.filter(pa.array(np.ones(again.num_rows, np.bool_)))
+    return int(compressed.size - _empty(batch))
+
+
+def within_more(batch: pa.RecordBatch) -> int:
+    """Bytes of documents within a larger batch.
+
+    A piece of what a run compresses at once lacks the text before it; its own end is given it for
+    that, as long as all of it is out of the reach of lz4.
+    """
+    if batch["text"].nbytes <= LZ4_WINDOW_BYTES:
+        return int(_lz4(batch).size - _empty(batch))
+    return int(_lz4(pa.concat_batches([batch, batch])).size - _lz4(batch).size)
+
+
+def _empty(batch: pa.RecordBatch) -> int:
+    """Of no documents. A slice of none still has the images that stand before it."""
+    is_text = "images" not in batch.schema.names
+    none = batch.slice(0, 0) if is_text else pa.RecordBatch.from_pylist([], schema=batch.schema)
+    return int(_lz4(none).size) + NOUGHT_BYTES
+
+
+def _lz4(batch: pa.RecordBatch) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue()
+
+
+ROWS = ("removed_rows", "removed_bytes")  # what `rows_measured` gives
+SEED = 0
+
+
+def rows_measured(batch: pa.RecordBatch) -> tuple[int, int]:
+    """Rows and bytes of them, besides heads, were all documents of the batch near duplicates."""
+    n = batch.num_rows
+    if n < 2:
+        return 0, 0
+    rng = np.random.default_rng(SEED)
+    rows = removed_rows(
+        "near",
+        batch,
+        ["near_duplicate"] * n,
+        text_bytes=text_buffers(batch["text"]).lengths,
+        duplicate_of=pa.array(rng.permutation(np.asarray(batch["doc_id"]))),
+        similarity=pa.array(rng.random(n, np.float32)),
+    )
+    return n - 1, parquet_bytes(REMOVED, [rows]) - parquet_bytes(REMOVED, [rows.slice(0, 1)])
+
+
+def parquet_bytes(schema: pa.Schema, batches: Sequence[pa.RecordBatch]) -> int:
+    """Of a file with these row groups."""
+    sink = pa.BufferOutputStream()
+    with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    return int(sink.tell())
