@@ -36,7 +36,7 @@ from tokenmill.pipelines.measure.scan import (
     PartFacts,
 )
 from tokenmill.pipelines.measure.unseen import Unseen
-from tokenmill.pipelines.measure.weights import LocalSample
+from tokenmill.pipelines.measure.weights import DocumentSample, LocalSample
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.storage.files import open_arrow
 
@@ -393,7 +393,7 @@ def _columns(receipts: Sequence[Receipt[PartFacts] | None]) -> _Columns:
     return _Columns(dict(sums), dict(seconds), dict(counts))
 
 
-def of_documents(sums: Mapping[str, F64], looked_at: F64, of: U64, seed: int) -> LocalSample:
+def of_documents(sums: Mapping[str, F64], looked_at: F64, of: U64, seed: int) -> DocumentSample:
     """The statistics of documents, those that were looked at for certain apart.
 
     sums: (n,) each, text_bytes among them.  looked_at: (n,) chance of each.
@@ -408,20 +408,17 @@ def of_documents(sums: Mapping[str, F64], looked_at: F64, of: U64, seed: int) ->
         return_inverse=True,
     )
     n = len(first)
-    looked_at = _summed(one, looked_at * sums["text_bytes"], n)
+    chances = _summed(one, looked_at * sums["text_bytes"], n)
     sums = {name: _summed(one, values, n) for name, values in sums.items()}
     size = sums["text_bytes"]
-    looked_at, group = looked_at / size, np.unique(certain[first], return_inverse=True)[1]
-    whole = np.bincount(group, size).astype(np.float64)
-    # what they stand for is in the sums already, and comes back by the bytes of their group
-    own = (np.bincount(group, size * looked_at) / whole)[group]
-    return LocalSample(
-        strata=group.astype(np.int64),
-        strata_bytes=whole,
-        cluster_bytes=size * own,
-        read_bytes=size * own,
+    return DocumentSample(
+        strata=np.zeros(n, np.int64),
+        strata_bytes=size.sum(keepdims=True),
+        cluster_bytes=size,
+        read_bytes=size,
         docs=np.ones(n, np.int64),
-        sums={name: values * own for name, values in sums.items()},
+        sums=sums,
+        chances=np.minimum(chances / size, 1.0),
         seed=seed,
     )
 

@@ -174,3 +174,24 @@ class LocalSample:
         """(n_draws, m) standard normal, the same for every quantity of the sample."""
         rng = generator("local", self.seed)
         return rng.standard_normal((self.n_draws, len(self.strata)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocumentSample(LocalSample):
+    """Documents chosen apart from one another, each by a chance of its own; sums have its weight.
+
+        variance of a total = sum over the documents of (1 - chance) * (sums / chance)^2
+
+    chances: (m,).
+
+    Source: Horvitz and Thompson (1952). A small document tells of many and is rarely chosen, a
+    large one often: one share of bytes for all, as of clusters, makes the interval too narrow.
+    """
+
+    chances: F64
+
+    def residuals(self, sums: F64) -> F64:
+        return np.asarray(sums * np.sqrt(1 - self.chances), np.float64)
+
+    def _unread(self) -> F64:
+        return np.asarray(1 - self.chances.min(keepdims=True, initial=1.0))

@@ -144,3 +144,34 @@ def test_a_document_and_its_copies_tell_what_it_tells_alone(copies, seed):
     each = of_documents(sums, looked_at.repeat(copies), of.repeat(copies), 0)
     low, high = alone.ratio("tokens", "text_bytes").limits()
     assert each.ratio("tokens", "text_bytes").limits() == pytest.approx((low, high))
+
+
+def test_documents_of_very_unequal_sizes_are_held_by_their_intervals():
+    """Large ones have another ratio, and are chosen far more often."""
+    rng = np.random.default_rng(3)
+    size = np.exp(rng.normal(7, 2, 3_000)).clip(20, 4e5)
+    tokens = size / np.where(size > 2e4, 2.5, 4.0) * np.exp(rng.normal(0, 0.2, len(size)))
+    chances = np.clip(np.sqrt(size) * 2e-3, 0.01, 1.0)
+    truth, held = size.sum() / tokens.sum(), []
+    for seed in range(300):
+        taken = np.flatnonzero(rng.random(len(size)) < chances)
+        weights = 1 / chances[taken]
+        sums = {"text_bytes": weights * size[taken], "tokens": weights * tokens[taken]}
+        sample = of_documents(sums, chances[taken], taken.astype(np.uint64), seed)
+        low, high = sample.ratio("text_bytes", "tokens").limits()
+        held.append(low <= truth <= high)
+    assert 0.92 <= np.mean(held) <= 0.98
+
+
+def test_documents_that_were_all_chosen_are_counted():
+    size, tokens = np.array([10.0, 1_000.0, 50.0]), np.array([5.0, 200.0, 10.0])
+    sums = {"text_bytes": size, "tokens": tokens}
+    sample = of_documents(sums, np.ones(3), np.arange(3, dtype=np.uint64), 0)
+    ratio = sample.ratio("text_bytes", "tokens")
+    assert ratio.limits() == (ratio.value, ratio.value) == (1_060 / 215,) * 2
+    assert sample.fraction("tokens", "text_bytes").limits() == (215 / 1_060,) * 2
+
+
+def test_one_document_of_several_tells_nothing():
+    with pytest.raises(ConfigError, match="1 cluster was read of several"):
+        of_documents({"text_bytes": np.array([9.0])}, np.array([0.1]), np.zeros(1, np.uint64), 0)
