@@ -17,12 +17,13 @@ from tokenmill.dedup.same.lsh import NO_KEY
 from tokenmill.pipelines.corpus.edges import Comparing, Edges, joined
 from tokenmill.pipelines.measure.clusters import idents
 from tokenmill.pipelines.measure.passing import NO, PASSES, YES, Passing
-from tokenmill.pipelines.storage.files import Rows
+from tokenmill.pipelines.storage.files import Batch, Rows
 
 MOST_NODES = 1 << 18  # documents whose earlier ones are looked for: 60 MB of keys
 MOST_WALKS = 12  # what is decided later than that hangs on a chain as long
 MOST_OF_KEY = 64  # documents of one key that another one is compared with: the earliest
 MOST_PAIRS = 1 << 20  # of rows, compared at a time
+LOOKED_AT = 1 << 12  # rows at a time, at least: their keys are 0.5 MB
 COMPARED_BYTES = 1 << 28
 SLOT_BITS = 22  # of the table that tells most keys at a look
 BAND = np.uint64(0x9E3779B97F4A7C15)  # so that keys of two bands differ (see `clusters.MIX`)
@@ -172,15 +173,15 @@ class _Table:
         self._slots[_slot(self._keys)] = True
 
     def pairs(self, rows: Rows, bands: list[str], last: int | None) -> Iterator[I64]:
-        """(2, n) pairs of rows that share a key, the earlier one first; each once in a batch.
+        """(2, n) pairs of rows that share a key, the earlier one first; each once of those looked at
+        together.
 
         last: shards that are looked at.
         """
-        for batch in rows.walk(0, last):
-            keys = np.column_stack([batch.values(band) for band in bands])
+        for start, keys in _keys_of(rows.walk(0, last), bands):
             mixed = _of_bands(keys)
             docs, band = np.nonzero(self._slots[_slot(mixed)] & (keys != NO_KEY))
-            found = self._of(mixed[docs, band], batch.start + docs)
+            found = self._of(mixed[docs, band], start + docs)
             if found.shape[1]:
                 yield np.unique(found, axis=1)
 
@@ -217,6 +218,22 @@ class _Table:
         first = np.searchsorted(self._keys, self._keys, "left")
         own = self._rows[self._order // self._n_bands]
         return np.unique(own[self._full[first] < own])
+
+
+def _keys_of(batches: Iterator[Batch], bands: list[str]) -> Iterator[tuple[int, U64]]:
+    """The band keys of rows that follow one another, and where they begin: of small batches some
+    at a time, since each look at a table takes its time.
+    """
+    held, start, n = list[U64](), 0, 0
+    for batch in batches:
+        start = start if held else batch.start
+        held.append(np.column_stack([batch.values(band) for band in bands]))
+        n += len(held[-1])
+        if n >= LOOKED_AT:
+            yield start, np.concatenate(held)
+            held, n = [], 0
+    if held:
+        yield start, np.concatenate(held)
 
 
 def _of_bands(keys: U64) -> U64:

@@ -66,6 +66,17 @@ def test_few_probes_are_told_the_same_as_all(tmp_path):
     assert few.last.whole.all()
 
 
+@pytest.mark.parametrize("rows", [1, 270])
+def test_however_many_rows_are_looked_at_together_the_same_is_found(tmp_path, monkeypatch, rows):
+    steps = (NEAR,)
+    write_texts(job_of(tmp_path, steps), steps, shards())
+    together = probed(tmp_path, steps, N).last
+    monkeypatch.setattr(earlier, "LOOKED_AT", rows)
+    some = probed(tmp_path, steps, N).last
+    assert (some.copies == together.copies).all()
+    assert (some.units == together.units).all()
+
+
 @pytest.mark.parametrize(("bound", "most"), [("MOST_WALKS", 1), ("MOST_NODES", 30)])
 def test_what_is_not_looked_at_is_said_to_be_unknown(tmp_path, monkeypatch, bound, most):
     monkeypatch.setattr(earlier, bound, most)

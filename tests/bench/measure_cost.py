@@ -1,0 +1,122 @@
+"""What `tokenmill measure` takes of the CPU of the run that it predicts, and of its own bound.
+
+    python -m tests.bench.measure_cost RECIPE [--runs 5]
+
+    measure - start  against  1.1 * bare + share * (run - start - bare)
+
+`bare` is what no prediction of duplicates goes without: reading all, the edits before keys, and the
+keys as the run makes them, with nothing written. `share` is that of the text which goes through all
+steps. `start` is the same command with the first MB of the text. Each has a process of its own, in
+turn, and is the median of the runs: CPU seconds of that process, a Prefect server apart.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+from tests.bench.gigabyte import apart
+from tokenmill.dedup.arrays import text_buffers
+from tokenmill.pipelines.corpus.step import document_keys, key_schema
+from tokenmill.pipelines.measure.chosen import chance
+from tokenmill.pipelines.measure.job import MeasureJob, Measuring
+from tokenmill.pipelines.measure.run import sample_of
+from tokenmill.pipelines.prepare.prepare import plan_run
+from tokenmill.pipelines.prepare.recipe import Recipe, load_recipe
+
+START_BYTES = 1e6
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("recipe", type=Path)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--bare", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.bare:
+        bare(load_recipe(given.bare))  # compiles and loads
+        print(json.dumps(bare(load_recipe(given.recipe))))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        tell(given.recipe, Path(folder), given.runs)
+
+
+def bare(recipe: Recipe) -> tuple[float, float]:
+    """CPU seconds of reading, edits and keys of all; and the share that goes through all steps."""
+    measuring = Measuring(recipe=recipe)
+    sample = sample_of(measuring, plan_run(recipe))
+    job = MeasureJob(out=Path(), recipe=recipe, identity="", measuring=measuring)
+    finders = job.first_pass.finders
+    schema, read, chosen = key_schema(finders), 0.0, 0.0
+    began = time.process_time()
+    for part in sample.plan.shards:
+        for batch in recipe.read(part, ""):
+            documents = batch.documents
+            for stage in job.counted_stages:
+                documents = stage(documents).kept  # type: ignore[operator]
+            document_keys(documents, finders, schema, source=part.source)
+            sizes = text_buffers(documents["text"]).lengths
+            total = float(sizes.sum())
+            read += total
+            chosen += float(chance(sizes, sample.choice, read_bytes=total) @ sizes)
+    return time.process_time() - began, chosen / read
+
+
+def first_text(recipe: Recipe) -> Iterator[str]:
+    """The first documents."""
+    size = 0
+    for part in plan_run(recipe).shards:
+        for batch in recipe.read(part, ""):
+            for text in batch.documents["text"].to_pylist():
+                yield text
+                size += len(text)
+                if size > START_BYTES:
+                    return
+
+
+def tell(path: Path, folder: Path, runs: int) -> None:
+    small = folder / "small.yaml"
+    lines = [json.dumps({"text": text}) + "\n" for text in first_text(load_recipe(path))]
+    (folder / "docs.jsonl").write_text("".join(lines))
+    data = yaml.safe_load(path.read_text()) | {"inputs": [{"path": str(folder / "docs.jsonl")}]}
+    small.write_text(yaml.safe_dump(data))
+    made: dict[str, list[float]] = defaultdict(list)
+    for number in range(runs):
+        for name in ("measure", "prepare"):
+            for of, recipe in (("start", small), ("all", path)):
+                out = folder / f"{number}-{name}-{of}"
+                cost = apart([name, str(recipe), "--out", str(out), "--json"])
+                made[f"{name} {of}"].append(cost["cpu_s"])
+        command = [sys.executable, "-m", "tests.bench.measure_cost", str(path), "--bare"]
+        ended = subprocess.run([*command, str(small)], check=True, stdout=subprocess.PIPE)
+        seconds, share = json.loads(ended.stdout)
+        made["bare"].append(seconds)
+    cpu = {name: statistics.median(values) for name, values in made.items()}
+    ratios = [m / p for m, p in zip(made["measure all"], made["prepare all"], strict=True)]
+    rest = share * (cpu["prepare all"] - cpu["prepare start"] - cpu["bare"])
+    rows = {
+        "measure, start-up apart": cpu["measure all"] - cpu["measure start"],
+        "reading, edits and keys of all": cpu["bare"],
+        f"{share:.1%} of the rest of the run": rest,
+        "bound: 1.1 times the former and the latter": 1.1 * cpu["bare"] + rest,
+        "start-up of measure": cpu["measure start"],
+        "measure": cpu["measure all"],
+        "run": cpu["prepare all"],
+    }
+    print("| what | CPU s |\n|---|---|")
+    for name, value in rows.items():
+        print(f"| {name} | {value:.2f} |")
+    shown = ", ".join(f"{ratio:.3f}" for ratio in sorted(ratios))
+    print(f"\nmeasure over the run: median {statistics.median(ratios):.3f} ({shown})")
+
+
+if __name__ == "__main__":
+    main()
