@@ -5,9 +5,10 @@
     measure - start  against  1.1 * bare + share * (run - start - bare)
 
 `bare` is what no prediction of duplicates goes without: reading all, the edits before keys, and the
-keys as the run makes them, with nothing written. `share` is that of the text which goes through all
-steps. `start` is the same command with the first MB of the text. Each has a process of its own, in
-turn, and is the median of the runs: CPU seconds of that process, a Prefect server apart.
+keys as the run makes them, with nothing written. `share` is that of the text which goes through the
+filters; less of it is tokenized, and the bound by that share is told too. `start` is the same
+command with the first MB of the text. Each has a process of its own, in turn, and is the median of
+the runs: CPU seconds of that process, a Prefect server apart.
 """
 
 import argparse
@@ -49,13 +50,13 @@ def main() -> None:
         tell(given.recipe, Path(folder), given.runs)
 
 
-def bare(recipe: Recipe) -> tuple[float, float]:
-    """CPU seconds of reading, edits and keys of all; and the share that goes through all steps."""
+def bare(recipe: Recipe) -> tuple[float, float, float]:
+    """CPU seconds of reading, edits and keys of all; the shares that filters see, and of tokens."""
     measuring = Measuring(recipe=recipe)
     sample = sample_of(measuring, plan_run(recipe))
     job = MeasureJob(out=Path(), recipe=recipe, identity="", measuring=measuring)
     finders = job.first_pass.finders
-    schema, read, chosen = key_schema(finders), 0.0, 0.0
+    schema, read, chosen, tokenized = key_schema(finders), 0.0, 0.0, 0.0
     began = time.process_time()
     for part in sample.plan.shards:
         for batch in recipe.read(part, ""):
@@ -67,7 +68,8 @@ def bare(recipe: Recipe) -> tuple[float, float]:
             total = float(sizes.sum())
             read += total
             chosen += float(chance(sizes, sample.choice, read_bytes=total) @ sizes)
-    return time.process_time() - began, chosen / read
+            tokenized += float(chance(sizes, sample.choice.of_tokens, read_bytes=total) @ sizes)
+    return time.process_time() - began, chosen / read, tokenized / read
 
 
 def first_text(recipe: Recipe) -> Iterator[str]:
@@ -97,16 +99,15 @@ def tell(path: Path, folder: Path, runs: int) -> None:
                 made[f"{name} {of}"].append(cost["cpu_s"])
         command = [sys.executable, "-m", "tests.bench.measure_cost", str(path), "--bare"]
         ended = subprocess.run([*command, str(small)], check=True, stdout=subprocess.PIPE)
-        seconds, share = json.loads(ended.stdout)
+        seconds, *shares = json.loads(ended.stdout)
         made["bare"].append(seconds)
     cpu = {name: statistics.median(values) for name, values in made.items()}
     ratios = [m / p for m, p in zip(made["measure all"], made["prepare all"], strict=True)]
-    rest = share * (cpu["prepare all"] - cpu["prepare start"] - cpu["bare"])
+    rest = cpu["prepare all"] - cpu["prepare start"] - cpu["bare"]
     rows = {
         "measure, start-up apart": cpu["measure all"] - cpu["measure start"],
         "reading, edits and keys of all": cpu["bare"],
-        f"{share:.1%} of the rest of the run": rest,
-        "bound: 1.1 times the former and the latter": 1.1 * cpu["bare"] + rest,
+        **{f"1.1 times that, {s:.1%} of the rest": 1.1 * cpu["bare"] + s * rest for s in shares},
         "start-up of measure": cpu["measure start"],
         "measure": cpu["measure all"],
         "run": cpu["prepare all"],
