@@ -173,8 +173,7 @@ class _Table:
         self._slots[_slot(self._keys)] = True
 
     def pairs(self, rows: Rows, bands: list[str], last: int | None) -> Iterator[I64]:
-        """(2, n) pairs of rows that share a key, the earlier one first; each once of those looked at
-        together.
+        """(2, n) pairs of rows that share a key, the earlier one first; each once in a lot.
 
         last: shards that are looked at.
         """
