@@ -16,7 +16,7 @@ from tokenmill.pipelines.corpus.near import NearDedup
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus, to_json
 from tokenmill.pipelines.prepare.recipe import load_recipe
-from tokenmill.pipelines.read import jsonl
+from tokenmill.pipelines.read import objects
 
 
 def groups(column):
@@ -75,6 +75,6 @@ def test_it_does_not_matter_in_how_many_batches_documents_are_read(
     recipe_path, tmp_path, monkeypatch
 ):
     of_one = figures(measured(recipe_path, tmp_path, "md5"))
-    monkeypatch.setattr(jsonl, "BATCH_DOCS", 7)
+    monkeypatch.setattr(objects, "BATCH_DOCS", 7)
     of_many = figures(measured(recipe_path, tmp_path, "md5"))
     assert json.dumps(of_many) == json.dumps(of_one)
