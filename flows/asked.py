@@ -1,7 +1,6 @@
 """What is asked for, read, checked and planned: once, before a server is needed for it.
 
-A command does this before it starts one, and hands it to the flow by `flows.prefect.run_here`; a
-flow that a deployment runs does it itself.
+A command does this while its server starts; a flow that a deployment runs does it itself.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,27 +1,14 @@
-"""Ingest into a collection: what is new of a recipe's inputs, as the next run, night by night."""
+"""Ingest into a collection, as a Prefect flow: what is new of a recipe's inputs, night by night."""
 
-import contextlib
-from collections.abc import Iterator
 from typing import Any
 
-from tokenmill.flows.asked import ingesting, read_recipe, whole
-from tokenmill.flows.prefect.executing import reported
-from tokenmill.flows.prefect.flow_run import (
-    Ended,
-    FileOrName,
-    Named,
-    Shown,
-    asked_by,
-    describe,
-    key_of,
-    our_flow,
-)
-from tokenmill.flows.prefect.pages import link_to
-from tokenmill.flows.prepare import PAGE, artifacts, in_short
+from tokenmill.flows.asked import ingesting, read_recipe
+from tokenmill.flows.doing.ingest import ingest
+from tokenmill.flows.ended import Ended
+from tokenmill.flows.prefect.flow_run import FileOrName, Named, our_flow
 from tokenmill.pipelines.core.options import RunOptions
-from tokenmill.pipelines.core.places import Place
-from tokenmill.pipelines.prepare import growth
-from tokenmill.pipelines.prepare.prepare import run_recipe
+
+# stands alone: a deployment of this flow names it by this module
 
 
 @our_flow("ingest-collection", "ingest {into}")
@@ -42,37 +29,5 @@ def ingest_flow(
         run: who does the work, in place of the recipe's own section
         again: whether files that changed since they were taken are taken once more
     """
-    with contextlib.ExitStack() as stack:
-        asked = asked_by(
-            lambda: stack.enter_context(
-                ingesting(read_recipe(recipe, settings, run), into, again=again)
-            )
-        )
-        made: list[str] = []
-        shown: list[Shown] = []
-        failed, title = False, f"ingest {whole(asked.out)}"
-        while asked.asked is not None:
-            name = asked.asked.what.name
-            ended = reported(asked.asked, run_recipe, in_short, artifacts, name=title, label=name)
-            made, shown, failed = [*made, asked.name], [*ended.artifacts], failed or ended.failed
-            if not asked.has_ended():
-                break
-            asked.advance()
-        describe(title)
-        found = growth.write_growth(asked.collection)
-        told = asked.collection.told
-        result = {**found, "made": made, "told": told, "failed": failed}
-        new = f"new: {', '.join(made)}" if made else "nothing new"
-        noted = f"; {len(told):,} files changed, gone or begun anew, see the log" if told else ""
-        sentence = f"{new}; {growth.in_short(found)}{noted}"
-        return Ended(result, sentence, failed, [*shown, *_grown(found, told, asked.out)])
-
-
-def _grown(found: dict[str, Any], told: list[str], out: Place) -> Iterator[Shown]:
-    table = growth.growth_table(found)
-    rows = [dict(zip((c.name for c in table.columns), row, strict=True)) for row in table.rows]
-    about = f"{growth.in_short(found)}; {link_to(out, PAGE)}"
-    if found["runs"]:
-        yield Shown(key_of("growth", found["name"]), rows, about)
-    if told:
-        yield Shown(key_of("changed", found["name"]), [{"what": t} for t in told], "files")
+    with ingesting(read_recipe(recipe, settings, run), into, again=again) as asked:
+        return ingest(asked)

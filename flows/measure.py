@@ -1,23 +1,15 @@
-"""Predict a run before it is made: a Prefect task for each piece of work, and artifacts."""
+"""Predict a run before it is made, as a Prefect flow."""
 
-from pathlib import Path
 from typing import Any
 
-from tokenmill.flows.asked import Asked, ask_measuring, measuring_of, read_recipe, whole
-from tokenmill.flows.measure_tables import HEADS, figure_rows, unread
-from tokenmill.flows.prefect.executing import executing
-from tokenmill.flows.prefect.flow_run import (
-    Ended,
-    FileOrName,
-    Named,
-    Shown,
-    asked_by,
-    key_of,
-    our_flow,
-)
+from tokenmill.flows.asked import ask_measuring, measuring_of, read_recipe
+from tokenmill.flows.doing.measure import measure
+from tokenmill.flows.ended import Ended
+from tokenmill.flows.prefect.flow_run import FileOrName, Named, our_flow
 from tokenmill.pipelines.core.options import RunOptions
-from tokenmill.pipelines.measure.job import DEFAULT_PROBES, Measuring
-from tokenmill.pipelines.measure.run import measure_corpus
+from tokenmill.pipelines.measure.job import DEFAULT_PROBES
+
+# stands alone: a deployment of this flow names it by this module
 
 
 @our_flow("measure-corpus", "measure {out}")
@@ -52,29 +44,14 @@ def measure_flow(
         cores: of the run that is predicted; those it has
         run: who does the work, in place of the recipe's own section
     """
-
-    def ask() -> Asked[Measuring, Path]:
-        measuring = measuring_of(
-            read_recipe(recipe, settings, run),
-            probes=probes,
-            sample=sample,
-            budget=budget,
-            quick=quick,
-            grow_to=grow_to,
-            seed=seed,
-            cores=cores,
-        )
-        return ask_measuring(measuring, out)
-
-    asked = asked_by(ask)
-    made, name = asked.what.recipe, asked.what.recipe.name
-    title = f"measure {name}, {whole(asked.out)}"
-    with executing(made.run, asked.out.parent, name=title, label=name) as execute:
-        outcome = measure_corpus(asked.what, asked.out, execute, asked.plan)
-    lost = unread(outcome)
-    told = f"{name}: from {outcome.estimate.corpus.sample}, in {asked.out}"
-    if lost:
-        told = f"{len(lost):,} inputs or parts of them were not read ({lost[0]}); {told}"
-    table = [dict(zip(HEADS, row, strict=True)) for row in figure_rows(outcome)]
-    shown = Shown(key_of("estimate", name), table, outcome.estimate.corpus.sample)
-    return Ended(outcome, told, failed=bool(lost), artifacts=(shown,))
+    measuring = measuring_of(
+        read_recipe(recipe, settings, run),
+        probes=probes,
+        sample=sample,
+        budget=budget,
+        quick=quick,
+        grow_to=grow_to,
+        seed=seed,
+        cores=cores,
+    )
+    return measure(ask_measuring(measuring, out))

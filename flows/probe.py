@@ -5,7 +5,9 @@ from typing import Annotated, Any
 from prefect import get_run_logger
 from pydantic import Field
 
-from tokenmill.flows.prefect.flow_run import Ended, FileOrName, Named, Shown, describe, our_flow
+from tokenmill.flows.ended import Ended, Shown
+from tokenmill.flows.notes import notes
+from tokenmill.flows.prefect.flow_run import FileOrName, Named, our_flow
 from tokenmill.flows.sheets import write_texts
 from tokenmill.pipelines.core.places import folder_here, place
 from tokenmill.pipelines.probe.document import probe_files, probe_markdown, summary, verdict_rows
@@ -46,7 +48,7 @@ def probe_storage(
         checkpoint=None if checkpoint is None else folder_here(checkpoint),
     )
     sheet = size(plan, changes=changes)
-    describe(f"probe {dataset}", "probe")
+    notes.get().describe(f"probe {dataset}", "probe")
     data = probe(place(dataset), sheet, settings, plan=plan or "of defaults")
     outcome, told = data["verdict"]["outcome"], summary(data)
     log = get_run_logger()

@@ -21,7 +21,7 @@ from prefect.types.entrypoint import EntrypointType
 from tokenmill.flows.contamination import contamination_flow
 from tokenmill.flows.ingest import ingest_flow
 from tokenmill.flows.measure import measure_flow
-from tokenmill.flows.prefect.flow_run import TAG
+from tokenmill.flows.prefect.noting import TAG
 from tokenmill.flows.prefect.outages import watch
 from tokenmill.flows.prepare import prepare_flow
 from tokenmill.flows.probe import probe_storage

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from tokenmill.flows.prefect.flow_run import Ended, FileOrName, Named, Shown, describe, our_flow
+from tokenmill.flows.ended import Ended, Shown
+from tokenmill.flows.notes import notes
+from tokenmill.flows.prefect.flow_run import FileOrName, Named, our_flow
 from tokenmill.flows.prefect.pages import link_to
 from tokenmill.flows.sheets import sheet_rows, write_sheet
 from tokenmill.pipelines.core.places import folder_here
@@ -33,7 +35,7 @@ def size_cluster(
     """
     measured = None if corpus is None else folder_here(corpus)
     sheet = size(plan, corpus=measured, changes=changes)
-    describe(f"size {plan or 'by defaults'}", "size")
+    notes.get().describe(f"size {plan or 'by defaults'}", "size")
     if out is not None:
         write_sheet(folder_here(out), sheet)
     page = "" if out is None else f"; {link_to(folder_here(out), PAGE)}"

@@ -83,7 +83,8 @@ prefect/; pools/, who does the works). Where to look for
       report.html                          prepare/report/sections.py (`write_report`), with what
                                            each step's `told` returns; the page,
                                            sizing/document/page.py
-      Prefect's flows                      flows/prepare.py, flows/measure.py, …
+      Prefect's flows                      flows/prepare.py, flows/measure.py, …; what they do,
+                                           flows/doing/; what is noted of it, flows/notes.py
     figures
       duplicates, from a sample            measure/copies.py (`Probing`), of `near`
                                            measure/earlier.py; who passes the filters before,

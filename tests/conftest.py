@@ -12,7 +12,8 @@ from tests.apart import synced, unsynced
 from tests.kernels import compile_once
 from tests.strategies import THOROUGH
 from tests.turns import import_in_turns, in_stretches
-from tokenmill.flows.prefect.server import embedded_server
+from tokenmill.flows.prefect.own import drain
+from tokenmill.flows.prefect.server import EMBEDDED_SETTINGS, own_server
 
 # The first call of a kernel compiles it, so no deadline. What CI found it finds again.
 EXAMPLES = {"quick": 12, "all": 200}  # `make test` and `make test-all`
@@ -87,12 +88,16 @@ def server(tmp_path_factory):
         home = prefect_home.filled(tmp_path_factory.mktemp("prefect"))
         patch.setenv("PREFECT_HOME", str(home))
         patch.delenv("PREFECT_API_URL", raising=False)
-        with embedded_server() as url:
+        for name, value in EMBEDDED_SETTINGS.items():
+            patch.setenv(name, os.environ.get(name, value))
+        with own_server() as started:
+            url = started.up()
+            patch.setenv("PREFECT_API_URL", url)
             from prefect.context import refresh_global_settings_context
             from prefect.settings import get_current_settings
 
-            assert os.environ["PREFECT_API_URL"] == url
             refresh_global_settings_context()
             assert get_current_settings().api.url == url
             prefect_home.keep(home)
             yield url
+            drain()  # else Prefect tries at exit, for a server that is gone

@@ -93,18 +93,6 @@ def _cached(f: Callable[..., Any]) -> Any:
     return dispatcher
 
 
-def warm() -> None:
-    """Load Numba and what it takes for the first kernel of a process: a second of CPU that may go
-    by while something else is waited for.
-    """
-    _nothing(0)
-
-
-@kernel
-def _nothing(x: int) -> int:
-    return x
-
-
 def _none_if_unreadable(load: Callable[[], dict[Any, Any]]) -> Callable[[], dict[Any, Any]]:
     """Numba reads an index before it compares stamps: classes it names may be gone since."""
 

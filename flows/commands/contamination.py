@@ -17,7 +17,7 @@ from rich.text import Text
 from tokenmill.dedup.overlap.index import MAX_NGRAM
 from tokenmill.dedup.text.fold import FOLDINGS
 from tokenmill.flows.asked import ask_check, check_of
-from tokenmill.flows.commands.shared import result_of, run_settings
+from tokenmill.flows.commands.shared import result_of, run_settings, server_ahead
 from tokenmill.flows.exits import NO, PARTIAL
 from tokenmill.flows.show import MATCH, as_json, filled, printable, show, table
 from tokenmill.flows.troubles import MOST_FAILURES, bounded, exit_code, failures
@@ -87,7 +87,15 @@ def run(args: argparse.Namespace) -> int:
             shown[name] = getattr(asked.what.matching, name)
         names = ("verdict", "copies", "paraphrases", "run")
         shown |= {name: getattr(asked.what, name) for name in names}
-        report = Report.model_validate(result_of("contamination", asked, shown, quiet=args.json))
+        with server_ahead() as server:
+            from tokenmill.flows.doing.contamination import check_corpus
+
+            found = result_of(
+                *("check-contamination", asked, lambda: check_corpus(asked), shown),
+                quiet=args.json,
+                server=server,
+            )
+        report = Report.model_validate(found)
     if args.json:
         as_json(report.to_json())
     else:

@@ -6,6 +6,7 @@ import sys
 from tokenmill.flows.asked import ask_run
 from tokenmill.flows.commands.prepare import prepared
 from tokenmill.flows.commands.prepare_tables import show_report
+from tokenmill.flows.commands.shared import server_ahead
 from tokenmill.flows.sheets import size_run
 from tokenmill.flows.show import as_json
 from tokenmill.flows.troubles import exit_code
@@ -24,10 +25,12 @@ def run(args: argparse.Namespace) -> int:
             f"no tokenizer named: training a {VOCAB_SIZE:,}-token byte-level BPE on the demo's own"
             f" text, kept in {folder / 'tokenizer.json'}\n"
         )
-    recipe = demo_recipe(folder)
     out = folder / "run"
-    shown = {"recipe": str(folder.absolute() / "recipe.yaml"), "plan": PLAN}
-    report = prepared(ask_run(recipe, str(out)), shown, quiet=args.json)
+    with server_ahead() as server:
+        recipe = demo_recipe(folder)
+        shown = {"recipe": str(folder.absolute() / "recipe.yaml"), "plan": PLAN}
+        asked = ask_run(recipe, str(out))
+        report = prepared(asked, shown, quiet=args.json, server=server)
     sheet = size_run(PLAN, str(out))
     if args.json:
         as_json({**report.to_json(), "requirements": sheet_json(sheet)})

@@ -3,7 +3,7 @@
 import argparse
 
 from tokenmill.flows.asked import ingesting, read_recipe
-from tokenmill.flows.commands.shared import result_of, settings_of
+from tokenmill.flows.commands.shared import result_of, server_ahead, settings_of
 from tokenmill.flows.exits import OK, PARTIAL
 from tokenmill.flows.show import as_json, show
 from tokenmill.flows.troubles import bounded
@@ -28,7 +28,14 @@ def run(args: argparse.Namespace) -> int:
                 "settings": settings or None,
                 "again": args.again,
             }
-            found = result_of("ingest", asked, shown, quiet=args.json, to="into")
+            with server_ahead() as server:
+                from tokenmill.flows.doing.ingest import ingest
+
+                found = result_of(
+                    *("ingest-collection", asked, lambda: ingest(asked), shown),
+                    quiet=args.json,
+                    server=server,
+                )
     if args.json:
         as_json(found)
         return PARTIAL if found["failed"] else OK

@@ -3,7 +3,7 @@
 import argparse
 
 from tokenmill.flows.asked import ask_measuring, measuring_of, read_recipe
-from tokenmill.flows.commands.shared import result_of, settings_of
+from tokenmill.flows.commands.shared import result_of, server_ahead, settings_of
 from tokenmill.flows.exits import OK, PARTIAL
 from tokenmill.flows.show import as_json
 from tokenmill.pipelines.prepare.recipe import find_recipe
@@ -17,16 +17,22 @@ def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     own = {name: getattr(args, name) for name in OWN}
     measuring = measuring_of(read_recipe(args.recipe, settings), **own)
-    from tokenmill.flows.measure_tables import show_estimate, unread
-    from tokenmill.pipelines.measure.run import Outcome, to_json
+    with server_ahead() as server:
+        from tokenmill.flows.doing.measure import measure
+        from tokenmill.flows.measure_tables import show_estimate, unread
+        from tokenmill.pipelines.measure.run import Outcome, to_json
 
-    asked = ask_measuring(measuring, args.out)
-    shown = {
-        "recipe": str(find_recipe(args.recipe).absolute()),
-        "settings": settings or None,
-        **own,
-    }
-    outcome: Outcome = result_of("measure", asked, shown, quiet=args.json)
+        asked = ask_measuring(measuring, args.out)
+        shown = {
+            "recipe": str(find_recipe(args.recipe).absolute()),
+            "settings": settings or None,
+            **own,
+        }
+        outcome: Outcome = result_of(
+            *("measure-corpus", asked, lambda: measure(asked), shown),
+            quiet=args.json,
+            server=server,
+        )
     if args.json:
         as_json(to_json(outcome.estimate))
     else:

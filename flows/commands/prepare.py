@@ -6,14 +6,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenmill.flows.asked import Asked, ask_run, read_recipe, whole
-from tokenmill.flows.commands.shared import result_of, settings_of
+from tokenmill.flows.commands.shared import result_of, server_ahead, settings_of
+from tokenmill.flows.ended import Ended
 from tokenmill.flows.exits import NO, OK
 from tokenmill.flows.show import as_json, show
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place, is_remote, place
 from tokenmill.pipelines.prepare.recipe import Recipe, find_recipe
+from tokenmill.pipelines.runs.manifest import COMPLETE, read_manifest
+from tokenmill.pipelines.storage.mirror import viewed
 
 if TYPE_CHECKING:
+    from tokenmill.flows.prefect.server import OwnServer
     from tokenmill.pipelines.prepare.report.model import Report
     from tokenmill.sizing.corpus import Estimate
 
@@ -28,6 +32,23 @@ def run(args: argparse.Namespace) -> int:
         from tokenmill.flows.sheets import plan_within
 
         plan_within(args.plan)
+    with viewed(out) as folder:
+        manifest = read_manifest(folder) or {}
+    is_run = recipe.run.runner != "array" and not args.dry_run
+    with server_ahead(wanted=is_run and manifest.get("status") != COMPLETE) as server:
+        return _run(args, recipe, out, settings, is_new=not manifest, server=server)
+
+
+def _run(
+    args: argparse.Namespace,
+    recipe: Recipe,
+    out: Place,
+    settings: dict[str, Any],
+    *,
+    is_new: bool,
+    server: "OwnServer | None",
+) -> int:
+    """settings, server: as of `result_of`.  is_new: there is no run yet."""
     # a mistake is told by then; what works and shows takes longer to import than the recipe
     from tokenmill.flows.commands.prepare_tables import is_enough, plan_blocks, show_report
     from tokenmill.flows.measure_tables import compared_lines, predicted_disk
@@ -35,8 +56,6 @@ def run(args: argparse.Namespace) -> int:
     from tokenmill.flows.troubles import exit_code
     from tokenmill.pipelines.measure.compare import compare
     from tokenmill.pipelines.prepare.dry_run import dry_run
-    from tokenmill.pipelines.runs.manifest import read_manifest
-    from tokenmill.pipelines.storage.mirror import viewed
     from tokenmill.sizing.report.data import sheet_json
 
     found = estimate_for(recipe, args)
@@ -44,8 +63,7 @@ def run(args: argparse.Namespace) -> int:
         planned = dry_run(recipe, out) | ({"predicted": predicted_disk(*found)} if found else {})
         as_json(planned) if args.json else show(*plan_blocks(planned))
         return OK if is_enough(planned) else NO
-    with viewed(out) as folder:
-        workers = recipe.run.n_workers if read_manifest(folder) is None else None
+    workers = recipe.run.n_workers if is_new else None
     is_array = recipe.run.runner == "array"
     if is_array:
         from tokenmill.flows.pools.array import check_idle, submit_run
@@ -65,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
         "settings": settings or None,
         "plan": args.plan,
     }
-    report = prepared(asked, shown, quiet=args.json, log=args.log_json)
+    report = prepared(asked, shown, quiet=args.json, log=args.log_json, server=server)
     is_sized = args.plan is not None and report.total.tokens
     sheet = size_run(args.plan, out) if is_sized else None
     rows = compare(found[1], report, workers=workers) if found else []
@@ -105,12 +123,23 @@ def estimate_for(recipe: Recipe, args: argparse.Namespace) -> "tuple[Path, Estim
 
 
 def prepared(
-    asked: Asked[Recipe, Place], shown: dict[str, Any], *, quiet: bool, log: str | None = None
+    asked: Asked[Recipe, Place],
+    shown: dict[str, Any],
+    *,
+    quiet: bool,
+    log: str | None = None,
+    server: "OwnServer | None",
 ) -> "Report":
     """The report of a run, which is made unless it was before; see `result_of`."""
+    from tokenmill.flows.doing.prepare import prepare
     from tokenmill.pipelines.prepare.report.model import Report
 
     report: Report | None = asked.report
     if report is not None:
         return report
-    return Report.model_validate(result_of("prepare", asked, shown, quiet=quiet, log=log))
+
+    def make() -> Ended:
+        return prepare(asked, shown["plan"])
+
+    found = result_of("prepare-corpus", asked, make, shown, quiet=quiet, log=log, server=server)
+    return Report.model_validate(found)

@@ -8,8 +8,9 @@ from typing import Any
 
 from tokenmill.flows.asked import read_recipe, whole
 from tokenmill.flows.commands.shared import settings_of
+from tokenmill.flows.prefect.noted import START, URL, check_server
 from tokenmill.flows.prefect.pages import served
-from tokenmill.flows.prefect.server import START, URL, check_server, user_has_server
+from tokenmill.flows.prefect.server import user_has_server
 from tokenmill.flows.show import as_json
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import place

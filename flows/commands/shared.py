@@ -1,8 +1,9 @@
 """What several commands share: settings as the command line gives them, and a flow run for one."""
 
 import argparse
-import importlib
-from typing import Any
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -10,6 +11,10 @@ from tokenmill.flows.asked import Asked, Ingesting, whole
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.strict import parse_yaml
+
+if TYPE_CHECKING:
+    from tokenmill.flows.ended import Ended
+    from tokenmill.flows.prefect.server import OwnServer
 
 
 def settings_of(args: argparse.Namespace) -> dict[str, Any]:
@@ -58,26 +63,41 @@ def run_settings(args: argparse.Namespace) -> dict[str, Any]:
     return {f"run.{name}": value for name, value in given.items() if value is not None}
 
 
+@contextlib.contextmanager
+def server_ahead(*, wanted: bool = True) -> "Iterator[OwnServer | None]":
+    """Have the server of a run start while the command imports and plans; None: the user has one.
+
+    wanted: whether there is to be a run.
+    """
+    from tokenmill.flows.prefect.server import own_server, user_has_server
+
+    if user_has_server() or not wanted:
+        yield None
+        return
+    with own_server() as server:
+        yield server
+
+
 def result_of(
     flow: str,
     asked: Asked[Any, Any] | Ingesting,
+    make: "Callable[[], Ended]",
     shown: dict[str, Any],
     *,
     quiet: bool,
     log: str | None = None,
-    to: str = "out",
+    server: "OwnServer | None",
 ) -> Any:
-    """Run a flow against the user's Prefect server, or against one of its own.
+    """Do the work of a flow; the user's Prefect server notes it, or one of its own.
 
-    flow: as "prepare".  shown: the flow's parameters but `out`, as Prefect's UI has them.
-    quiet, log: as of `flows.progress.watching`.  to: what the flow calls where it writes.
+    flow: as "prepare-corpus".  shown: the flow's parameters but where it writes.
+    quiet, log: as of `flows.progress.watching`.  server: of `server_ahead`.
     """
-    from tokenmill.flows.prefect.server import embedded_server
+    from tokenmill.flows.prefect.noted import noted
     from tokenmill.flows.progress import watching
 
-    with watching(quiet=quiet, log=log), embedded_server():
-        # Prefect reads its settings when it is imported
-        from tokenmill.flows.prefect.run_here import run_here
-
-        function = getattr(importlib.import_module(f"tokenmill.flows.{flow}"), f"{flow}_flow")
-        return run_here(function, asked, **{to: whole(asked.out)}, **shown)
+    to = "into" if isinstance(asked, Ingesting) else "out"
+    out = whole(asked.out)
+    with watching(quiet=quiet, log=log):
+        names = flow, f"{flow.partition('-')[0]} {out}"
+        return noted(make, names, {**shown, to: out}, server)

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from threading import Thread
 
-from tokenmill.flows.prefect.run_here import address, trouble
+from tokenmill.flows.prefect.noting import address, trouble
 
 POLL_S = 2.0
 MISSED = 2  # answers in a row: Prefect's loops give up after three, 10 s apart

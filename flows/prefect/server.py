@@ -1,45 +1,33 @@
 """The API server a run reports to: the user's own where one is named, else one for this run.
 
-Without a server of its own each worker process would start another one over the same
-database; and the one Prefect starts by itself dies at exit with its queue unsaved. So the
-embedded mode starts one server process, hands its address to every child, and stops it last.
+    a command ── notes ──► a thread of it ──► the user's server
+                      └──► a process of its own: the server, and who tells it of the run
 
-Settings are read when `prefect` is imported: call `embedded_server` before that.
+That process is started first and answers some seconds later; the works begin meanwhile, and what
+they tell waits in a pipe. So a command imports no Prefect unless a server is named. The server is
+stopped last, and ends with the command however that ends.
 """
 
 import contextlib
-import importlib
 import os
-import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import tomllib
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
+from importlib.metadata import version
+from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import IO
+from typing import Any
 
-from tokenmill.dedup.kernels._jit import warm
-from tokenmill.flows.progress import watcher
-from tokenmill.pipelines.core.errors import ConfigError
+from pydantic_core import to_json
+
+from tokenmill.flows.ended import Note
 
 START_S = 180  # a first start on a busy machine migrates its database for 10 s and more
 STOP_S = 15
-POLL_S = 0.1
-STARTING = "starting a Prefect server for this run; PREFECT_API_URL names another"
-REFUSED = ("HTTP 401", "HTTP 403")
-URL = "http://127.0.0.1:4200"
-# as all pages tell it: without telemetry, for this machine's own browser
-START = (
-    "DO_NOT_TRACK=1 PREFECT_SERVER_ANALYTICS_ENABLED=false"
-    " PREFECT_SERVER_API_CSRF_PROTECTION_ENABLED=true"
-    f" PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS={URL} prefect server start --host 127.0.0.1"
-)
-# imports while the server starts, which takes longer; what follows would import them then
-CLIENT = ("prefect", "tokenmill.flows.prefect.executing", "fastapi.encoders")
 
 # of Prefect's server, for deployments, schedules, work pools and automations: a run has none
 IDLE_SERVICES = (
@@ -80,79 +68,91 @@ def user_has_server() -> bool:
 
 
 @contextlib.contextmanager
-def embedded_server() -> Iterator[str | None]:
-    """Run a Prefect server for the length of the block, unless the user has one.
-
-    Yields the address of the API, or None for the user's own.
-
-    Raises:
-        RuntimeError: the server did not start; the end of its log is in the message.
-        ConfigError: the user's own does not answer, or not us.
-    """
-    if user_has_server():
-        check_server()
-        yield None
-        return
-    watcher.get().tell(STARTING)
+def own_server() -> Iterator["OwnServer"]:
+    """Start a server, and stop it when the block ends."""
     with contextlib.ExitStack() as stack:
         home = os.environ.get("PREFECT_HOME") or stack.enter_context(_home())
-        settings = {"PREFECT_HOME": home, **EMBEDDED_SETTINGS}
-        stack.enter_context(
-            _environment({k: v for k, v in settings.items() if k not in os.environ})
-        )
-        port = _free_port()
-        url = f"http://127.0.0.1:{port}/api"
         log = stack.enter_context(tempfile.TemporaryFile("w+"))
-        server = subprocess.Popen(
-            [
-                *(sys.executable, "-P", "-m", "tokenmill.flows.prefect.guarded", str(os.getpid())),
-                # as `prefect server start` runs it, without another process that imports Prefect
-                *("uvicorn", "--factory", "prefect.server.api.server:create_app"),
-                *("--host", "127.0.0.1", "--port", str(port), "--log-level", "error"),
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,  # Ctrl-C reaches the run first, which then stops the server
+        ours, its = Pipe()
+        server = OwnServer(
+            subprocess.Popen(
+                [sys.executable, "-P", "-m", "tokenmill.flows.prefect.own", str(its.fileno())],
+                env={"PREFECT_HOME": home, **EMBEDDED_SETTINGS, **os.environ},
+                pass_fds=[its.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # Ctrl-C reaches the run first, which then stops the server
+            ),
+            ours,
+            log,
         )
-        stack.callback(_stop, server)
-        stack.enter_context(_environment({"PREFECT_API_URL": url}))
-        stack.callback(_drain)
-        for module in CLIENT:
-            importlib.import_module(module)
-        warm()
-        _wait(server, url, log)
-        yield url
+        its.close()
+        stack.callback(server.stop)
+        yield server
 
 
-def check_server() -> None:
-    """Refuse to begin a run that reports to a server which is not there.
+class OwnServer:
+    """A server of this run's own, which may be starting still."""
 
-    Raises:
-        ConfigError: tells how it answers, and the ways out.
-    """
-    os.environ.setdefault("DO_NOT_TRACK", "1")
-    from tokenmill.flows.prefect.run_here import address, trouble  # Prefect reads settings then
+    def __init__(self, process: "subprocess.Popen[bytes]", pipe: Connection, log: Any) -> None:
+        self.address = ""  # until it answers
+        self._process, self._pipe, self._log = process, pipe, log
+        self._sending = threading.Lock()
+        self._deadline = time.monotonic() + START_S
 
-    found = trouble()
-    if found is None:
-        return
-    where = f"the Prefect server at {address()}"
-    if found in REFUSED:
-        raise ConfigError(
-            f"{where} refuses us ({found}); set PREFECT_API_AUTH_STRING=USER:PASSWORD"
-        )
-    raise ConfigError(
-        f"{where} does not answer ({found}); start it, as by `{START}`, or unset PREFECT_API_URL,"
-        " as the environment or a profile of Prefect has it, to run without"
-    )
+    def send(self, note: Note) -> None:
+        with self._sending, contextlib.suppress(OSError):  # it has died: told in the end
+            self._pipe.send_bytes(to_json(note))
+
+    def check(self) -> None:
+        if not self.address and (self._pipe.poll() or time.monotonic() > self._deadline):
+            self.up()
+
+    def up(self, within_s: float = START_S) -> str:
+        """Wait for its address.
+
+        Raises:
+            RuntimeError: see `check`.
+        """
+        if not self.address:
+            left_s = max(self._deadline - time.monotonic(), 0)
+            self.address = self._answer(min(left_s, within_s)) or ""
+        if not self.address:
+            self._log.seek(0)
+            tail = " ".join(self._log.read().split()[-60:])
+            raise RuntimeError(
+                f"the embedded Prefect server did not start within {START_S} s: {tail}"
+            )
+        return self.address
+
+    def ended(self, within_s: float | None = None) -> str | None:
+        self.up(START_S if within_s is None else within_s)
+        answer = self._answer(within_s)
+        return "it has ended" if answer is None else answer or None
+
+    def _answer(self, within_s: float | None) -> str | None:
+        """What it says next, if it does."""
+        try:
+            return self._pipe.recv_bytes().decode() if self._pipe.poll(within_s) else None
+        except (EOFError, OSError):
+            return None
+
+    def stop(self) -> None:
+        self._pipe.close()
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
 
 @contextlib.contextmanager
 def _home() -> Iterator[str]:
     """Prefect's state for embedded runs: kept, since an existing database saves 7 s a start."""
     base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-    home = Path(base) / "tokenmill" / "prefect"
+    home = Path(base) / "tokenmill" / f"prefect-{version('prefect')}"  # none opens a later one's
     try:
         home.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=home):
@@ -162,56 +162,3 @@ def _home() -> Iterator[str]:
             yield temporary
     else:
         yield str(home)
-
-
-@contextlib.contextmanager
-def _environment(values: dict[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
-def _free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return int(s.getsockname()[1])
-
-
-def _wait(server: subprocess.Popen[bytes], url: str, log: IO[str]) -> None:
-    deadline = time.monotonic() + START_S
-    while time.monotonic() < deadline and server.poll() is None:
-        try:
-            with urllib.request.urlopen(f"{url}/health", timeout=2):
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(POLL_S)
-    log.seek(0)
-    tail = " ".join(log.read().split()[-60:])
-    raise RuntimeError(f"the embedded Prefect server did not start within {START_S} s: {tail}")
-
-
-def _drain() -> None:
-    """Send what this process still has queued for the server: else its last states are lost."""
-    if "prefect" not in sys.modules:
-        return
-    from prefect.events.worker import EventsWorker  # only now: see the module docstring
-    from prefect.logging.handlers import APILogWorker
-
-    for worker in (APILogWorker, EventsWorker):
-        worker.drain_all(timeout=STOP_S)
-
-
-def _stop(server: subprocess.Popen[bytes]) -> None:
-    server.terminate()
-    try:
-        server.wait(STOP_S)
-    except subprocess.TimeoutExpired:
-        server.kill()
-        server.wait()

@@ -11,6 +11,7 @@ makes, requests a second that its server answers, tasks a second that Dask's sch
 import argparse
 import contextlib
 import json
+import os
 import resource
 import sys
 import tempfile
@@ -20,7 +21,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.running import one_by_one
-from tokenmill.flows.prefect.server import embedded_server
+from tokenmill.flows.ended import Ended
+from tokenmill.flows.executing import in_groups
+from tokenmill.flows.pools.choose import open_pool
+from tokenmill.flows.prefect.noted import noted
+from tokenmill.flows.prefect.own import drain
+from tokenmill.flows.prefect.server import own_server, user_has_server
 from tokenmill.pipelines.core.options import RunOptions, Slurm
 from tokenmill.pipelines.runs.work import Done, Job, Phase, Work
 from tokenmill.pipelines.storage.atomic import write_json
@@ -70,26 +76,21 @@ def plain(n):
 
 
 def pooled(name, options, n):
-    """A flow that opens the pool and has the works done in it."""
-    from prefect import flow
-
-    from tokenmill.flows.pools.choose import open_pool
-    from tokenmill.flows.prefect.executing import as_tasks
-
+    """A flow whose work opens the pool and has the works done in it."""
     row = {"runner": name, "works": n}
 
-    @flow(name="overhead", persist_result=False)
     def overhead():
         begun = time.perf_counter()
         with open_pool(options, job.out) as pool:
             wait_for(pool)
             row["open_s"] = round(time.perf_counter() - begun, 3)
-            execute = as_tasks(pool, task_seconds=options.task_seconds)
+            execute = in_groups(pool, task_seconds=options.task_seconds)
             with clocked(row, "works"):
                 execute(job, Phase(name="s", works=works(n)))
+        return Ended(None, "done")
 
     with fresh_job() as job, clocked(row, "all"):
-        overhead()
+        noted(overhead, ("overhead", name), {}, None)
     return row
 
 
@@ -148,6 +149,18 @@ def dask_tasks():
         return N_DASK / (time.perf_counter() - begun)
 
 
+@contextlib.contextmanager
+def server():
+    """The user's own, whose address is not asked for, or one that is started."""
+    if user_has_server():
+        yield None
+        return
+    with own_server() as started:
+        os.environ["PREFECT_API_URL"] = url = started.up()
+        yield url
+        drain()
+
+
 def main():
     ask = argparse.ArgumentParser(prog="python -m tests.bench.runners", description=__doc__)
     ask.add_argument("--works", type=int, nargs="+", default=[10, 1000])
@@ -163,7 +176,7 @@ def main():
         of_two = Slurm(minimum=2, maximum=2, memory="1GB", walltime="00:10:00", interface="lo")
         runners["slurm"] = RunOptions(runner="slurm", slurm=of_two)
     rows, ceilings = [], {}
-    with embedded_server() as url:
+    with server() as url:
         for n in args.works:
             rows.append(plain(n))
             rows += [pooled(name, options, n) for name, options in runners.items()]

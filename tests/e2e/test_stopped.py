@@ -183,7 +183,7 @@ def test_a_server_of_its_own_ends_with_a_command_that_is_killed(recipe, tmp_path
     servers = [
         child
         for child in psutil.Process(running.process.pid).children(recursive=True)
-        if "prefect.server.api.server:create_app" in child.cmdline()
+        if "tokenmill.flows.prefect.own" in child.cmdline()
     ]
     assert len(servers) == 1
     running.process.kill()

@@ -146,7 +146,7 @@ def test_artifacts_are_a_table_a_benchmark_and_the_report(corpus, tmp_path, arti
 
 
 def test_keys_of_artifacts_are_never_alike(server):
-    from tokenmill.flows.contamination import artifact_keys
+    from tokenmill.flows.doing.contamination import artifact_keys
 
     keys = artifact_keys(["A b", "a-B", "a/b!", "東京", "a b 2"])
     assert keys == [
@@ -179,7 +179,7 @@ MISTAKES = [
 def test_mistakes_are_one_line_and_start_no_server(
     corpus, tmp_path, capsys, monkeypatch, words, message
 ):
-    monkeypatch.setattr("tokenmill.flows.prefect.server.embedded_server", None)
+    monkeypatch.setattr("tokenmill.flows.prefect.server.own_server", None)
     assert main(corpus.command(tmp_path / "run", *words)) == 2
     told = capsys.readouterr().err
     assert message in told

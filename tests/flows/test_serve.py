@@ -104,7 +104,7 @@ def test_every_option_reaches_what_is_served(server, tmp_path, monkeypatch, caps
 
 
 def test_prefects_telemetry_is_off_in_every_command_that_a_page_tells():
-    from tokenmill.flows.prefect.server import START
+    from tokenmill.flows.prefect.noted import START
 
     def settings(line, exported):
         words = shlex.split(line, comments=True)

@@ -3,17 +3,14 @@
 import ast
 import os
 import shutil
-import subprocess
-import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.apart import apart
 from tests.dedup.kernels import ask
-from tokenmill.dedup.kernels import _jit, equal
+from tokenmill.dedup.kernels import _jit
 
 ROOT = Path(__file__).parent.parent.parent.parent
 KERNELS = sorted(
@@ -97,25 +94,3 @@ def test_what_a_kernel_file_takes_from_others_is_seen_by_the_cache(path):
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("tokenmill"):
             assert node in tree.body
             assert (ROOT / Path(*str(node.module).split(".")[1:])).with_suffix(".py").is_file()
-
-
-FIRST_KERNEL = """
-import sys
-from tokenmill.dedup.kernels import _jit
-from tests.dedup.kernels.test_jit import first_kernel
-_jit.warm()
-before = {*sys.modules}
-first_kernel()
-print(*{name.partition(".")[0] for name in {*sys.modules} - before})
-"""
-
-
-def first_kernel():
-    equal.newest(np.zeros(1, np.int64), np.ones(1, np.uint64), np.zeros(1, np.int64))
-
-
-def test_what_the_first_kernel_of_a_process_imports_is_there_when_it_is_warm():
-    first_kernel()  # is in the cache then
-    ended = subprocess.run([sys.executable, "-c", FIRST_KERNEL], capture_output=True, text=True)
-    assert ended.returncode == 0, ended.stderr
-    assert not {"numba", "llvmlite", "scipy", "awkward"} & {*ended.stdout.split()}

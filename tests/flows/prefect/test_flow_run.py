@@ -69,7 +69,7 @@ def test_a_flow_without_a_command_prepares_and_finds_all_done(
 def test_phases_that_are_over_at_the_first_look_are_not_shown(
     prepare_flow, recipe, tmp_path, server, monkeypatch, every_s
 ):
-    monkeypatch.setattr("tokenmill.flows.prefect.executing.EVERY_S", every_s)
+    monkeypatch.setattr("tokenmill.flows.notes.EVERY_S", every_s)
     prepare_flow(recipe, tmp_path / "run")
     of = {"flow_runs": {"id": {"any_": [newest(server, "flow_runs")["id"]]}}}
     shown = rows(server, "artifacts", **of, artifacts={"type": {"any_": ["progress"]}})

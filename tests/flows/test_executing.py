@@ -1,10 +1,11 @@
-"""What Prefect adds: retries of what is worth it, and an early end where nothing is."""
+"""Works in groups: retries of what is worth it, and an early end where nothing is."""
 
 import errno
-from pathlib import Path
 
 import pytest
 
+from tokenmill.flows.executing import in_groups
+from tokenmill.flows.pools.pool import ThreadPool
 from tokenmill.pipelines.core.errors import ConfigError, ShardError
 from tokenmill.pipelines.runs.work import Done, Job, Phase, Work
 
@@ -41,37 +42,27 @@ def full(job, key):
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def run(server, job, call, n):
-    """The works as tasks of a flow, two at a time."""
-    from prefect import flow  # once the server's address is set
-
-    from tokenmill.flows.pools.pool import ThreadPool
-    from tokenmill.flows.prefect.executing import as_tasks
-
+def run(job, call, n):
+    """The works in groups, two at a time."""
     keys = [f"{i:02d}" for i in range(n)]
     works = tuple(Work(step="s", key=k, inputs="i", call=call, args=(k,)) for k in keys)
-
-    @flow(name="works", validate_parameters=False)
-    def works_flow(out: Path):
-        return as_tasks(ThreadPool(2), task_seconds=60)(job, Phase(name="s", works=works))
-
-    return works_flow(job.out)
+    return in_groups(ThreadPool(2), task_seconds=60)(job, Phase(name="s", works=works))
 
 
-def test_a_flaky_disk_is_tried_again(server, job):
-    (outcome,) = run(server, job, flaky, 1)
+def test_a_flaky_disk_is_tried_again(job):
+    (outcome,) = run(job, flaky, 1)
     assert outcome.receipt is not None
     assert outcome.fresh
     assert (job.out / "tried" / "00").stat().st_size == 2
 
 
-def test_a_shard_that_is_wrong_in_itself_is_not(server, job):
-    outcomes = run(server, job, broken, 2)
+def test_a_shard_that_is_wrong_in_itself_is_not(job):
+    outcomes = run(job, broken, 2)
     assert [type(o.error) for o in outcomes] == [ShardError, ShardError]
     assert {p.stat().st_size for p in (job.out / "tried").iterdir()} == {1}
 
 
-def test_a_full_disk_ends_the_run_at_once(server, job):
+def test_a_full_disk_ends_the_run_at_once(job):
     with pytest.raises(ConfigError, match="cannot write there .*No space left"):
-        run(server, job, full, MANY)
+        run(job, full, MANY)
     assert len(list((job.out / "tried").iterdir())) < MANY / 2

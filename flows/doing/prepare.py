@@ -1,0 +1,87 @@
+"""Prepare a corpus that is asked for, and show what came of it."""
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from tokenmill.flows.asked import Asked, whole
+from tokenmill.flows.ended import Ended, Shown, key_of
+from tokenmill.flows.executing import reported
+from tokenmill.flows.prefect.pages import link_to
+from tokenmill.flows.sheets import sheet_rows, size_run
+from tokenmill.pipelines.core.places import Place
+from tokenmill.pipelines.prepare.prepare import run_recipe
+from tokenmill.pipelines.prepare.recipe import Recipe
+from tokenmill.pipelines.prepare.report.model import Report
+from tokenmill.pipelines.prepare.report.sections import further_tables
+from tokenmill.pipelines.storage.mirror import read_text, viewed
+from tokenmill.sizing.report.outline import about
+from tokenmill.sizing.units import format_bytes
+
+Row: TypeAlias = dict[str, str | int]  # of an artifact
+
+DOCUMENT, PAGE, SHEET = "report.md", "report.html", "requirements.html"
+
+
+def prepare(asked: Asked[Recipe, Place], plan: str | None) -> Ended:
+    """Do the run, unless it was done before.  plan: as of `flows.prepare.prepare_flow`."""
+    name = asked.what.name
+    title = f"prepare {name}, {whole(asked.out)}"
+    ended = reported(asked, run_recipe, in_short, artifacts, name=title, label=name)
+    if plan is None or not ended.result["measurement"]["total"]["tokens"]:
+        return ended
+    sheet = size_run(plan, asked.out)
+    told = f"{about(sheet)}; {link_to(asked.out, SHEET)}"
+    needed = Shown(key_of("requirements", name), sheet_rows(sheet), told)
+    return ended._replace(artifacts=(*ended.artifacts, needed))
+
+
+def in_short(report: Report) -> str:
+    """What a run made, in one sentence."""
+    total = report.total
+    if report.dataset is None or total.tokens is None:
+        return f"{total.docs:,} documents as text"
+    return f"{total.docs:,} documents, {total.tokens:,} tokens in {report.dataset.path}"
+
+
+def artifacts(report: Report, out: Place) -> Iterator[Shown]:
+    """What a run has to show, in the order a reader asks; keys end in the recipe's name."""
+    name = report.name
+    yield Shown(key_of("report", name), _document(out), f"{in_short(report)}; {link_to(out, PAGE)}")
+    yield Shown(key_of("ledger", name), ledger_rows(report), "where the documents went")
+    if removals := removal_rows(report):
+        yield Shown(key_of("removals", name), removals, "why documents left")
+    if clusters := cluster_rows(report):
+        what = f"the largest clusters of duplicates; tokenmill inspect {out} --doc ID shows one"
+        yield Shown(key_of("clusters", name), clusters, what)
+    for step, rows in further_tables(report).items():
+        content = [{"what": what, "value": value} for what, value in rows.rows]
+        yield Shown(key_of(f"step-{step}", name), content, rows.caption)
+
+
+def ledger_rows(report: Report) -> list[Row]:
+    """A row a stage; what came in and was made by cutting is what went out, left or failed."""
+    names = ("stage", "docs in", "made by cutting", "removed", "failed", "docs out", "text out")
+    rows: list[list[str | int]]
+    rows = [[row.stage, *row.counts, format_bytes(row.bytes_out)] for row in report.ledger]
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def removal_rows(report: Report) -> list[Row]:
+    names = ("stage", "outcome", "reason", "docs")
+    return [dict(zip(names, row, strict=True)) for row in report.documents_that_left()]
+
+
+def cluster_rows(report: Report) -> list[Row]:
+    """Clusters by step and size; a document's id is text, which JavaScript leaves as it is."""
+    return [
+        {"step": step, "document kept": str(doc_id), "documents": size}
+        for step, found in report.clusters.items()
+        for doc_id, size in found.largest
+    ]
+
+
+def _document(out: Place) -> str:
+    """The report in Markdown, and where the page is."""
+    with viewed(out) as folder:
+        text = read_text(folder / DOCUMENT)
+    return f"{link_to(out, PAGE)}\n\n{text}"

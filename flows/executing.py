@@ -1,0 +1,179 @@
+"""Who does the works of a run: a pool, in groups, each of which is noted as a task run of Prefect.
+
+A phase of ten thousand shards is a few hundred groups at most. Threads of this process hand works
+to the pool and wait; neither they nor workers of a cluster know of Prefect: what is noted goes by
+`flows.notes`.
+"""
+
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
+from typing import Any
+
+from tokenmill.flows.asked import Asked
+from tokenmill.flows.ended import Ended, Shown
+from tokenmill.flows.notes import PhaseProgress, notes
+from tokenmill.flows.pools.choose import open_pool, runner_of
+from tokenmill.flows.pools.lane import Chain, Lane, Pace
+from tokenmill.flows.pools.pool import Pool
+from tokenmill.flows.progress import holding, watcher
+from tokenmill.flows.stopping import GRACE_S, LATE
+from tokenmill.flows.troubles import ended_as
+from tokenmill.pipelines.core.options import RunOptions
+from tokenmill.pipelines.core.places import Place
+from tokenmill.pipelines.runs.work import Execute, Job, Outcome, Phase, Work, chained
+
+MOST_GROUPS = 300  # of a phase, about
+LOOK_S = 1.0
+
+
+@contextlib.contextmanager
+def executing(options: RunOptions, out: Place, *, name: str, label: str) -> Iterator[Execute]:
+    """What executes phases, for the length of the block.
+
+    out: the run directory.  name: of the flow run.  label: that it is tagged with.
+    """
+    notes.get().describe(name, label, runner_of(options, out))
+    with (
+        contextlib.closing(PhaseProgress(watcher.get(), notes.get())) as shown,
+        holding(watcher, shown),
+        open_pool(options, out) as pool,
+    ):
+        yield in_groups(pool, task_seconds=options.task_seconds)
+
+
+def reported(
+    asked: Asked[Any, Any],
+    do: Callable[..., Any],
+    in_short: Callable[[Any], str],
+    artifacts: Callable[[Any, Any], Iterable[Shown]],
+    *,
+    name: str,
+    label: str,
+) -> Ended:
+    """Have the work done that is asked for, unless it was before; its report is the result.
+
+    do: makes the report.  in_short: it in one sentence.  name, label: as of `executing`.
+    """
+    before = asked.report is not None
+    report = asked.report
+    if not before:
+        with executing(asked.what.run, asked.out, name=name, label=label) as execute:
+            report = do(asked.what, asked.out, execute, asked.plan)
+    told = ended_as(report, in_short(report), before=before)
+    shown = () if before else artifacts(report, asked.out)
+    return Ended(report.to_json(), told, not report.none, shown)
+
+
+def in_groups(pool: Pool, *, task_seconds: float) -> Execute:
+    """What executes phases in the pool.
+
+    task_seconds: that a bundle of works is to take, about.
+    """
+    pace = Pace(task_seconds)
+
+    def execute(job: Job, phase: Phase) -> list[Outcome]:
+        return _Running(pool, pace, job, phase).outcomes()
+
+    return execute
+
+
+class _Running:
+    """A phase at work."""
+
+    def __init__(self, pool: Pool, pace: Pace, job: Job, phase: Phase) -> None:
+        self._pool, self._pace, self._job, self._phase = pool, pace, job, phase
+        self._stopping = threading.Event()
+        self._show, self._notes = watcher.get(), notes.get()
+
+    def outcomes(self) -> list[Outcome]:
+        """How the works of the phase ended, in order; a failed one is an outcome, not the end."""
+        phase, show = self._phase, self._show
+        show.start(phase)
+        waiting: deque[Chain] = deque(chained(phase.works, self._pool.n_workers))
+        futures: set[Future[list[Outcome]]] = set()
+        made: dict[str, Outcome] = {}  # by the keys of works
+        threads = ThreadPoolExecutor(self._pool.lanes, thread_name_prefix=phase.name)
+        try:
+            while waiting or futures:
+                self._notes.check()
+                while waiting and len(futures) < self._pool.lanes:
+                    group = [waiting.popleft() for _ in range(self._size(waiting))]
+                    futures.add(threads.submit(copy_context().run, self._run, group))
+                ended, futures = wait(futures, LOOK_S, return_when=FIRST_COMPLETED)
+                for future in ended:  # whose result raises what ends the run
+                    made.update((outcome.work.key, outcome) for outcome in future.result())
+        except KeyboardInterrupt as e:
+            raise self._stopped(futures) from e
+        except BaseException:
+            self._stopping.set()  # what is not begun is not worth it
+            wait(futures)  # what is at work writes into the run, which is held until then
+            raise
+        finally:
+            threads.shutdown(wait=False)
+        show.end()
+        return [made[work.key] for work in phase.works]
+
+    def _stopped(self, futures: Collection[Future[Any]]) -> KeyboardInterrupt:
+        """Begin nothing more, and wait for what is at work, as long as it is given."""
+        self._stopping.set()
+        self._pool.stop()
+        with contextlib.suppress(OSError):  # the terminal has gone
+            self._show.tell(f"stopping: what is at work has {GRACE_S:g} s; Ctrl-C ends it at once")
+        deadline = time.monotonic() + GRACE_S
+        wait(futures, GRACE_S)
+        return KeyboardInterrupt(LATE if time.monotonic() > deadline else "")
+
+    def _size(self, waiting: deque[Chain]) -> int:
+        """Chains of the next group."""
+        step, lanes, n = waiting[0][0].step, self._pool.lanes, len(waiting)
+        share = max(2 * self._pool.n_workers // lanes, 1)  # bundles of a lane at a time
+        wanted = max(self._pace.works(step) * share, len(self._phase.works) // MOST_GROUPS, share)
+        return min(wanted, max(n // lanes, 1))
+
+    def _run(self, group: Sequence[Chain]) -> list[Outcome]:
+        """Do a group, in the thread that calls."""
+        name = _named([work for chain in group for work in chain])
+        lane = Lane(self._pool, self._pace, self._heard, self._stopping)
+        with self._notes.group(self._phase.name, name) as log:
+            outcomes = lane.run(self._job, group)
+            log += _lines(name, outcomes)
+        return outcomes
+
+    def _heard(self, outcome: Outcome) -> None:
+        self._show.advance(outcome)
+        self._phase.told(outcome)
+
+
+def _named(works: Sequence[Work]) -> str:
+    """What a group is called.
+
+    >>> works = [Work(step="pass-0", key=k, inputs="", call=print) for k in ("a", "b", "c")]
+    >>> _named(works), _named(works[:1])
+    ('pass-0 a … c (3)', 'pass-0 a')
+    """
+    first, last = works[0], works[-1]
+    if len(works) == 1:
+        return f"{first.step} {first.key}"
+    return f"{first.step} {first.key} … {last.key} ({len(works)})"
+
+
+def _lines(name: str, outcomes: Sequence[Outcome]) -> Iterator[tuple[str, str]]:
+    """A line for each shard that failed, and one for the group, with documents and seconds."""
+    for outcome in outcomes:
+        if outcome.error is not None:
+            work = outcome.work
+            yield "error", f"shard {work.key} failed in {work.step}: {outcome.error}"
+    yield "info", f"{name}: {_in_words(outcomes)}"
+
+
+def _in_words(outcomes: Sequence[Outcome]) -> str:
+    receipts = [o.receipt for o in outcomes if o.receipt is not None]
+    docs = sum(r.stats[0][1].docs_in for r in receipts if r.stats)
+    seconds = sum(o.receipt.seconds[0] for o in outcomes if o.receipt is not None and o.fresh)
+    what = f"{docs:,} documents" if docs else f"{len(receipts):,} of {len(outcomes):,} done"
+    return f"{what} in {seconds:.1f} s"
