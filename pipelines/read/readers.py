@@ -168,6 +168,9 @@ def _cut_warc(file: InputFile, _: Input, shard_bytes: int, limits: Limits) -> li
 
 
 def _read_markdown(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
+    """Folders of Markdown: each file a document, with the images it refers to; tiny ones share a
+    shard.
+    """
     from tokenmill.pipelines.read.images.markdown import read_markdown  # its parser is large
 
     return read_markdown(shard, how)
