@@ -7,6 +7,8 @@
 4. What kernels share is imported as `from tokenmill.… import name`, of kernel files or of modules
    of constants: `_digest` follows these lines, so that an edit there compiles anew.
 5. No `prange`: kernels release the GIL and run under threads.
+6. A helper is called by kernels alone: it has no entry from Python, which takes a sixth of the time
+   that kernels are compiled in.
 
 Numba is imported when the first kernel is called: settings are read without it, and it takes as
 long as all the rest of them.
@@ -19,6 +21,7 @@ from functools import cache, update_wrapper
 from hashlib import sha256
 from pathlib import Path
 from threading import RLock
+from types import FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -57,20 +60,23 @@ class _Late:
         self._dispatcher: Any = None
 
     def __call__(self, *args: Any) -> Any:
+        if self._numba_of is _helper:
+            raise TypeError(f"{self._f.__name__} is called by kernels alone")
         return (self._dispatcher or self._made())(*args)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._made(), name)
 
     def _made(self) -> Any:
-        """Numba's dispatcher; the function's helpers are replaced by theirs, as Numba needs it."""
+        """Numba's dispatcher, of a copy of the function that sees those of its helpers."""
         with self._lock:
             if self._dispatcher is None:
-                dispatcher, names = self._numba_of(self._f), self._f.__globals__
-                for name in self._f.__code__.co_names:
+                f, names = self._f, dict(self._f.__globals__)
+                for name in f.__code__.co_names:
                     if isinstance(names.get(name), _Late):
                         names[name] = names[name]._made()
-                self._dispatcher = dispatcher
+                copy = FunctionType(f.__code__, names, f.__name__, f.__defaults__, f.__closure__)
+                self._dispatcher = self._numba_of(copy)
             return self._dispatcher
 
 
@@ -81,15 +87,13 @@ def _cached(f: Callable[..., Any]) -> Any:
     cache ("no locator available"); the kernel then compiles in each process. So it
     does with a Numba whose cache cannot be told of edits in other files.
     """
-    import numba  # takes 0.2 s
-
     try:
-        dispatcher: Any = numba.njit(cache=True, nogil=True)(f)
+        dispatcher = _njit(f, cache=True)
         index = dispatcher._cache._cache_file
         index._source_stamp = index._source_stamp, _digest(f.__module__)
         index._load_index = _none_if_unreadable(index._load_index)
     except (RuntimeError, AttributeError):
-        dispatcher = numba.njit(nogil=True)(f)
+        dispatcher = _njit(f)
     return dispatcher
 
 
@@ -106,9 +110,15 @@ def _none_if_unreadable(load: Callable[[], dict[Any, Any]]) -> Callable[[], dict
 
 
 def _helper(f: Callable[..., Any]) -> Any:
-    import numba
+    return _njit(f, inline="never", no_cpython_wrapper=True)
 
-    return numba.njit(nogil=True, inline="never")(f)
+
+def _njit(f: Callable[..., Any], **options: Any) -> Any:
+    """A dispatcher without an entry from C, which nothing here has a use for."""
+    import numba  # takes 0.2 s
+
+    njit: Any = numba.njit  # its types leave out some options
+    return njit(nogil=True, no_cfunc_wrapper=True, **options)(f)
 
 
 @cache

@@ -95,7 +95,7 @@ def around(look: U8, row: int, column: int) -> np.int64:
     return most - least
 
 
-@inlined
+@kernel
 def alike(a: U8, b: U8) -> bool:
     """Whether two looks are of one picture. a, b: (LOOK_BYTES,)."""
     spread_a = spread_of(a)

@@ -6,11 +6,12 @@ import shutil
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.apart import apart
 from tests.dedup.kernels import ask
-from tokenmill.dedup.kernels import _jit
+from tokenmill.dedup.kernels import _jit, images
 
 ROOT = Path(__file__).parent.parent.parent.parent
 KERNELS = sorted(
@@ -94,3 +95,8 @@ def test_what_a_kernel_file_takes_from_others_is_seen_by_the_cache(path):
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("tokenmill"):
             assert node in tree.body
             assert (ROOT / Path(*str(node.module).split(".")[1:])).with_suffix(".py").is_file()
+
+
+def test_a_helper_is_called_by_kernels_alone():
+    with pytest.raises(TypeError, match="spread_of is called by kernels alone"):
+        images.spread_of(np.zeros(images.LOOK_BYTES, np.uint8))
