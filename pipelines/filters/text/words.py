@@ -28,7 +28,7 @@ import numpy as np
 import pyarrow as pa
 from pydantic import AfterValidator, Field
 
-from tokenmill.dedup.arrays import I64, U8, U64, TextBuffers
+from tokenmill.dedup.arrays import I64, U8, U64, TextBuffers, read_only
 from tokenmill.dedup.text import unicode, unicode_words
 from tokenmill.dedup.text.words import word_places
 from tokenmill.pipelines.filters.kernels.characters import (
@@ -140,7 +140,7 @@ def words_of(text: Characters, kind: WordKind) -> Words:
 def _script_classes(text: Characters) -> U8:
     """Classes of bytes by words of scripts."""
     data, offsets = text.data, text.offsets
-    places = word_places(TextBuffers(data, offsets), "scripts")
+    places = word_places(TextBuffers(data, read_only(offsets)), "scripts")
     begins = np.repeat(offsets[:-1], np.diff(places.doc_words))
     starts, ends = places.starts + begins, places.ends + begins
     begin = starts[1:][(starts[1:] == ends[:-1]) & (places.starts[1:] > 0)]
@@ -271,6 +271,7 @@ def sentence_counts(lines: Characters, kind: SentenceKind) -> I64:
     if kind == "marks":
         count_by_marks(lines.classes, lines.offsets, counts)
         return counts
+    lines = lines._replace(data=read_only(lines.data))
     kinds = np.empty(len(lines.data) + PADDING, np.uint8)
     class_of_bytes(lines.data, _kind_table(), kinds)
     words = words_of(lines, "spacy")
