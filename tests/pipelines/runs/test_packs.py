@@ -289,9 +289,9 @@ def test_of_twelve_thousand_works_the_manifest_has_a_line(tmp_path, monkeypatch)
 
 
 def test_packing_takes_the_memory_of_a_group(tmp_path, monkeypatch):
-    monkeypatch.setattr(packs, "GROUP", 500)
+    monkeypatch.setattr(packs, "GROUP", 200)
     peaks = []
-    for n in (500, 2_500):
+    for n in (200, 1_000):
         works, own = made(n)
         pack_receipts(tmp_path / f"warm-{n}", works, own, Found())
         found = []
