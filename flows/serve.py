@@ -22,7 +22,7 @@ from tokenmill.flows.contamination import contamination_flow
 from tokenmill.flows.ingest import ingest_flow
 from tokenmill.flows.measure import measure_flow
 from tokenmill.flows.prefect.noting import TAG
-from tokenmill.flows.prefect.outages import watch
+from tokenmill.flows.prefect.outages import watched
 from tokenmill.flows.prepare import prepare_flow
 from tokenmill.flows.probe import probe_storage
 from tokenmill.flows.size import size_cluster
@@ -60,12 +60,12 @@ def serve_flows(
         KeyboardInterrupt: it was told.
     """
     crash_zombies()
-    watch()
-    serve(
-        *deployments(prepare, cron=cron, interval_s=interval_s),
-        limit=limit,
-        print_starting_message=not quiet,
-    )
+    with watched():
+        serve(
+            *deployments(prepare, cron=cron, interval_s=interval_s),
+            limit=limit,
+            print_starting_message=not quiet,
+        )
     raise KeyboardInterrupt  # which Prefect keeps to itself, or lets through, by when it comes
 
 

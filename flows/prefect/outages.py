@@ -8,26 +8,38 @@ at work this process begins anew, by the same command.
 import io
 import os
 import sys
-import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 from tokenmill.flows.prefect.noting import address, trouble
 
 POLL_S = 2.0
+LEAVE_S = 5.0
 MISSED = 2  # answers in a row: Prefect's loops give up after three, 10 s apart
 
 
-def watch() -> None:
-    """Watch the server from now on, beside what this process does."""
-    Thread(target=_watch, daemon=True).start()
+@contextmanager
+def watched() -> Iterator[None]:
+    """Watch the server for the length of the block, beside what this process does.
+
+    An interpreter that ends while a thread asks the server takes the process down with it.
+    """
+    over = Event()
+    thread = Thread(target=_watch, args=(over,), daemon=True, name="outages")
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join(LEAVE_S)
 
 
-def _watch() -> None:
+def _watch(over: Event) -> None:
     where, out = f"the Prefect server at {address()}", sys.stdout
     missed, gone, stale = 0, False, False
-    while True:
-        time.sleep(POLL_S)
+    while not over.wait(POLL_S):
         missed = missed + 1 if trouble() else 0
         if missed == MISSED and not gone:
             gone, sys.stdout = True, io.StringIO()

@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+import threading
 from itertools import takewhile
 from pathlib import Path
 
@@ -91,6 +92,7 @@ def test_every_option_reaches_what_is_served(server, tmp_path, monkeypatch, caps
     assert main([*words, "--cron", "0 3 * * *", "--limit", "3", "--json"]) == 130
     assert main([*words, "--interval", "90"]) == 130
     assert main(["serve"]) == 130
+    assert "outages" not in {thread.name for thread in threading.enumerate()}
     at, every, never = [made[0].schedules for made, _ in served]
     assert (at[0].schedule.cron, every[0].schedule.interval.seconds) == ("0 3 * * *", 90)
     assert (len(at), len(every), len(never)) == (1, 1, 0)
