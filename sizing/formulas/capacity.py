@@ -12,7 +12,7 @@ from tokenmill.sizing.formula import formula, total
 DIGEST_BYTES = 16  # MD5, or 128 bits of another hash
 DOC_ID_BYTES = 8
 BAND_KEY_BYTES = 8
-HASH_BYTES = 4  # of one value of a signature
+SET_SIZES_BYTES = 8
 DATATROVE_ROW_BYTES = 4  # the number of the document that follows each signature
 LZ4_TEXT_RATIO = 1.6
 LZ4_SOURCE = "measured for this project: 2.2 MB of C4; documentation makes 2.3 to 2.5"
@@ -137,19 +137,33 @@ def filtered_bytes(
 
 @formula(
     unit="bytes",
-    equation="docs_in x (24 + 4 x num_perm + 8 x bands)",
-    source="tokenmill's key files: id, 128-bit digest, 32-bit signature, 64-bit band keys",
+    equation="docs_in x (32 + 8 x bands)",
+    source="tokenmill's key files: id, 128-bit digest, two 32-bit sizes of a set, 64-bit band keys",
 )
-def key_bytes(*, docs_in: float, num_perm: float, bands: float) -> float:
-    """Digests, signatures and band keys of all documents that come in, as tokenmill stores them.
+def key_bytes(*, docs_in: float, bands: float) -> float:
+    """Digests and band keys of all documents that come in, as tokenmill stores them beside sets.
 
-    24: 8 of the id, 16 of the digest.
+    32: 8 of the id, 16 of the digest, 8 of where a set ends and of how many hashes it has.
 
-    >>> key_bytes(docs_in=1, num_perm=112, bands=14)
-    584
+    >>> key_bytes(docs_in=1, bands=14)
+    144
     """
-    signature, band_keys = HASH_BYTES * num_perm, BAND_KEY_BYTES * bands
-    return docs_in * (DOC_ID_BYTES + DIGEST_BYTES + signature + band_keys)
+    return docs_in * (DOC_ID_BYTES + DIGEST_BYTES + SET_SIZES_BYTES + BAND_KEY_BYTES * bands)
+
+
+@formula(
+    unit="bytes",
+    source="tokenmill's step `near`: 32 bits of each word n-gram, until the run ends",
+)
+def set_bytes(
+    *, corpus_tokens: float, text_bytes_per_token: float, kept_frac: float, sets_frac: float
+) -> float:
+    """Sets of the n-grams of all documents that come in.
+
+    >>> set_bytes(corpus_tokens=1e12, text_bytes_per_token=4.0, kept_frac=0.5, sets_frac=0.75)
+    6000000000000.0
+    """
+    return corpus_tokens * text_bytes_per_token / kept_frac * sets_frac
 
 
 @formula(

@@ -4,6 +4,7 @@ Stages that a run deletes at its end need room all the same, unless the plan say
 """
 
 import re
+from dataclasses import replace
 
 from tokenmill.sizing.corpus import DATASET, INPUTS, CorpusMeasurement
 from tokenmill.sizing.formulas import capacity, training
@@ -21,7 +22,7 @@ SCRATCH = "scratch"  # how that of what a run deletes at its end goes on
 _INTERMEDIATE = re.compile(r"(\d)(\d-(.*))")
 _FOLDERS = {  # what lies in folders of a run, as a reader knows it
     "0-filtered": "filtered documents",
-    "1-keys": "digests, signatures and band keys",
+    "1-keys": "digests, band keys, sets or signatures",
     "5-index": "n-grams of benchmarks",
     "8-spans": "n-grams of documents",
     "9-spans": "repeated spans",
@@ -34,8 +35,9 @@ _FOLDERS = {  # what lies in folders of a run, as a reader knows it
 _OF_TOKENS = ("0-tokens", "1-mix")  # folders that grow with the tokens, others with documents
 _FIXED = ("5-index",)  # those that do not grow with the corpus
 _OURS = ("logs", "checkpoints")  # stages that the sheet has of its own
-_NUM_PERM, _BANDS = 112, 14  # of the default recipe
-_NEAR = "tokenmill's step `near`, as FineWeb: 14 bands of 8"
+BANDS, ROWS = 14, 5  # of the step `near`, unless told
+SETS_FRAC, SETS_ENDS = 0.6, (0.5, 0.7)  # of the text
+SETS = "sets of the step near, share of the text"
 
 
 def add(sheet: Sheet) -> None:
@@ -176,6 +178,13 @@ def _assumed_stages(sheet: Sheet, source: SourceFacts, one: Requirement) -> None
     lz4 = sheet.assume(capacity.LZ4_TEXT_RATIO, unit="ratio", source=capacity.LZ4_SOURCE)
     sheet.add(source.label(f"{STORED}text"), capacity.filtered_bytes, **text, lz4_ratio=lz4)
     _keys(sheet, source, kept)
+    sets = sheet.assume(
+        SETS_FRAC,
+        unit="fraction",
+        source="measured for this project: 4 bytes a word, .5 to .7 of the text",
+    )
+    sets = replace(sets, spread={SETS: SETS_ENDS})
+    sheet.add(source.label(f"{STORED}sets of n-grams"), capacity.set_bytes, **text, sets_frac=sets)
     if not has_images:
         sheet.add(
             source.label(f"{STORED}token shards"),
@@ -198,12 +207,12 @@ def _keys(sheet: Sheet, source: SourceFacts, kept: Given) -> None:
     docs = sheet.add(
         source.label("documents that come in"), training.docs_in, docs=source.docs, kept_frac=kept
     )
+    near = f"tokenmill's step `near`, unless told: {BANDS} bands of {ROWS}"
     sheet.add(
-        source.label(f"{STORED}digests, signatures and band keys"),
+        source.label(f"{STORED}digests and band keys"),
         capacity.key_bytes,
         docs_in=docs,
-        num_perm=sheet.assume(_NUM_PERM, unit="permutations", source=_NEAR),
-        bands=sheet.assume(_BANDS, unit="bands", source=_NEAR),
+        bands=sheet.assume(BANDS, unit="bands", source=near),
     )
 
 

@@ -4,13 +4,15 @@ import pytest
 
 from tests.sizing.corpora import estimate, measured
 from tests.sizing.sections.begun import begun, names
+from tokenmill.dedup.same.lsh import Bands
+from tokenmill.pipelines.corpus.near import SHINGLES_FRAC, NearDedup
 from tokenmill.sizing.corpus import read_corpus
 from tokenmill.sizing.sections import stages
 
 WEB = """
 corpus: {tokens: 1T, text_bytes_per_token: 4.0, kept_frac: 0.5, compression_ratio: 4.0}
 """
-KEYS = "digests, signatures and band keys"
+KEYS, SETS = "digests and band keys", "sets of n-grams"
 MIXED = """
 sources:
   - {name: web, tokens: 1T}
@@ -29,12 +31,23 @@ def test_of_an_unmeasured_corpus_each_stage_follows_from_its_tokens():
     assert stored == {
         "stored: inputs": 1e12 * 4 / 0.5 / 4,
         "stored: text": 1e12 * 4 / 0.5 / 1.6,
-        "stored: digests, signatures and band keys": pytest.approx(584 * docs_in),
+        f"stored: {KEYS}": pytest.approx(144 * docs_in),
+        f"stored: {SETS}": pytest.approx(1e12 * 4 / 0.5 * 0.6),
         "stored: token shards": 4e12,
         "stored: dataset": 4e12,
         "stored: logs": pytest.approx(1024 * made["training time"].value * 1e6),
     }
     assert made["documents that come in"].value == pytest.approx(docs_in)
+    assert made[f"stored: {SETS}"].interval == pytest.approx((8e12 * 0.5, 8e12 * 0.7))
+
+
+def test_keys_are_those_of_the_step_as_it_is_unless_told():
+    near = NearDedup()
+    assert near.exact  # so that sets are stored, not signatures
+    assert near.lsh() == Bands(bands=stages.BANDS, rows=stages.ROWS)
+    bands = next(i for i in sheet(WEB)[f"stored: {KEYS}"].inputs if i.name == "bands")
+    assert (bands.value, bands.source.rpartition(": ")[2]) == (14, "14 bands of 5")
+    assert stages.SETS_ENDS[0] < SHINGLES_FRAC < stages.SETS_ENDS[1]
 
 
 def test_what_is_stored_is_told_by_what_it_may_be_bought_for():
@@ -49,7 +62,7 @@ def test_what_is_stored_is_told_by_what_it_may_be_bought_for():
         "others": [],
     }
     scratch = {row.name for row in stages.parts(assumed)["scratch"]}
-    assert scratch == {f"stored: {name}" for name in ("text", "token shards", KEYS)}
+    assert scratch == {f"stored: {name}" for name in ("text", "token shards", KEYS, SETS)}
 
 
 GROWTH = {"value": 0.5, "low": 0.4, "high": 0.6}
