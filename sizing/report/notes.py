@@ -69,9 +69,17 @@ def _capacity(sheet: Sheet) -> str:
         if amount >= LEAST_PART * total
     )
     storage = sheet.plan.storage
+    grows = ""
+    if storage.growth_frac:
+        grown = sheet["usable capacity"].value * storage.fill_frac
+        years = format_quantity(storage.growth_years, "years")
+        grows = (
+            f"; it grows by {_percent(storage.growth_frac)} a year for {years} to"
+            f" {format_quantity(grown, 'bytes')}"
+        )
     return (
-        f"The capacity is for {format_quantity(total, 'bytes')} at once: {parts}; usable capacity"
-        f" is filled to {_percent(storage.fill_frac)}, raw capacity adds redundancy"
+        f"The capacity is for {format_quantity(total, 'bytes')} at once: {parts}{grows}; usable"
+        f" capacity is filled to {_percent(storage.fill_frac)}, raw capacity adds redundancy"
         f" ({storage.redundancy})"
     )
 

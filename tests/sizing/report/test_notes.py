@@ -23,6 +23,16 @@ def test_the_capacity_is_told_by_its_largest_stages_with_scratch_as_one():
     assert "scratch" not in told("corpus: {tokens: 1T}")[0]
 
 
+def test_growth_is_told_with_what_it_comes_to():
+    growth = "storage: {growth_frac: 30%, growth_years: 3}"
+    first = told(f"corpus: {{tokens: 3T}}\n{growth}")[0]
+    assert first.startswith("The capacity is for 12.5 TB at once: dataset 12 TB (")
+    assert "; it grows by 30 % a year for 3 years to 27.4 TB; usable capacity is filled" in first
+    one = told("storage: {growth_frac: 0.5}")[0]
+    assert "; it grows by 50 % a year for 1 year to " in one
+    assert "grows" not in told("storage: {growth_years: 3}")[0]
+
+
 def test_stages_of_a_run_are_scratch_and_sources_are_added_up():
     assert (
         "scratch of preparing 3 MB"
