@@ -230,8 +230,15 @@ class Probing(Protocol):
     Each method tells which documents are taken for the same as one drawn.
     """
 
-    def equal(self, column: str, *, keep: str = "first", zeros_are_a_key: bool = False) -> Any:
-        """Those with the same key: pairs of uint64."""
+    def equal(
+        self,
+        column: str,
+        *,
+        keep: str = "first",
+        zeros_are_a_key: bool = False,
+        texts: bool = True,
+    ) -> Any:
+        """Those with the same key: pairs of uint64.  texts: they have the same text."""
 
     def near(self, bands: Sequence[str], *, num_perm: int, verify: float) -> Any:
         """Those that any band brings together and whose signatures agree in such a share."""

@@ -153,7 +153,6 @@ def count_copies(
         # of one that was not chosen it is not known what becomes of it: as of the one that was
         is_known = first["chance"] > 0
         first = {n: np.where(is_known, c, columns["ends"][n]) for n, c in first.items()}
-        copies |= {"most": np.where(copies["whole"], copies["copies"], np.inf)}
         if fate is not None and behind:
             first, copies = narrowed(first, copies, fate, rows.n)
         columns[f"{STEP}{step}"] = {**copies, "first": first}
@@ -273,8 +272,8 @@ class Probing:
         self._with_asked = asked
         ones = np.ones(len(drawn), np.int64)
         self._last: dict[str, npt.NDArray[Any]]
-        self._last = {"copies": ones * 1.0, "alike": ones * 1.0, "units": ones}
-        self._last |= {"first": drawn, "whole": ones.astype(np.bool_)}
+        self._last = {"copies": ones * 1.0, "alike": ones * 1.0, "most": ones * 1.0}
+        self._last |= {"first": drawn, "whole": ones.astype(np.bool_), "units": ones}
         self._asked: list[str | None] = []
         self._decided = np.zeros(len(drawn), np.bool_)  # by who stays, copies among them
 
@@ -294,8 +293,10 @@ class Probing:
             wider = np.greater(probed["copies"], last["copies"])
             wider |= np.greater(probed["units"], last["units"])
             whole = last["whole"] & probed["whole"]
+            most = probed.setdefault("most", np.full(len(wider), np.inf))
             self._last = {name: np.where(wider, probed[name], last[name]) for name in last}
             self._last["whole"] = whole
+            self._last["most"] = np.where(whole, self._last["copies"], most)
             by_step[step.name] = self._last
         return by_step
 
@@ -336,15 +337,23 @@ class Probing:
             "copies": np.where(here, last, np.inf),
             "alike": np.where(here | ~known[place], last, np.inf),
             "whole": known[place],
+            "most": np.where(known[place], self._last["most"], np.inf),
             "units": np.maximum(units[place], self._last["units"]),
         }
 
     def equal(
-        self, column: str, *, keep: str = "first", zeros_are_a_key: bool = False
+        self,
+        column: str,
+        *,
+        keep: str = "first",
+        zeros_are_a_key: bool = False,
+        texts: bool = True,
     ) -> dict[str, npt.NDArray[Any]]:
         self._asked.append(column if zeros_are_a_key and keep == "first" else None)
+        if not texts and self._decided.any():
+            return self._equal_of_staying(column, keep)
         drawn = self._drawn
-        known = ~self._decided  # of what is as alike as equal one stays already
+        known = ~self._decided  # of texts that are as alike as equal one stays already
         if not zeros_are_a_key and len(drawn):
             known &= has_key(self._rows.take(column, drawn))
         columns: dict[str, npt.NDArray[Any]] = {
@@ -357,4 +366,37 @@ class Probing:
         )
         for name, values in zip(("copies", "first", "units"), equals, strict=True):
             columns[name][known] = values
-        return self._last | columns | {"alike": columns["copies"]}
+        most = np.where(known, np.inf, self._last["most"])
+        return self._last | columns | {"alike": columns["copies"], "most": most}
+
+    def _equal_of_staying(self, column: str, keep: str) -> dict[str, npt.NDArray[Any]]:
+        """Of documents with the key of the one that stays for each row drawn, those that stay: it
+        is known where all were drawn that have the key, else they are one at least, all at most.
+        """
+        drawn, last = self._drawn, self._last
+        rows = np.union1d(drawn, last["first"])
+        keyed = has_key(self._rows.take(column, rows))
+        most, kept, units = np.ones(len(rows)), rows.copy(), np.ones(len(rows), np.int64)
+        most[keyed], kept[keyed], units[keyed] = equal_keys(
+            self._rows, rows[keyed], self._units, column=column, keep=keep, asked=self._with_asked
+        )
+        _, of_row = np.unique(kept, return_inverse=True)
+        own, first = np.searchsorted(rows, drawn), np.searchsorted(rows, last["first"])
+        goes = np.isinf(last["copies"])
+        stays = drawn[(own == first) & ~goes]
+        at = of_row[np.searchsorted(rows, stays)]
+        n_staying = np.bincount(at, minlength=len(rows))
+        told = np.bincount(of_row[own], last["whole"], len(rows))  # drawn, of known fate
+        here = of_row[first]
+        known = (told[here] == most[first]) & (n_staying[here] > 0)
+        left = np.full(len(rows), self._rows.n if keep == "first" else -1, np.int64)
+        (np.minimum if keep == "first" else np.maximum).at(left, at, stays)
+        copies = np.where(known, n_staying[here], most[first])
+        return {
+            "copies": last["copies"] * copies,
+            "first": np.where(known, left[here], last["first"]),
+            "alike": last["alike"] * np.where(known, copies, 1),
+            "whole": last["whole"] & (known | goes | (copies == 1)),
+            "most": last["most"] * copies,
+            "units": np.maximum(units[first], last["units"]),
+        }

@@ -22,7 +22,10 @@ from tokenmill.sizing.units import format_bytes, format_quantity
 
 def image_remarks(job: MeasureJob, probed: Probed | None, *, is_whole: bool) -> Iterator[str]:
     """Lines, for people."""
-    same = [step.name for step in job.dedup if not step.compares_texts]
+    dedup = list(job.dedup)
+    ordered = [n for n, step in enumerate(dedup) if step.decides_in_order]
+    # behind one that decides in order, those are counted that it leaves
+    same = [s.name for s in dedup[: min(ordered, default=None)] if not s.compares_texts]
     if same and len(job.dedup) > 1:
         names = " and ".join(step.name for step in job.dedup)
         yield (
@@ -129,8 +132,9 @@ def remarks(
     n_open = int((~probed.last.whole).sum()) if probed and not job.image_step else 0
     if n_open:
         yield (
-            f"the clusters of {n_open:,} probes were too large to follow to their ends: what is"
-            " left of near duplicates lies between two readings, which the interval spans"
+            f"of {n_open:,} probes it is not known how many of those like them stay: clusters were"
+            " too large to follow to their ends, or not all were probed that a step behind near"
+            " compares; what is left lies between two readings, which the interval spans"
         )
     total = float(sample.part_bytes.sum())
     everything = format_bytes(total)

@@ -270,7 +270,7 @@ class Scanned:
         left: Bools = probed.last.first["left_at"] >= 0
         differ = self._job.recipe.images is not None
         if differ or not all(step.compares_texts for step in self._job.dedup):
-            itself = left & (probed.kept_id == probed.doc_id)
+            itself = left & (probed.kept_id == probed.doc_id) & np.isfinite(probed.last.copies)
             if itself.any():
                 return np.asarray(itself, np.float64)
         return np.asarray(left / probed.last.copies, np.float64)

@@ -91,10 +91,13 @@ def write_shards(job, steps, sizes, signed, digests, *, earlier=0, batch=1_000, 
     return np.concatenate([np.empty(0, np.uint64), *ids])
 
 
-def write_texts(job, steps, shards, *, earlier=0, batch=1_000, sources=None, packed=False):
+def write_texts(
+    job, steps, shards, *, earlier=0, batch=1_000, sources=None, packed=False, urls=None
+):
     """Sidecars as a run makes them, of shards of texts; ids of all documents.
 
-    sources: of each shard.  packed: keys of the earlier ones are as an index keeps them.
+    sources: of each shard.  urls: of the documents of each.
+    packed: keys of the earlier ones are as an index keeps them.
     """
     schema, ids = key_schema(steps), []
     for shard, texts in enumerate(shards):
@@ -106,6 +109,8 @@ def write_texts(job, steps, shards, *, earlier=0, batch=1_000, sources=None, pac
         with arrow_file(path, schema) as writer:
             for at in range(0, len(texts), batch):
                 some = {"doc_id": ids[-1][at : at + batch], "text": texts[at : at + batch]}
+                if urls is not None:
+                    some["url"] = urls[shard][at : at + batch]
                 source = sources[shard] if sources else "docs"
                 keys = document_keys(pa.RecordBatch.from_pydict(some), steps, schema, source=source)
                 for step in steps if packed and shard < earlier else ():

@@ -7,7 +7,7 @@ import pytest
 
 from tests.pipelines.keyed import job_of, write_texts
 from tests.pipelines.measure.probes import ends_of, kept_by_run, probe
-from tokenmill.pipelines.corpus.equal import ExactDedup
+from tokenmill.pipelines.corpus.equal import ExactDedup, SameUrl
 from tokenmill.pipelines.corpus.near import NearDedup
 from tokenmill.pipelines.measure import earlier
 from tokenmill.pipelines.measure.scan import ENDS
@@ -55,6 +55,31 @@ def test_as_much_is_left_as_the_run_leaves(tmp_path, steps, similarity):
     assert 0.1 < stays.mean() < 0.6
     if steps[0] is not EXACT:
         assert (stays[np.isfinite(last.copies)]).sum() == stays.sum()
+
+
+@pytest.mark.parametrize("keep", ["first", "last"])
+@pytest.mark.parametrize("before", [(NEAR,), (EXACT, NEAR)], ids=len)
+def test_of_one_url_as_many_are_left_behind_near_as_the_run_leaves(tmp_path, before, keep):
+    steps = (*before, SameUrl(keep=keep))
+    named = np.random.default_rng(6).integers(-60, 200, N)
+    urls = np.where(named < 0, None, np.char.add("https://a.example/", named.astype(str)))
+    parts = [urls[a:b].tolist() for a, b in pairwise(np.cumsum([0, *SIZES]))]
+    write_texts(job_of(tmp_path, steps), steps, shards(), urls=parts)
+    every, few = probed(tmp_path, steps, N), probed(tmp_path, steps, 200)
+    stays = kept_by_run(tmp_path, steps, SIZES)
+    near, last = every.steps["near"], every.last
+    assert (1 / near.copies).sum() > 1.2 * stays.sum()  # same_url has something to find
+    assert last.whole.all()
+    assert (1 / last.copies).sum() == pytest.approx(stays.sum())
+    sizes = np.array([len(text) + 1 for text in texts()])
+    left_bytes = (last.first["text_bytes"] / last.copies).sum()
+    assert left_bytes == pytest.approx(sizes[stays].sum())
+    at = np.searchsorted(every.doc_id, few.doc_id)
+    assert 0.2 < few.last.whole.mean() < 1  # how many of one URL stay is not known of few
+    assert (few.last.copies == last.copies[at])[few.last.whole].all()
+    assert (few.last.most >= last.copies[at]).all()
+    assert np.isfinite(few.last.most[np.isfinite(last.copies[at])]).all()
+    assert (few.last.alike <= last.copies[at]).all()
 
 
 def test_few_probes_are_told_the_same_as_all(tmp_path):
