@@ -4,6 +4,7 @@ from collections import defaultdict
 
 from tokenmill.sizing.formulas.training import SECONDS_PER_DAY, SECONDS_PER_HOUR
 from tokenmill.sizing.sections.checkpoints import BEST, JOB_RATE, OFFERED, YOUNG
+from tokenmill.sizing.sections.jobs import FIRST
 from tokenmill.sizing.sections.stages import SCRATCH, STORED, held, part_of
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.units import format_quantity
@@ -15,11 +16,13 @@ PUBLISHED_WASTE, FAR = 0.1, 1.5  # of Llama 3 405B, at most; times that, to be e
 
 def notes(sheet: Sheet) -> list[str]:
     """Sentences, in the order of the headline's figures."""
+    first, own = [], sheet
     if sheet.jobs:
-        asked = [_jobs(sheet)]
-    else:
-        asked = [_checkpoints(sheet), *_lost(sheet)] if is_asked(sheet, JOB_RATE) else []
-    return [_capacity(sheet), *asked, *_money(sheet)]
+        first, own = [_jobs(sheet)], sheet.jobs[FIRST][1]
+    asked = [_checkpoints(own), *_lost(own)] if is_asked(own, JOB_RATE) else []
+    if sheet.jobs:
+        asked = [f"Of {FIRST} alone: {said[0].lower()}{said[1:]}" for said in asked]
+    return [_capacity(sheet), *first, *asked, *_money(sheet)]
 
 
 def _jobs(sheet: Sheet) -> str:

@@ -61,6 +61,17 @@ def test_the_write_bandwidth_names_its_interval_its_wait_and_the_best():
     assert "training waits 1 % of the time. " in stated
 
 
+def test_beside_other_jobs_the_write_bandwidth_and_waste_are_told_of_the_plan_s_own():
+    plan = "model: {params: 405B}\ncluster: {count: 16384}\ncheckpoints: {interval_s: 1800}"
+    alone = told(plan)
+    beside = told(f"{plan}\njobs: [{{name: small, model: {{params: 8B}}}}]")
+    assert beside[1].startswith("The figures are of jobs that run at the same time: ")
+    assert beside[2:4] == [f"Of this plan alone: t{said[1:]}" for said in alone[1:3]]
+    assert len(beside) == len(alone) + 1
+    elsewhere = told("storage: {holds: dataset}\njobs: [{name: small, model: {params: 8B}}]")
+    assert not any("alone" in said for said in elsewhere)
+
+
 def test_an_interval_that_follows_from_the_rate_on_offer_says_so():
     second = told("checkpoints: {write_bytes_per_s: 1 GB/s}")[1]
     assert "(the best at the 1 GB/s that the plan says storage takes)" in second
