@@ -77,8 +77,8 @@ def in_a_line(benchmark: BenchmarkSummary) -> str:
     """What the table of a benchmark is about, as Markdown."""
     b = benchmark
     return (
-        f"{b.dirty:,} of {b.clean + b.some + b.dirty:,} items that n-grams of {b.ngram} words can"
-        f" test are dirty, {b.whole:,} of them whole, {b.found_whole:,} of {b.untestable:,} that"
+        f"{b.dirty:,} of {b.tested:,} items that can be tested are dirty by n-grams of {b.ngram}"
+        f" words, {b.whole:,} of them whole, {b.found_whole:,} of {b.untestable:,} that"
         f" they cannot test were found whole, in {b.docs:,} documents; of the rest"
         f" {b.edited or 0:,} stand in the corpus as edited copies, {b.some:,} in part,"
         f" {b.paraphrased or 0:,} may do so in other words,"

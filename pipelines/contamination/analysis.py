@@ -198,7 +198,7 @@ def examples_of(found: pa.RecordBatch, spans: Overlaps, chosen: Pairs, shares: F
     return pa.table(columns, schema=EXAMPLE)
 
 
-CLEAN, DIRTY, UNTESTABLE, SOME, ONLY_CONTEXT = range(5)
+CLEAN, DIRTY, UNTESTABLE, SOME, ONLY_CONTEXT, EDITED = range(6)
 # a number for each set of foldings, lower for fewer foldings; its last 8 bits are the set
 FEWEST = np.array([bits.bit_count() << 8 | bits for bits in range(256)])
 UNSEEN = 1 << 16  # its last 8 bits are no folding
@@ -320,14 +320,20 @@ class Analysis:
         """Rows of schema EXAMPLE by item, at most `most_examples` each, the best first."""
         return self._examples.table()
 
-    def status(self) -> U8:
-        """(n_items,) CLEAN, DIRTY, UNTESTABLE or, by shares, SOME or ONLY_CONTEXT."""
+    def status(self, edited: Bools | None = None) -> U8:
+        """(n_items,) CLEAN, DIRTY, UNTESTABLE or, by shares, SOME or ONLY_CONTEXT.
+
+        edited: (n_items,) of those of `unseen` the ones that are EDITED instead.
+        """
         tested = np.where(self.item_docs > 0, DIRTY, CLEAN)
         if self.shares is not None:
             other = (self.item_docs == 0) & ~self._mostly_frequent
             tested[other & self.shares.units.only_context] = ONLY_CONTEXT
             tested[other & (self.shares.best > 0)] = SOME
-        return np.where(self._testable, tested, UNTESTABLE).astype(np.uint8)
+        status = np.where(self._testable, tested, UNTESTABLE).astype(np.uint8)
+        if edited is not None:
+            status[edited] = EDITED
+        return status
 
     def widespread(self) -> Bools:
         """(n_items,) the clean items that stand in too many documents to be dirty."""
@@ -361,9 +367,9 @@ class Analysis:
             return self.shares.best
         return self._per_item(self._met & ~self._ignored) / np.maximum(self._counted, 1)
 
-    def counts(self) -> list[BenchmarkCounts]:
-        """Counts of each benchmark, in order."""
-        status, is_found = self.status(), self.item_docs > 0
+    def counts(self, edited: Bools | None = None) -> list[BenchmarkCounts]:
+        """Counts of each benchmark, in order.  edited: as of `status`."""
+        status, is_found = self.status(edited), self.item_docs > 0
         clean, untestable = status == CLEAN, status == UNTESTABLE
         widespread = self.widespread()
         items = {
@@ -400,16 +406,15 @@ class Analysis:
         if self.shares is None:
             return {}
         best, units = self.shares.best, self.shares.units
-        testable = status != UNTESTABLE
         is_found = self.shares.context_found
         first = np.unique(units.groups, return_index=True)[1]
         return {
-            "whole": testable & (best == 1),
-            "most": testable & (best >= MOST) & (best < 1),
+            "whole": self._testable & (best == 1),
+            "most": self._testable & (best >= MOST) & (best < 1),
             "some": status == SOME,
             "only_context": status == ONLY_CONTEXT,
             "context_found": is_found & (status != DIRTY),
-            "uncounted": ~self._texts.is_short & ~self._testable,
+            "uncounted": ~self._texts.is_short & (status == UNTESTABLE),
             "verbatim": (status == CLEAN) & self._only_verbatim,
             "repeated": ~np.isin(np.arange(len(best)), first),
         }

@@ -11,7 +11,7 @@ OUT/found/…             of each shard the documents that have n-grams of items
 OUT/copies/…            of each shard the documents that have copies of items, deleted at the end
 OUT/paraphrases/…       of each shard the documents that may have items in other words, likewise
 OUT/counts.arrow        in how many documents each n-gram stands
-OUT/items.parquet       a row for every item: dirty or clean, and how much of it was found
+OUT/items.parquet       a row for every item: dirty, edited or clean, how much of it was found
 OUT/overlaps.parquet    a row for every span of a document that repeats an item, edited copies too
 OUT/summary.json        what the reports say of them
 OUT/contamination.json  the report; also .md and .html
@@ -133,7 +133,7 @@ SCRATCH = ("found", "copies", "paraphrases")  # they go when a run has finished
 FOUND_FOLDER, COPIES_FOLDER, OTHERS_FOLDER = SCRATCH
 WAY = "name the one that holds the text, as --text-column NAME"  # there is no recipe to do so in
 SEARCH = "search"
-CHECK_VERSION = "4"  # raise it when the same settings and input make other output bytes
+CHECK_VERSION = "5"  # raise it when the same settings and input make other output bytes
 
 # what the command line calls settings, for a run that finds others in its folder
 WORDS = {

@@ -40,6 +40,8 @@ class Settings(Data, extra="allow"):
 class BenchmarkCounts(Data):
     """Items of a benchmark: each is clean, dirty or untestable, or by shares some or only_context.
 
+    Where edited copies were looked for, each is one of these or `edited`.
+
     By shares an item is dirty if a document has at least the threshold of the n-grams that are its
     own; as published, if the corpus has any.
     """
@@ -93,7 +95,7 @@ class BenchmarkSummary(BenchmarkCounts):
     dirty_frac: float | None
     """Dirty items, of all but the untestable and only_context; None without any."""
     edited: int | None = None
-    """Items, neither dirty nor widespread, of which a document has a copy."""
+    """Items of which a document has a copy, but which are not dirty, found whole or widespread."""
     edited_docs: int | None = Field(None, description="Documents with such copies")
     paraphrased: int | None = None
     """Items, not found otherwise, that a document may have in other words; as `siblings`, only
@@ -101,6 +103,11 @@ class BenchmarkSummary(BenchmarkCounts):
     siblings: int | None = Field(None, description="Of these, those with other numbers")
     files: tuple[str, ...] | None = None
     """Names of the files that the items were read from, if there are any."""
+
+    @property
+    def tested(self) -> int:
+        """Items that the dirty share is of."""
+        return self.clean + self.some + self.dirty + (self.edited or 0)
 
 
 class ItemText(Data):

@@ -72,7 +72,7 @@ def headline(report: Report) -> str:
     if worst.dirty and len(report.benchmarks) > 1:
         greatest = (
             f"The greatest share is that of {worst.name}: {worst.dirty:,} of"
-            f" {worst.clean + worst.some + worst.dirty:,} items that can be tested are dirty"
+            f" {worst.tested:,} items that can be tested are dirty"
             f" ({percent(worst.dirty_frac)})."
         )
         sentences.insert(1, greatest)

@@ -57,8 +57,9 @@ NO_SUM = ("dirty_frac", "docs", "edited_docs", "ngram")
 MEANINGS = {
     "widespread": "Widespread: clean by the published rule, but at least half of its n-grams stand"
     " in too many documents to count.",
-    "edited": "Edited copies: items that are not dirty, but of which a copy was found.",
-    "some": "In part: less than the threshold was found in any document.",
+    "edited": "Edited copies: items, neither dirty, found whole nor widespread, of which a copy was"
+    " found; none of them counts as in part, clean or not testable.",
+    "some": "In part: less than the threshold was found in any document, and no edited copy.",
     "paraphrased": "Paraphrase or sibling: other items most of whose words stand together in a"
     " document, in any order; siblings, where fewer than half of the numbers agree. Some stand so"
     " by chance: read them.",
@@ -162,7 +163,7 @@ def _benchmarks(summary: Summary) -> list[str | Table]:
 def _sums(summary: Summary) -> dict[str, float | None]:
     """All benchmarks together; a document may have items of several."""
     sums = {name: summary.total(name) for name in COUNTED if name not in NO_SUM}
-    tested = sums["clean"] + sums["some"] + sums["dirty"]
+    tested = summary.total("tested")
     return sums | {
         "dirty_frac": sums["dirty"] / tested if tested else None,
         "docs": summary.found_docs,
@@ -211,9 +212,9 @@ def _widespread(summary: Summary) -> list[str | Comparisons]:
 
 def _edited(summary: Summary) -> list[str | Comparisons]:
     note = (
-        "Items without an n-gram in the corpus that counts, of which a document has an edited copy"
-        " all the same. Marked: the stretch of the document that has most of the item's word"
-        " pairs, and the words of the item that it has."
+        "Items that are neither dirty nor widespread, of which a document has an edited copy."
+        " Marked: the stretch of the document that has most of the item's word pairs, and the"
+        " words of the item that it has."
     )
     n_items = {b.name: b.edited or 0 for b in summary.benchmarks}
     return _comparisons(note, summary.edited or (), n_items)
@@ -414,10 +415,11 @@ def found_in_short(summary: Summary, read: str) -> list[str]:
             f" the corpus{_how_much(summary)}: in {summary.found_docs:,} of {read}"
         )
     else:
-        tested = sum(summary.total(name) for name in ("clean", "some", "dirty"))
+        tested = summary.total("tested")
         able = f" that can be tested, {of_benchmarks}," if _untold(summary) else f" {of_benchmarks}"
         verdict = summary.settings.verdict
-        to = f" to {100 * float(verdict):g} % or more" if summary.total("some") else ""
+        less = summary.total("some") + summary.total("edited")  # of these there may be n-grams
+        to = f" to {100 * verdict:g} % or more" if verdict != "gpt3" and less else ""
         sentence = f"None of {count(tested, 'item')}{able} was found{to} by n-grams in {read}"
     rest = "; ".join([sentence, *_untold(summary)])
     return [f"{rest}.", *_others(summary)]

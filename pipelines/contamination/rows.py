@@ -28,8 +28,8 @@ from tokenmill.pipelines.contamination.shares import Shares
 from tokenmill.pipelines.core.schema import needed, versioned
 from tokenmill.pipelines.storage.files import parquet_file
 
-# of CLEAN, DIRTY, UNTESTABLE, SOME, ONLY_CONTEXT
-STATUS = ("clean", "dirty", "untestable", "some", "only_context", "widespread")
+# of CLEAN, DIRTY, UNTESTABLE, SOME, ONLY_CONTEXT, EDITED
+STATUS = ("clean", "dirty", "untestable", "some", "only_context", "edited", "widespread")
 WIDESPREAD = STATUS.index("widespread")  # clean, but only for standing in too many documents
 
 ITEM = versioned(
@@ -70,11 +70,11 @@ def item_rows(
     """A row of schema ITEM for each item, in order.  others: of paraphrases."""
     items = np.arange(len(index.texts.lengths))
     names = index.names_of(items)
-    widespread = analysis.widespread()
+    status = np.where(analysis.widespread(), WIDESPREAD, analysis.status(copies.edited()))
     columns = [
         pa.array(names, pa.string()),
         pa.array([name.partition(":")[0] for name in names], pa.string()),
-        pa.array(STATUS).take(pa.array(np.where(widespread, WIDESPREAD, analysis.status()))),
+        pa.array(STATUS).take(pa.array(status)),
         pa.array(index.texts.lengths),
         pa.array(analysis.found_frac()),
         pa.array(analysis.item_docs),

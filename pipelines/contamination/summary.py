@@ -32,7 +32,7 @@ from tokenmill.pipelines.contamination.index import BenchmarkIndex
 from tokenmill.pipelines.contamination.paraphrases import Paraphrasing, agreeing_words, siblings
 from tokenmill.pipelines.contamination.shares import Shares
 
-CONTAMINATION_VERSION = "1"
+CONTAMINATION_VERSION = "2"
 MOST_EXAMPLES = 20  # of a benchmark
 MOST_IGNORED = 100
 MOST_CHARS = 2000  # of a match, and of an item
@@ -137,8 +137,10 @@ def _benchmarks(
     index: BenchmarkIndex, analysis: Analysis, tiers: Tiers | None
 ) -> tuple[model.BenchmarkSummary, ...]:
     summaries = []
-    for n, (indexed, counts) in enumerate(zip(index.benchmarks, analysis.counts(), strict=True)):
-        tested = counts.clean + counts.some + counts.dirty
+    all_counts = analysis.counts(tiers and tiers.copies.edited())
+    for n, (indexed, counts) in enumerate(zip(index.benchmarks, all_counts, strict=True)):
+        found = {} if tiers is None else _of_tiers(index, tiers, n)
+        tested = counts.clean + counts.some + counts.dirty + found.get("edited", 0)
         summaries.append(
             model.BenchmarkSummary(
                 name=indexed["benchmark"]["name"],
@@ -147,7 +149,7 @@ def _benchmarks(
                 md5=indexed["md5"],
                 items=indexed["items"],
                 dirty_frac=counts.dirty / tested if tested else None,
-                **({} if tiers is None else _of_tiers(index, tiers, n)),
+                **found,
                 **vars(counts),
             )
         )

@@ -294,7 +294,7 @@ def test_edited_copies_are_shown_where_they_were_looked_for(tmp_path):
     ] == [["7", "7", "web", "2", "72.0 %"]]
     assert cells_of(parts, "sources")["Sources"][0] == ["web", "9", "10", "2"]
     (note, block) = next(s for s in parts if s.key == "edited").blocks
-    assert note.startswith("Items without an n-gram in the corpus that counts")
+    assert note.startswith("Items that are neither dirty nor widespread, of which")
     assert block.heading(1) == "other|set: 3 items, 1 shown"
     assert block.rows[0].facts[0] == "72 % of its words, in pairs or in place"
     assert (

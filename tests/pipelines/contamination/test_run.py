@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections import Counter
 
 import jsonschema
 import pyarrow as pa
@@ -14,13 +15,16 @@ from tests.pipelines.contamination.corpus import (
     PLANTED,
     QUESTIONS,
     RIDDLES,
+    WHOLE,
     documents,
+    one_in_ten_replaced,
     write_benchmark,
     write_check,
 )
 from tests.pipelines.read.web.archives import archive, html, http, page, response, words
 from tests.running import one_by_one
 from tokenmill.pipelines.contamination.check import Check
+from tokenmill.pipelines.contamination.index import Matching
 from tokenmill.pipelines.contamination.model import SCHEMA, Report, Summary
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
@@ -66,7 +70,7 @@ def test_a_web_archive_is_searched_in_all_of_its_text(check, tmp_path):
 def test_planted_items_are_found_and_no_others(run):
     out, report = run
     by_name = {b["name"]: b for b in report["benchmarks"]}
-    assert (by_name["sums"]["dirty"], by_name["sums"]["clean"]) == (3, 5)
+    assert (by_name["sums"]["dirty"], by_name["sums"]["clean"]) == (3, 4)
     assert by_name["sums"]["docs"] == 4
     assert (by_name["riddles"]["dirty"], by_name["riddles"]["clean"]) == (1, 7)
     assert (by_name["riddles"]["untestable"], by_name["riddles"]["found_whole"]) == (1, 1)
@@ -90,6 +94,33 @@ def test_planted_items_are_found_and_no_others(run):
     assert {row["found_frac"] for row in rows if row["docs"]} == {1.0}
     assert len(rows) == len(QUESTIONS) + len(RIDDLES)
     assert (out / "contamination.json").is_file()
+
+
+STATES = ("dirty", "edited", "some", "clean", "untestable", "only_context")
+
+
+def test_every_item_is_told_as_one_thing(tmp_path):
+    texts = [
+        QUESTIONS[0],
+        *(" ".join(question.split()[:14]) for question in QUESTIONS[1:3]),  # too few for a copy
+        *(one_in_ten_replaced(question) for question in QUESTIONS[2:4]),
+        f"{one_in_ten_replaced(RIDDLES[3])} {WHOLE}?",
+    ]
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps({"text": t}) + "\n" for t in texts))
+    named = {"sums": QUESTIONS, "riddles": RIDDLES}
+    benchmarks = tuple(write_benchmark(tmp_path, name, items) for name, items in named.items())
+    inputs = [{"path": str(tmp_path / "x.jsonl")}]
+    check = Check(inputs=inputs, matching=Matching(benchmarks=benchmarks))
+    sums, riddles = check_contamination(check, tmp_path / "run", one_by_one)["benchmarks"]
+    told = [{state: b[state] for state in STATES if b[state]} for b in (sums, riddles)]
+    assert told[0] == {"dirty": 1, "edited": 2, "some": 1, "clean": 4}
+    assert told[1] == {"edited": 1, "clean": 7, "untestable": 1}
+    assert (sums["dirty_frac"], riddles["dirty_frac"]) == (1 / 8, 0)
+    rows = pq.read_table(tmp_path / "run" / "items.parquet").to_pylist()
+    statuses = [row["status"] for row in rows]
+    assert statuses[:5] == ["dirty", "some", "edited", "edited", "clean"]
+    assert rows[2]["found_frac"] > 0
+    assert [Counter(statuses[:8]), Counter(statuses[8:])] == told
 
 
 def test_reports_are_as_the_schema_that_ships_says(check, run, tmp_path):

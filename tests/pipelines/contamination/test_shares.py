@@ -133,8 +133,10 @@ def test_items_that_differ_in_much_punctuation_alone_are_not_testable(tmp_path):
         {"input": f"{words(15, 'complete')} {''.join(Random(i).choices(marks, k=300))}"}
         for i in range(30)
     ]
-    _, counts, summary = judged(tmp_path, rows, [rows[0]["input"]])
+    analysis, counts, summary = judged(tmp_path, rows, [rows[0]["input"]])
     assert (counts.dirty, counts.clean, counts.untestable, counts.uncounted) == (0, 0, 30, 30)
+    (but_copied,) = analysis.counts(np.arange(30) < 2)  # of which there are edited copies
+    assert (but_copied.clean, but_copied.untestable, but_copied.uncounted) == (0, 28, 28)
     assert warnings(summary) == [
         "No item of b is long enough and has words of its own to be tested by n-grams."
     ]
