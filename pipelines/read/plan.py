@@ -96,6 +96,7 @@ def plan_inputs(
     damaged: dict[str, str] = {}
     files: list[InputFile] = []
     skipped: list[str] = []
+    unread: ConfigError | None = None
     for index, wanted in enumerate(inputs):
         source = _Source(index, wanted, in_recipe, sections)
         mine = _expanded(source, may_lack=among is not None)
@@ -112,6 +113,10 @@ def plan_inputs(
             failed.append(_failed(source, path, InputError(why, cause="not_found")))
         for part in _cut(source, chosen, shard_bytes, limits, damaged):
             (shards if isinstance(part, SourceShard) else failed).append(part)  # type: ignore[arg-type]
+        if not shards and not unread and wanted.format is None and among is None:
+            unread = _of_sections(source, mine)
+    if unread and not shards:
+        raise unread
     return Plan(
         shards=numbered(shards, first=sum(run.shards for run in against)),
         failed=tuple(failed),
@@ -220,14 +225,22 @@ def _has_paths(reader: Reader) -> bool:
 
 
 def _no_format(source: _Source, files: Sequence[InputFile]) -> ConfigError:
-    readers = [reader for f in files if (reader := reader_of(f.name)) is not None]
-    for section in ("images", "html"):
-        if of_section := [reader for reader in readers if reader.section == section]:
-            return _no_section(source, files, of_section[0])
+    if unread := _of_sections(source, files):
+        return unread
     way = "say which in the recipe, as {path: …, format: text}"
     if not source.in_recipe:
         way = "rename them, as NAME.txt for text; see README for the others"
     return ConfigError(f"{source.where}: {_names(files)} tell no format; {way}")
+
+
+def _of_sections(source: _Source, files: Sequence[InputFile]) -> ConfigError | None:
+    """What is wrong where the names of some tell a format whose section the recipe has not."""
+    told = [(f, reader) for f in files if (reader := reader_of(f.name)) is not None]
+    for section in ("images", "html"):
+        those = [(f, r) for f, r in told if r.section == section and not _reads(source, r)]
+        if those:
+            return _no_section(source, [f for f, _ in those], those[0][1])
+    return None
 
 
 def _no_section(source: _Source, files: Sequence[InputFile], reader: Reader) -> ConfigError:

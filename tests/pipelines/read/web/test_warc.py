@@ -276,6 +276,21 @@ def test_without_the_section_web_archives_are_no_input(tmp_path):
     assert ([s.format for s in plan.shards], plan.skipped) == (["jsonl"], (str(path),))
 
 
+def test_where_nothing_else_can_be_read_web_archives_are_told_first(tmp_path):
+    for i in range(4):
+        (tmp_path / f"{i}.warc.gz").write_bytes(archive([page(1, TEXT)]))
+    (tmp_path / "expected.tsv").write_text("file\trecords\n0.warc.gz\t1\n")
+    with pytest.raises(ConfigError) as e:
+        plan_inputs([Input(path=str(tmp_path))], 100)
+    assert str(e.value) == (
+        f"inputs.0: {tmp_path}: web archives in '0.warc.gz', '1.warc.gz', '2.warc.gz' and 1 more;"
+        " add html: {} to the recipe"
+    )
+    for wanted in (Input(path=str(tmp_path), format="tsv"), Input(path=f"{tmp_path}/*.tsv")):
+        *_, failed = plan_inputs([wanted], 100).failed
+        assert "no text column among: file, records" in failed.message
+
+
 def test_other_inputs_of_such_a_recipe_have_no_date(tmp_path):
     (tmp_path / "docs.jsonl").write_text('{"text": "a", "url": "http://a/"}\nno json\n')
     (shard,) = plan_inputs([Input(path=str(tmp_path))], 100, html=True).shards
