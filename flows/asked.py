@@ -143,14 +143,19 @@ def ask_check(check: "Check", out: str) -> "Asked[Check, Path]":
 def _asked(what: Run, out: Out, plan: Plan, module: ModuleType) -> Asked[Run, Out]:
     """module: of the pipeline, which opens its directory, and reads its report there."""
     from tokenmill.flows.pools.choose import check_pool
+    from tokenmill.pipelines.runs.manifest import read_manifest
     from tokenmill.pipelines.runs.receipt import forget_failures
+    from tokenmill.pipelines.storage.mirror import viewed
 
+    with viewed(out) as folder:
+        is_new = read_manifest(folder) is None
+    if is_new:
+        check_pool(what.run)  # before there is a run, which status would tell of
     with module.opened(what, out, plan) as job:
         report = module.finished_report(job)
         if report is None:
+            check_pool(what.run)
             forget_failures(job.out)
-    if report is None:
-        check_pool(what.run)
     return Asked(what, out, plan, report, job)
 
 

@@ -88,3 +88,18 @@ def test_a_finished_run_is_known_by_its_files_which_are_not_opened(tmp_path):
     asked = ask_run(recipe, str(out))
     assert asked.report is None
     assert asked.plan.shards
+
+
+@pytest.mark.parametrize("runner", ["array", "slurm"])
+def test_a_run_that_nobody_can_do_here_is_not_begun(runner, tmp_path, monkeypatch):
+    path, out = write_corpus(tmp_path), tmp_path / "run"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    recipe = load_recipe(path, {"run.runner": runner})
+    with pytest.raises(ConfigError, match=f"{runner} needs sbatch, and there is none here"):
+        ask_run(recipe, str(out))
+    assert not out.exists()
+    prepare(load_recipe(path), out, one_by_one)
+    assert ask_run(recipe, str(out)).report is not None
+    next(out.glob("dataset/**/*.arrow")).unlink()
+    with pytest.raises(ConfigError, match=f"{runner} needs sbatch"):
+        ask_run(recipe, str(out))
