@@ -20,7 +20,7 @@ from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.ledger import ImageStats, StageStats
 from tokenmill.pipelines.core.schema import REMOVED, REMOVED_IMAGE, ROW_BITS
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.core.step import Stage, StageResult, removed_rows
+from tokenmill.pipelines.core.step import Stage, StageResult, Step, removed_rows
 from tokenmill.pipelines.corpus.passes import TOKENIZE, columns_after, corpus_steps
 from tokenmill.pipelines.corpus.step import Applied, Pass, Sidecar, key_sidecar
 from tokenmill.pipelines.filters.images.edit import image_stats
@@ -192,7 +192,7 @@ def _run_pass(job: PrepareJob, part: Pass, shard: SourceShard, *, sift: bool) ->
         for read in _source(tally):
             batch = read
             for step in part.stages:
-                result = cast(Stage, step)(batch)
+                result = _passed(step, batch)
                 tally.add(step.stage_name, batch, result)
                 batch = result.kept
                 if batch.num_rows == 0:
@@ -200,6 +200,14 @@ def _run_pass(job: PrepareJob, part: Pass, shard: SourceShard, *, sift: bool) ->
             if batch.num_rows:
                 write(batch)
     return tally.done()
+
+
+def _passed(step: Step, batch: pa.RecordBatch) -> StageResult:
+    try:
+        return cast(Stage, step)(batch)
+    except Exception as e:
+        e.add_note(f"in step {step.stage_name}")
+        raise
 
 
 def _source(tally: Tally) -> Iterator[pa.RecordBatch]:

@@ -124,7 +124,8 @@ def sendable(error: BaseException) -> BaseException:
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:  # noqa: BLE001 - whatever an error of some library does there
-        return ShardError(f"{type(error).__name__}: {error}")
+        notes = getattr(error, "__notes__", ())
+        return ShardError(" ".join((f"{type(error).__name__}: {error}", *notes)))
     return error
 
 

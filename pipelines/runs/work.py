@@ -21,6 +21,7 @@ from tokenmill.pipelines.core.data import Data
 from tokenmill.pipelines.core.errors import ConfigError, LedgerError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.options import RunOptions
+from tokenmill.pipelines.core.plugins import place_of
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.runs.manifest import HOPELESS, cannot_write
 from tokenmill.pipelines.runs.receipt import (
@@ -230,6 +231,8 @@ def attempt(job: Job, work: Work[Any]) -> Outcome:
         except Exception as e:  # noqa: BLE001 - whatever one shard meets, the others go on
             stop_if_hopeless(job, e)
             if not _may_pass(job, e) or not pauses:
+                if there := place_of(e):
+                    e.add_note(f"({there})")  # a process it is sent to has no traceback
                 note_failure(job.out, work, line_of(e))
                 return Outcome(work=work, error=e)
             stop_if_gone(e)
@@ -278,5 +281,5 @@ def do_one(work: Work[F], finished: Finished) -> Phases[Receipt[F]]:
 
 
 def line_of(error: BaseException | None) -> str:
-    """Kind and message of an error."""
+    """Kind, message and notes of an error."""
     return "".join(traceback.format_exception_only(error)).strip().replace("\n", " ")

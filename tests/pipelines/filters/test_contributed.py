@@ -1,6 +1,7 @@
 """A filter from outside (`vowels`), registered by one call, goes through all that ours do."""
 
 import json
+import pickle
 import re
 
 import pytest
@@ -16,6 +17,7 @@ from tokenmill.pipelines.core.step import STEPS
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
 from tokenmill.pipelines.prepare.recipe import load_recipe
+from tokenmill.pipelines.runs.bundle import do_bundle
 
 MODULE = "tests.pipelines.filters.vowels"
 N = 12  # documents without a vowel
@@ -97,3 +99,44 @@ def test_without_the_plugin_it_is_no_step(path, monkeypatch):
     monkeypatch.setattr(STEPS, "_things", {n: s for n, s in STEPS.items() if n != "vowels"})
     with pytest.raises(ConfigError, match="steps.1: unknown step 'vowels'; steps are normalize,"):
         load_recipe(path)
+
+
+RAISES = """
+import numpy as np
+from tokenmill.pipelines.core.step import Step, keep_where, register
+
+class OwnError(Exception):
+    def __reduce__(self):
+        raise TypeError("not to be pickled")
+
+@register
+class MyRaise(Step):
+    name = "my_raise"
+    def __call__(self, batch):
+        if "0" in batch["id"].to_pylist():
+            {line}
+        return keep_where(self.name, batch, np.zeros(batch.num_rows, np.uint8), [])
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('"text".isuper()', "AttributeError: 'str' object has no attribute 'isuper'"),
+        ("keep_where(self.name, batch, 1, [])", "TypeError: object of type 'int' has no len()"),
+        ('raise OwnError("odd")', "tokenmill.pipelines.core.errors.ShardError: OwnError: odd"),
+    ],
+)
+def test_what_it_raises_is_told_with_step_and_place(line, told, tmp_path, path, monkeypatch):
+    """Also where it comes from another process, as bytes that tell no traceback."""
+    (tmp_path / "raising.py").write_text(RAISES.format(line=line))
+    monkeypatch.syspath_prepend(tmp_path)
+    plug(monkeypatch, "raising", STEPS)
+    recipe = load_recipe(path, {"steps": ["my_raise"]})
+    report = prepare(
+        recipe,
+        tmp_path / "run",
+        lambda job, phase: pickle.loads(pickle.dumps(do_bundle(job, phase.works))),
+    )
+    (failed,) = report["failed_shards"]
+    assert failed["error"] == f"{told} in step my_raise (raising.py:14)"
