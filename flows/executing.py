@@ -26,6 +26,7 @@ from tokenmill.flows.troubles import ended_as
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.places import Place
 from tokenmill.pipelines.runs.work import Execute, Job, Outcome, Phase, Work, chained
+from tokenmill.sizing.document.section import count
 
 MOST_GROUPS = 300  # of a phase, about
 LOOK_S = 1.0
@@ -175,5 +176,5 @@ def _in_words(outcomes: Sequence[Outcome]) -> str:
     receipts = [o.receipt for o in outcomes if o.receipt is not None]
     docs = sum(r.stats[0][1].docs_in for r in receipts if r.stats)
     seconds = sum(o.receipt.seconds[0] for o in outcomes if o.receipt is not None and o.fresh)
-    what = f"{docs:,} documents" if docs else f"{len(receipts):,} of {len(outcomes):,} done"
+    what = count(docs, "document") if docs else f"{len(receipts):,} of {len(outcomes):,} done"
     return f"{what} in {seconds:.1f} s"

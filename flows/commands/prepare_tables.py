@@ -104,8 +104,8 @@ def image_tables(report: Report) -> list[Table]:
 def headline(report: Report) -> list[str]:
     """The figures that matter first, in sentences."""
     total = report.total
-    tokens = "no tokens: text alone" if total.tokens is None else f"{total.tokens:,} tokens"
-    lines = [f"{total.docs:,} documents, {tokens}"]
+    tokens = "no tokens: text alone" if total.tokens is None else count(total.tokens, "token")
+    lines = [f"{count(total.docs, 'document')}, {tokens}"]
     if report.mixture is not None:
         lines.append(mixed_in_short(report.mixture))
     if total.text_bytes_per_token is not None:
@@ -147,7 +147,7 @@ def plan_blocks(planned: dict[str, Any]) -> Iterator[Any]:
     encoded = planned["tokenizer"]
     without = planned.get("without_images", ())[:MOST_FAILURES]
     yield [
-        table(f"{len(planned['files'])} input files", ("path", ">bytes"), files),
+        table(count(len(planned["files"]), "input file"), ("path", ">bytes"), files),
         *([f"and {more:,} more"] if more else ()),
         *(f"cannot be read: {failed['message']}" for failed in planned["failed_inputs"]),
         *(
@@ -164,7 +164,7 @@ def plan_blocks(planned: dict[str, Any]) -> Iterator[Any]:
         else "tokens   none: text alone",
         *(f"mixture  {line}" for line in planned.get("mixture", ())),
         *(
-            f"against  {earlier['path']}, {earlier['docs']:,} documents,"
+            f"against  {earlier['path']}, {count(earlier['docs'], 'document')},"
             f" index {format_bytes(earlier['index_bytes'])}"
             for earlier in against.get("runs", ())
         ),

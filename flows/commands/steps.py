@@ -14,6 +14,7 @@ from tokenmill.flows.exits import OK
 from tokenmill.flows.show import as_json, show, table
 from tokenmill.pipelines.core.config import Config, told
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.plugins import VARIABLE
 from tokenmill.pipelines.core.step import STEPS
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.sizing.errors import nearest
@@ -41,7 +42,7 @@ def _step(name: str) -> type[Config]:
         return of_recipe[name]
     near = nearest(name, [*of_recipe, *STEPS], most=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "names: tokenmill steps"
-    raise ConfigError(f"no step {name!r}; {hint}")
+    raise ConfigError(f"no step {name!r}; {hint}; one of your own: {VARIABLE} names its module")
 
 
 def sections() -> dict[str, type[Config]]:

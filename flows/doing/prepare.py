@@ -14,6 +14,7 @@ from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.prepare.report.sections import further_tables
 from tokenmill.pipelines.storage.mirror import read_text, viewed
+from tokenmill.sizing.document.section import count
 from tokenmill.sizing.report.outline import about
 from tokenmill.sizing.units import format_bytes
 
@@ -37,10 +38,10 @@ def prepare(asked: Asked[Recipe, Place], plan: str | None) -> Ended:
 
 def in_short(report: Report) -> str:
     """What a run made, in one sentence."""
-    total = report.total
+    total, docs = report.total, count(report.total.docs, "document")
     if report.dataset is None or total.tokens is None:
-        return f"{total.docs:,} documents as text"
-    return f"{total.docs:,} documents, {total.tokens:,} tokens in {report.dataset.path}"
+        return f"{docs} as text"
+    return f"{docs}, {count(total.tokens, 'token')} in {report.dataset.path}"
 
 
 def artifacts(report: Report, out: Place) -> Iterator[Shown]:

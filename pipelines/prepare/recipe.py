@@ -34,6 +34,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.filter import Filter
 from tokenmill.pipelines.core.measured import TOTAL
 from tokenmill.pipelines.core.options import RunOptions
+from tokenmill.pipelines.core.plugins import VARIABLE
 from tokenmill.pipelines.core.schema import (
     COLUMN_TYPES,
     CRAWLED,
@@ -61,7 +62,10 @@ def _step(value: Any) -> Step:
         return value
     name, settings = _one_key(value)
     if name not in STEPS:
-        raise ValueError(f"unknown step {name!r}; steps are {', '.join(STEPS)}")
+        raise ValueError(
+            f"unknown step {name!r}; steps are {', '.join(STEPS)}; one of your own:"
+            f" {VARIABLE} names its module"
+        )
     asked = settings.get("action") if isinstance(settings, Mapping) else None
     if asked == "annotate" and not issubclass(STEPS[name], Filter):
         wide = STEPS[name].corpus_wide

@@ -27,6 +27,7 @@ from tokenmill.pipelines.runs.manifest import COMPLETE, PARTIAL_RUN, read_manife
 from tokenmill.pipelines.runs.packs import receipts_of
 from tokenmill.pipelines.runs.work import FailedShard, Finished, Job
 from tokenmill.pipelines.storage import mirror
+from tokenmill.sizing.document.section import count
 
 
 class Inventory(Data):
@@ -135,7 +136,7 @@ def failed_sources(
                 found.append(FailedSource(source=source, message=message))
     n = sum(stats.docs_in for stats in of.values())
     if n and not left:
-        message = f"nothing is left of {n:,} documents"
+        message = f"nothing is left of {count(n, 'document')}"
         found.append(FailedSource(source=TOTAL, message=message))
     return found
 

@@ -4,8 +4,10 @@ import pytest
 
 from tests.pipelines.chains import Runs, index, words
 from tokenmill.flows.cli import main
-from tokenmill.flows.commands.prepare_tables import show_report
+from tokenmill.flows.commands.prepare_tables import headline, show_report
+from tokenmill.flows.doing.prepare import in_short
 from tokenmill.pipelines.prepare.report.model import Report
+from tokenmill.sizing.strict import parse_json
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +30,14 @@ def test_a_dry_run_shows_the_earlier_runs(runs, capsys):
     shown = " ".join(capsys.readouterr().out.split())
     assert f"against {runs.folder}/a, 2 documents, index {_size(runs)} kB" in shown
     assert not (runs.folder / "b").exists()
+
+
+def test_one_document_is_told_as_one(runs):
+    runs.make("one", [words("z")])
+    report = Report.read(parse_json((runs.folder / "one" / "report.json").read_text()), "one")
+    n = report.total.tokens
+    assert headline(report)[0] == f"1 document, {n:,} tokens"
+    assert in_short(report).startswith(f"1 document, {n:,} tokens in ")
 
 
 def _size(runs):

@@ -49,7 +49,8 @@ def test_a_name_that_is_nearly_right(capsys):
     assert main(["steps", "gopher_qualty"]) == 2
     assert "no step 'gopher_qualty'; did you mean 'gopher_quality'" in capsys.readouterr().err
     assert main(["steps", "xyz"]) == 2
-    assert "names: tokenmill steps" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "names: tokenmill steps; one of your own: TOKENMILL_PLUGINS names its module" in told
 
 
 def test_what_is_no_document_id(capsys):

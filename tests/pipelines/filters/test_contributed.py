@@ -97,8 +97,11 @@ def test_steps_shows_it(plugged, capsys):
 def test_without_the_plugin_it_is_no_step(path, monkeypatch):
     monkeypatch.delenv("TOKENMILL_PLUGINS", raising=False)
     monkeypatch.setattr(STEPS, "_things", {n: s for n, s in STEPS.items() if n != "vowels"})
-    with pytest.raises(ConfigError, match="steps.1: unknown step 'vowels'; steps are normalize,"):
+    with pytest.raises(
+        ConfigError, match="steps.1: unknown step 'vowels'; steps are normalize,"
+    ) as e:
         load_recipe(path)
+    assert str(e.value).endswith("; one of your own: TOKENMILL_PLUGINS names its module")
 
 
 RAISES = """
