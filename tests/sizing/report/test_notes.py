@@ -64,7 +64,7 @@ def test_the_write_bandwidth_names_its_interval_its_wait_and_the_best():
 def test_beside_other_jobs_the_write_bandwidth_and_waste_are_told_of_the_plan_s_own():
     plan = "model: {params: 405B}\ncluster: {count: 16384}\ncheckpoints: {interval_s: 1800}"
     alone = told(plan)
-    beside = told(f"{plan}\njobs: [{{name: small, model: {{params: 8B}}}}]")
+    beside = told(f"{plan}\njobs: [{{name: small, cluster: {{count: 512}}}}]")
     assert beside[1].startswith("The figures are of jobs that run at the same time: ")
     assert beside[2:4] == [f"Of this plan alone: t{said[1:]}" for said in alone[1:3]]
     assert len(beside) == len(alone) + 1
