@@ -1,11 +1,12 @@
 """Arrays: their types, of Arrow text for kernels, worked on part by part, kept in files."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from importlib.abc import MetaPathFinder
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -155,54 +156,59 @@ def large_strings(data: U8, offsets: I64) -> pa.Array:
     return pa.LargeStringArray.from_buffers(len(offsets) - 1, *buffers)
 
 
-def save_arrays(
-    path: Path, arrays: Mapping[str, npt.NDArray[Any]], *, kind: str, parameters: Mapping[str, str]
-) -> None:
-    """Write arrays of one dimension, each as the only row of a column.
+@dataclass(frozen=True, eq=False)
+class Saved:
+    """Arrays of one dimension that a file keeps, each as the only row of a column.
 
-    kind: what the file is, in messages.
-    parameters: with which they were made.
+    They are fields of a subclass; its other fields are settings.
     """
-    columns = {name: _one_row(array) for name, array in arrays.items()}
-    metadata = {_prefix(kind) + key: value for key, value in parameters.items()}
-    schema = pa.schema([(name, column.type) for name, column in columns.items()], metadata)
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
-        writer.write_batch(pa.record_batch(list(columns.values()), schema=schema))
 
+    KIND: ClassVar[str]  # what the file is, in messages
 
-def load_arrays(
-    path: Path, *, kind: str, parameters: Mapping[str, str]
-) -> dict[str, npt.NDArray[Any]]:
-    """Map the arrays of a file into memory.
+    @classmethod
+    def parameters(cls, **settings: Any) -> dict[str, str]:
+        """What decides the arrays, by name: a file made with others is refused."""
+        raise NotImplementedError
 
-    Raises:
-        ValueError: the file is of another kind, or was made with other parameters.
-        OSError: it cannot be read.
-    """
-    batch = _read(path, kind)
-    stored = {k.decode(): v.decode() for k, v in (batch.schema.metadata or {}).items()}
-    for key, expected in parameters.items():
-        found = stored.get(_prefix(kind) + key)
-        if found != expected:
+    def save(self, path: Path) -> None:
+        """Write an Arrow IPC file, which `load` maps into memory."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        arrays = {n: value for n, value in values.items() if isinstance(value, np.ndarray)}
+        made_with = self.parameters(**{n: values[n] for n in values.keys() - arrays.keys()})
+        metadata = {self._prefix() + key: value for key, value in made_with.items()}
+        columns = [
+            pa.LargeListArray.from_arrays(pa.array([0, len(a)], pa.int64()), pa.array(a))
+            for a in arrays.values()
+        ]
+        batch = pa.record_batch(columns, list(arrays)).replace_schema_metadata(metadata)
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+
+    @classmethod
+    def load(cls, path: Path, **settings: Any) -> Self:
+        """Map a saved file into memory. settings: the fields that are no arrays.
+
+        Raises:
+            ValueError: the file is of another kind, or was made with other parameters.
+            OSError: it cannot be read.
+        """
+        try:
+            batch = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
+        except (pa.ArrowInvalid, IndexError) as e:
             raise ValueError(
-                f"{path}: {kind} of {key} {found!r}, this run needs {expected!r};"
-                " delete it and build it again"
-            )
-    return {name: batch[name].values.to_numpy() for name in batch.schema.names}
+                f"{path}: not a saved {cls.KIND} ({e}); delete it and build it again"
+            ) from None
+        stored = {k.decode(): v.decode() for k, v in (batch.schema.metadata or {}).items()}
+        for key, expected in cls.parameters(**settings).items():
+            found = stored.get(cls._prefix() + key)
+            if found != expected:
+                raise ValueError(
+                    f"{path}: {cls.KIND} of {key} {found!r}, this run needs {expected!r};"
+                    " delete it and build it again"
+                )
+        arrays = {name: batch[name].values.to_numpy() for name in batch.schema.names}
+        return cls(**settings, **arrays)
 
-
-def _prefix(kind: str) -> str:
-    return f"tokenmill.{kind.replace(' ', '_')}."
-
-
-def _one_row(array: npt.NDArray[Any]) -> pa.Array:
-    return pa.LargeListArray.from_arrays(pa.array([0, len(array)], pa.int64()), pa.array(array))
-
-
-def _read(path: Path, kind: str) -> pa.RecordBatch:
-    try:
-        return pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
-    except (pa.ArrowInvalid, IndexError) as e:
-        raise ValueError(
-            f"{path}: not a saved {kind} ({e}); delete it and build it again"
-        ) from None
+    @classmethod
+    def _prefix(cls) -> str:
+        return f"tokenmill.{cls.KIND.replace(' ', '_')}."

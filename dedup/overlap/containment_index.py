@@ -6,10 +6,9 @@ texts --> gram words --> windows of 4, 6 or 7 words: seeds --> which texts have 
 Two seeds are taken as equal if their 64-bit hashes are, two grams of a text if 32 bits of theirs.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +21,9 @@ from tokenmill.dedup.arrays import (
     U32,
     U64,
     Bools,
-    load_arrays,
+    Saved,
     power_of_two,
     read_only,
-    save_arrays,
     shift_of,
     text_buffers,
 )
@@ -246,11 +244,10 @@ def slots_of(seeds: U64) -> I32:
 
 
 FORMAT = "8"  # of the saved index; raise it with any change of hash, gram words or layout
-KIND = "containment index"
 
 
 @dataclass(frozen=True, eq=False)
-class ContainmentIndex:
+class ContainmentIndex(Saved):
     """Seeds and grams of item texts.
 
     gram_words: what a gram word is.
@@ -264,6 +261,8 @@ class ContainmentIndex:
         or CLUSTERS.
     letters, letter_offsets: as of `kernels.letters.spell_texts`.
     """
+
+    KIND: ClassVar[str] = "containment index"
 
     gram_words: GramWords
     seeds: U64
@@ -355,21 +354,20 @@ class ContainmentIndex:
             letter_offsets=letter_offsets,
         )
 
-    def save(self, path: Path) -> None:
-        """Write the index as an Arrow IPC file, which `load` maps into memory."""
-        arrays = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "gram_words"}
-        save_arrays(path, arrays, kind=KIND, parameters=_parameters(self.gram_words))
-
     @classmethod
-    def load(cls, path: Path, gram_words: GramWords = "scripts") -> "ContainmentIndex":
-        """Map a saved index into memory.
-
-        Raises:
-            ValueError: the file is not an index, or was made with other parameters.
-            OSError: it cannot be read.
-        """
-        arrays = load_arrays(path, kind=KIND, parameters=_parameters(gram_words))
-        return cls(gram_words=gram_words, **arrays)
+    def parameters(cls, **settings: Any) -> dict[str, str]:
+        return {
+            "format": FORMAT,
+            "spaced": f"{SPACED.longest} from {MORE_FROM}",
+            "lettered": f"{LETTERED.longest} of {LETTERED.letters} to {LETTERED.below}",
+            "seed": ",".join(f"{n} from {words}" for words, n in SEED_LENGTHS.items()),
+            "dense": f"{DENSE_SEED}, {MIXED_SEED} and {HAN_SEED} of Han",
+            "letters": f"{MOST_SPELLED} from {LONG_GRAMS}",
+            "gram": f"{GRAM_WORDS}, {MIN_GRAMS} to {LONG_GRAMS}",
+            "shared": f"{MOST_ITEMS}, {MOST_ITEMS_FRAC}, {MOST_TEXTS}",
+            "words": settings["gram_words"],
+            "unicode": UNICODE_VERSION,
+        }
 
     def kernel_seeds(self) -> Seeds:
         return _kernel_seeds(self.seeds, self.slots, self.seed_offsets, self.seed_texts)
@@ -411,19 +409,3 @@ class ContainmentIndex:
 def _kernel_seeds(seeds: U64, slots: I32, offsets: I64, texts: I32) -> Seeds:
     hashes, slots = read_only(seeds), read_only(slots)
     return Seeds(hashes, slots, shift_of(slots), read_only(offsets), read_only(texts))
-
-
-def _parameters(gram_words: GramWords) -> dict[str, str]:
-    """What decides the seeds and grams of an index; texts scored with others would never match."""
-    return {
-        "format": FORMAT,
-        "spaced": f"{SPACED.longest} from {MORE_FROM}",
-        "lettered": f"{LETTERED.longest} of {LETTERED.letters} to {LETTERED.below}",
-        "seed": ",".join(f"{n} from {words}" for words, n in SEED_LENGTHS.items()),
-        "dense": f"{DENSE_SEED}, {MIXED_SEED} and {HAN_SEED} of Han",
-        "letters": f"{MOST_SPELLED} from {LONG_GRAMS}",
-        "gram": f"{GRAM_WORDS}, {MIN_GRAMS} to {LONG_GRAMS}",
-        "shared": f"{MOST_ITEMS}, {MOST_ITEMS_FRAC}, {MOST_TEXTS}",
-        "words": gram_words,
-        "unicode": UNICODE_VERSION,
-    }

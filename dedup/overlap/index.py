@@ -8,9 +8,8 @@ are taken as equal if their hashes are. Of D n-grams of documents and I of items
 D * I / 2**64 match falsely: of 1e12 (some 6 TB of English) and 1e6, 0.05.
 """
 
-from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +19,11 @@ from tokenmill.dedup.arrays import (
     I32,
     I64,
     U64,
+    Saved,
     T,
     bucket_starts,
-    load_arrays,
     power_of_two,
     read_only,
-    save_arrays,
     shift_of,
 )
 from tokenmill.dedup.kernels import overlap as kernels
@@ -129,14 +127,13 @@ def bitmap_of(minimizers: U64, family: Family) -> U64:
 
 
 FORMAT = "6"  # of the saved index; raise it with any change of hash, gram words or layout
-KIND = "n-gram index"
 MIN_WORDS = 8  # shorter items are ignored, as in GPT-3's appendix C
 
 _SPREAD = np.uint64(0xD6E8FEB86659FD93)  # of the bits of an item's number
 
 
 @dataclass(frozen=True, eq=False)
-class NgramIndex:
+class NgramIndex(Saved):
     """Hashed n-grams of benchmark items, and which items have each.
 
     ngrams: words in an n-gram, of all texts; distinct, ascending.
@@ -150,6 +147,8 @@ class NgramIndex:
     item_offsets: (n_grams + 1,) int64; `hashes[g]` stands in items
         `items[item_offsets[g]:item_offsets[g + 1]]`, ascending.
     """
+
+    KIND: ClassVar[str] = "n-gram index"
 
     ngrams: tuple[int, ...]
     words: GramWords
@@ -206,28 +205,14 @@ class NgramIndex:
             items=items,
         )
 
-    def save(self, path: Path) -> None:
-        """Write the index as an Arrow IPC file, which `load` maps into memory."""
-        names = [f.name for f in fields(self) if f.name not in ("ngrams", "words")]
-        arrays = {name: getattr(self, name) for name in names}
-        save_arrays(path, arrays, kind=KIND, parameters=_parameters(self.ngrams, self.words))
-
     @classmethod
-    def load(
-        cls, path: Path, *, ngram: int | tuple[int, ...], words: GramWords = "scripts"
-    ) -> "NgramIndex":
-        """Map a saved index into memory.
-
-        ngram: words in an n-gram; those of all texts, if they differ.
-        words: what a gram word is.
-
-        Raises:
-            ValueError: the file is not an index, or was made with other parameters.
-            OSError: it cannot be read.
-        """
-        ngrams = tuple(np.unique(ngram).tolist())
-        arrays = load_arrays(path, kind=KIND, parameters=_parameters(ngrams, words))
-        return cls(ngrams=ngrams, words=words, **arrays)
+    def parameters(cls, **settings: Any) -> dict[str, str]:
+        return {
+            "format": FORMAT,
+            "ngram": ",".join(map(str, settings["ngrams"])),
+            "words": settings["words"],
+            "unicode": UNICODE_VERSION,
+        }
 
     def items_of(self, grams: I64) -> tuple[I64, I64]:
         """Every item of each of some n-grams: places in `grams`, ascending, and the items."""
@@ -301,13 +286,3 @@ def postings(grams: U64, items: npt.NDArray[T]) -> tuple[I64, U64, I64, npt.NDAr
     starts = np.flatnonzero(new_gram[new_pair])
     offsets = np.append(starts, np.count_nonzero(new_pair)).astype(np.int64)
     return order[new_gram], grams[new_gram], offsets, items[new_pair]
-
-
-def _parameters(ngrams: tuple[int, ...], words: GramWords) -> dict[str, str]:
-    """What decides the hashes of an index; texts scanned with others would never match."""
-    return {
-        "format": FORMAT,
-        "ngram": ",".join(map(str, ngrams)),
-        "words": words,
-        "unicode": UNICODE_VERSION,
-    }

@@ -25,10 +25,10 @@ paraphrase, or siblings of one template: where fewer than half of the numbers ag
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -41,10 +41,9 @@ from tokenmill.dedup.arrays import (
     U8,
     U64,
     Bools,
-    load_arrays,
+    Saved,
     power_of_two,
     read_only,
-    save_arrays,
     shift_of,
     text_buffers,
 )
@@ -63,7 +62,6 @@ RAREST = 0.001
 UNITS = 1000  # of a weight, in the index
 FIRST_HITS = 1 << 10
 FORMAT = "1"  # of the saved index; raise it with any change of stems, weights or layout
-KIND = "paraphrase index"
 COMMON = Path(kernels.__file__).parents[1] / "text" / "common_words.json"
 
 _ONES = "zero one two three four five six seven eight nine ten eleven twelve"
@@ -192,7 +190,7 @@ def least_weights(words: F64, numbers: Bools, score: float) -> F64:
 
 
 @dataclass(frozen=True, eq=False)
-class ParaphraseIndex:
+class ParaphraseIndex(Saved):
     """Terms of item texts, in the layout of `kernels.paraphrase`.
 
     gram_words: what a gram word is.
@@ -201,6 +199,8 @@ class ParaphraseIndex:
     post_offsets, post_texts, post_slots, post_reach: of `Posts`.
     items: (n_texts,) int64, the item of each text.
     """
+
+    KIND: ClassVar[str] = "paraphrase index"
 
     gram_words: GramWords
     hashes: U64
@@ -267,21 +267,15 @@ class ParaphraseIndex:
             items=np.asarray(items, np.int64),
         )
 
-    def save(self, path: Path) -> None:
-        """Write the index as an Arrow IPC file, which `load` maps into memory."""
-        arrays = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "gram_words"}
-        save_arrays(path, arrays, kind=KIND, parameters=_parameters(self.gram_words))
-
     @classmethod
-    def load(cls, path: Path, gram_words: GramWords = "scripts") -> "ParaphraseIndex":
-        """Map a saved index into memory.
-
-        Raises:
-            ValueError: the file is not an index, or was made with other parameters.
-            OSError: it cannot be read.
-        """
-        arrays = load_arrays(path, kind=KIND, parameters=_parameters(gram_words))
-        return cls(gram_words=gram_words, **arrays)
+    def parameters(cls, **settings: Any) -> dict[str, str]:
+        return {
+            "format": FORMAT,
+            "terms": f"{MIN_TERMS}, {PRIOR_ITEMS}, {RAREST}",
+            "anchors": f"{MOST_ANCHORS}, {LEAST_ANCHOR}, {MOST_POSTS}",
+            "words": settings["gram_words"],
+            "unicode": UNICODE_VERSION,
+        }
 
     def sums(self, of: npt.NDArray[np.integer]) -> I64:
         """(n_texts,) of what each text's terms have, the sum."""
@@ -316,16 +310,6 @@ def _table(stems: U64) -> tuple[U64, I32]:
     terms = np.full(len(table), -1, np.int32)
     kernels.enter_terms(read_only(hashes), read_only(of_hashes), table, terms, shift_of(table))
     return table, terms
-
-
-def _parameters(gram_words: GramWords) -> dict[str, str]:
-    return {
-        "format": FORMAT,
-        "terms": f"{MIN_TERMS}, {PRIOR_ITEMS}, {RAREST}",
-        "anchors": f"{MOST_ANCHORS}, {LEAST_ANCHOR}, {MOST_POSTS}",
-        "words": gram_words,
-        "unicode": UNICODE_VERSION,
-    }
 
 
 def paraphrased(text: pa.Array, index: ParaphraseIndex, *, score: float = SCORE) -> Paraphrases:

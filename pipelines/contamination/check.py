@@ -195,13 +195,13 @@ class ContaminationJob(Job):
         """None where edited copies are not looked for."""
         if self.check.copies is None:
             return None
-        return ContainmentIndex.load(self.out / COPY_INDEX, self.check.matching.words)
+        return ContainmentIndex.load(self.out / COPY_INDEX, gram_words=self.check.matching.words)
 
     def load_others(self) -> ParaphraseIndex | None:
         """None where items in other words are not looked for."""
         if self.check.paraphrases is None:
             return None
-        return ParaphraseIndex.load(self.out / OTHER_INDEX, self.check.matching.words)
+        return ParaphraseIndex.load(self.out / OTHER_INDEX, gram_words=self.check.matching.words)
 
 
 def open_job(out: Path, check: Check, plan: Plan) -> ContaminationJob:

@@ -193,7 +193,9 @@ class Decontaminate(Matching, CuttingStep):
         batches, schema = open_arrow(run.path(FOUND_FOLDER, pass_index, key=key))
         found, copies = iter(batches), None
         if self.edited is not None:
-            copies = ContainmentIndex.load(run.out / BENCHMARKS.name / COPIES, self.words)
+            copies = ContainmentIndex.load(
+                run.out / BENCHMARKS.name / COPIES, gram_words=self.words
+            )
         cleaner = Cleaner(self, index, ignored, copies, schema.metadata[SOURCE].decode())
 
         def apply(documents: pa.RecordBatch, rows: Rows) -> Applied:

@@ -340,7 +340,7 @@ class BenchmarkIndex:
         )
         wanted = tuple(sorted(set(texts.ngrams.tolist())))
         try:
-            ngrams = NgramIndex.load(present(folder / NGRAMS), ngram=wanted, words=matching.words)
+            ngrams = NgramIndex.load(present(folder / NGRAMS), ngrams=wanted, words=matching.words)
         except ValueError as e:
             raise ShardError(str(e)) from e
         ignored = row["ignored"].values.to_numpy(zero_copy_only=False)

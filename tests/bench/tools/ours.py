@@ -252,7 +252,7 @@ def saved_index(scratch, items, ngrams, draw):
     """An index as a run has it: mapped into memory."""
     ngram = draw.choice(ngrams, len(items))
     NgramIndex.build(items, np.arange(len(items)), ngram=ngram).save(scratch / "index.arrow")
-    return NgramIndex.load(scratch / "index.arrow", ngram=ngrams)
+    return NgramIndex.load(scratch / "index.arrow", ngrams=tuple(sorted(ngrams)), words="scripts")
 
 
 def columns_of(text):

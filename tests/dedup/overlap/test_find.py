@@ -301,12 +301,12 @@ def test_spans_that_share_no_word_stay_apart():
 def test_a_saved_index_of_several_n_finds_the_same_and_refuses_others(tmp_path):
     index = index_of([LEAK, CLEAN], ngram=np.array([8, 11]))
     index.save(tmp_path / "index.arrow")
-    loaded = NgramIndex.load(tmp_path / "index.arrow", ngram=(11, 8))
+    loaded = NgramIndex.load(tmp_path / "index.arrow", ngrams=(8, 11), words="scripts")
     assert (index.ngrams, loaded.ngrams) == ((8, 11), (8, 11))
     docs = pa.array([f"{LEAK} {CLEAN}"])
     assert spans_of(scan(docs, loaded)) == spans_of(scan(docs, index))
     with pytest.raises(ValueError, match="of ngram '8,11', this run needs '8'"):
-        NgramIndex.load(tmp_path / "index.arrow", ngram=8)
+        NgramIndex.load(tmp_path / "index.arrow", ngrams=(8,), words="scripts")
 
 
 def test_a_document_longer_than_a_block_is_searched_in_parts(monkeypatch):
@@ -327,7 +327,7 @@ def test_no_items_and_no_documents():
 def test_a_saved_index_finds_the_same(tmp_path):
     index = index_of([LEAK, "one two three four five six seven eight", "short"])
     index.save(tmp_path / "index.arrow")
-    loaded = NgramIndex.load(tmp_path / "index.arrow", ngram=13)
+    loaded = NgramIndex.load(tmp_path / "index.arrow", ngrams=(13,), words="scripts")
     docs = pa.array([LEAK, "one two three four five six seven eight", CLEAN])
     assert spans_of(scan(docs, loaded)) == spans_of(scan(docs, index)) != []
 
@@ -336,7 +336,7 @@ def test_an_index_of_other_parameters_is_refused(tmp_path):
     path = tmp_path / "index.arrow"
     index_of([LEAK]).save(path)
     with pytest.raises(ValueError, match="n-gram index of ngram '13', this run needs '8'") as e:
-        NgramIndex.load(path, ngram=8)
+        NgramIndex.load(path, ngrams=(8,), words="scripts")
     assert str(e.value) == (
         f"{path}: n-gram index of ngram '13', this run needs '8'; delete it and build it again"
     )
@@ -347,7 +347,7 @@ def test_a_broken_index_is_refused(tmp_path):
     index_of([LEAK]).save(path)
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(ValueError, match="not a saved n-gram index"):
-        NgramIndex.load(path, ngram=13)
+        NgramIndex.load(path, ngrams=(13,), words="scripts")
 
 
 def test_bad_arguments_are_named():

@@ -106,7 +106,7 @@ def test_a_document_has_the_same_windows_beside_others():
 def test_a_saved_index_finds_the_same(tmp_path):
     index = built([DUCKS], [0, 1])
     index.save(tmp_path / "index.arrow")
-    again = ParaphraseIndex.load(tmp_path / "index.arrow")
+    again = ParaphraseIndex.load(tmp_path / "index.arrow", gram_words="scripts")
     docs = pa.array([OTHERS])
     assert paraphrased(docs, again).scores.tolist() == paraphrased(docs, index).scores.tolist()
 
@@ -114,7 +114,7 @@ def test_a_saved_index_finds_the_same(tmp_path):
 def test_an_index_of_other_words_is_refused(tmp_path):
     built([DUCKS], [0, 1]).save(tmp_path / "index.arrow")
     with pytest.raises(ValueError, match="words"):
-        ParaphraseIndex.load(tmp_path / "index.arrow", "whitespace")
+        ParaphraseIndex.load(tmp_path / "index.arrow", gram_words="whitespace")
 
 
 def test_no_text_is_long_enough():

@@ -92,6 +92,6 @@ def test_two_characters_stand_for_a_word_where_lengths_count():
 def test_an_index_of_other_words_is_refused(tmp_path):
     index = texts_of([ITEMS["zh"]]).indexed()
     index.save(tmp_path / "ngrams.arrow")
-    NgramIndex.load(tmp_path / "ngrams.arrow", ngram=26)
+    NgramIndex.load(tmp_path / "ngrams.arrow", ngrams=(26,), words="scripts")
     with pytest.raises(ValueError, match="whitespace"):
-        NgramIndex.load(tmp_path / "ngrams.arrow", ngram=26, words="whitespace")
+        NgramIndex.load(tmp_path / "ngrams.arrow", ngrams=(26,), words="whitespace")
