@@ -169,14 +169,15 @@ MAGIC = b"PK\x03\x04"  # of any .npz
 MOST_BYTES = 1 << 26  # of the vocabulary's letters, and of what is said about the model
 # of zip archives and JSON, whatever stands in them; RuntimeError is of secrets and of deep nesting
 DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, OSError, RuntimeError)
-ARRAYS: dict[str, tuple[str, tuple[int, ...]]] = {  # their types, and the most they have
+Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
+Layout: TypeAlias = Mapping[str, tuple[str, tuple[int, ...]]]  # types of arrays, and their most
+ARRAYS: Layout = {
     "words": ("|u1", (MOST_BYTES,)),
     "word_logs": ("<f4", (MOST_WORDS + FIRST_WORD, 2)),
     "keys": ("<u8", (MOST_NGRAMS,)),
     "logs": ("<f4", (MOST_NGRAMS, 2)),
     "about": ("|u1", (MOST_BYTES,)),
 }
-Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 T = TypeVar("T")
 
 
@@ -196,7 +197,7 @@ def read_model(
     path: Path,
     kind: str,
     version: int,
-    read: Callable[[Path], Arrays],
+    layout: Layout,
     make: Callable[[Arrays, dict[str, Any]], T],
 ) -> T:
     """A model that `write_model` wrote, made of its arrays and what is said about it.
@@ -206,7 +207,7 @@ def read_model(
             model can be made.
     """
     try:
-        arrays = read(path)
+        arrays = _arrays(path, kind, layout)
         about = parse_json(arrays["about"].tobytes())
         if not isinstance(about, dict) or about.get("kind") != f"tokenmill {kind} model":
             raise ConfigError(f"{path}: not a {kind} model, but arrays of something else")
@@ -242,7 +243,7 @@ def save_model(model: LanguageModel, path: Path) -> None:
 
 def load_model(path: Path) -> LanguageModel:
     """Read a model, whose numbers are probabilities; see `read_model`."""
-    return read_model(path, "language", FORMAT, _arrays, _made)
+    return read_model(path, "language", FORMAT, ARRAYS, _made)
 
 
 def _made(arrays: Arrays, about: dict[str, Any]) -> LanguageModel:
@@ -275,20 +276,21 @@ def _check_cutoffs(cutoffs: Any) -> None:
         raise ValueError(f"cutoffs are two perplexities, not {cutoffs!r}")
 
 
-def _arrays(path: Path) -> Arrays:
+def _arrays(path: Path, kind: str, layout: Layout) -> Arrays:
     with held(path) as name, zipfile.ZipFile(name) as members:
         found = {m.filename.removesuffix(".npy"): m for m in members.infolist()}
-        if set(found) != set(ARRAYS) or len(members.infolist()) != len(ARRAYS):
+        if set(found) != set(layout) or len(members.infolist()) != len(layout):
             raise ConfigError(
-                f"{path}: not a language model, which has {', '.join(sorted(ARRAYS))};"
+                f"{path}: not a {kind} model, which has {', '.join(sorted(layout))};"
                 f" it has {', '.join(sorted(found)) or 'nothing'}"
             )
-        return {name: _array(members, found[name], name) for name in ARRAYS}
+        return {name: _array(members, found[name], name, *layout[name]) for name in layout}
 
 
-def _array(members: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> npt.NDArray[Any]:
+def _array(
+    members: zipfile.ZipFile, member: zipfile.ZipInfo, name: str, kind: str, most: tuple[int, ...]
+) -> npt.NDArray[Any]:
     """One array, of which nothing is unpacked before its size is known."""
-    kind, most = ARRAYS[name]
     with members.open(member) as f:
         np.lib.format.read_magic(f)
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(f)

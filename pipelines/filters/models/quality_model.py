@@ -18,7 +18,6 @@ A draw depends on a document's id and a seed alone, so that reruns agree, whatev
 documents and the number of workers.
 """
 
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,10 +30,14 @@ import xxhash
 from tokenmill.dedup.arrays import F32, F64, I64, U32, TextBuffers, parts, read_only, text_buffers
 from tokenmill.dedup.same.digest import digests
 from tokenmill.dedup.text.words import WordLetters, split_words
-from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.filters.kernels import quality as kernels
-from tokenmill.pipelines.filters.models.model import Arrays, read_model, write_model
-from tokenmill.sizing.roots import held
+from tokenmill.pipelines.filters.models.model import (
+    MOST_BYTES,
+    Arrays,
+    Layout,
+    read_model,
+    write_model,
+)
 
 BLOCK_BYTES = 1 << 18  # of text at a time: its letters and words stay in the second-level cache
 MOST_FEATURES = 1 << 24
@@ -108,8 +111,11 @@ def _blocks(text: TextBuffers) -> Iterator[tuple[slice, WordLetters]]:
 
 
 FORMAT = 1  # raise it when the same file would give other scores
-ARRAYS = {"weights", "intercept", "about"}
-MOST_BYTES = 8 * MOST_FEATURES  # that a file may unpack to
+ARRAYS: Layout = {
+    "weights": ("<f4", (MOST_FEATURES,)),
+    "intercept": ("<f8", ()),
+    "about": ("|u1", (MOST_BYTES,)),
+}
 DECIMALS = 9  # of scores: processors and C libraries differ in the last bits of exp()
 
 
@@ -144,32 +150,11 @@ def save_model(model: LinearModel, path: Path) -> None:
 
 def load_model(path: Path) -> LinearModel:
     """Read a model, whose weights are finite numbers; see `read_model`."""
-
-    def made(arrays: Arrays, about: dict[str, Any]) -> LinearModel:
-        weights, intercept = arrays["weights"], arrays["intercept"]
-        if weights.dtype != np.float32 or weights.ndim != 1 or intercept.shape != ():
-            got = f"{weights.dtype} of shape {weights.shape}"
-            raise ConfigError(f"{path}: weights are a row of float32, got {got}")
-        return LinearModel(weights, float(intercept), about)
-
-    return read_model(path, "quality", FORMAT, _arrays, made)
+    return read_model(path, "quality", FORMAT, ARRAYS, _made)
 
 
-def _arrays(path: Path) -> Arrays:
-    with held(path) as name, zipfile.ZipFile(name) as members:
-        unpacked = sum(member.file_size for member in members.infolist())
-        if unpacked > MOST_BYTES:
-            raise ConfigError(
-                f"{path}: not a quality model: unpacks to {unpacked:,} bytes, the largest has"
-                f" {MOST_BYTES:,}"
-            )
-    with held(path) as name, np.load(name, allow_pickle=False) as file:
-        if set(file.files) != ARRAYS:
-            raise ConfigError(
-                f"{path}: not a quality model, which has {', '.join(sorted(ARRAYS))};"
-                f" it has {', '.join(sorted(file.files)) or 'nothing'}"
-            )
-        return {name: file[name] for name in ARRAYS}
+def _made(arrays: Arrays, about: dict[str, Any]) -> LinearModel:
+    return LinearModel(arrays["weights"], float(arrays["intercept"]), about)
 
 
 # the finalizer of SplitMix64 (Steele, Lea and Flood 2014)
