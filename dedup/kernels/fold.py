@@ -348,6 +348,28 @@ def next_latin(data: U8, i: int, stop: int, foldings: Foldings) -> tuple[int, in
 
 
 @inlined
+def next_lookalike(
+    data: U8, i: int, stop: int, foldings: Foldings, last_letter: np.int64
+) -> tuple[int, int, np.int64]:
+    """Where a run begins, with no lookalike from `i` on before it, and where to ask again.
+
+    What stands there may be runs without, too. Also what `last_letter` is there.
+    """
+    props = foldings.props
+    at = passed(data, i, stop, MAYBE | ASTRAL, foldings)
+    again = at + BLOCK
+    while at > i and (data[at - 1] >= 0x80 or props[data[at - 1]] & IN_RUN):
+        at -= 1
+    letter = at
+    while letter > i:
+        prop = np.int64(props[before(data, letter, i)]) & (LATIN | OTHER)
+        if prop:
+            return at, again, prop
+        letter -= 1
+    return at, again, last_letter
+
+
+@inlined
 def next_run(
     data: U8, i: int, stop: int, foldings: Foldings, around: Context
 ) -> tuple[int, int, Context]:
@@ -361,8 +383,12 @@ def next_run(
     start, held, before_run = i, NONE, last_letter
     tried = i
     while i < stop:
-        if last_letter == OTHER and not held and i >= tried:
-            i, tried = next_latin(data, i, stop, foldings)
+        if not held and i >= tried:
+            if last_letter == OTHER:
+                i, tried = next_latin(data, i, stop, foldings)
+            else:
+                i, tried, last_letter = next_lookalike(data, i, stop, foldings, last_letter)
+                before_run = last_letter
             start = i
         cp, after = code_point(data, i, stop)
         prop = np.int64(props[cp])

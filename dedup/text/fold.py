@@ -48,7 +48,7 @@ from tokenmill.dedup.text.fold_tables import invisible, lookalikes, signs, table
 from tokenmill.dedup.text.unicode import ALPHA, N_CODE_POINTS, PAGE, WORD
 from tokenmill.dedup.text.unicode import tables as unicode_tables
 
-BYTES_AN_EDIT, FRESH_BYTES = 128, 12  # of text and of what comes, for which there is room at first
+BYTES_AN_EDIT, FRESH_BYTES = 24, 12  # of text and of what comes, for which there is room at first
 HYPHENS = "-\u2010\u00ad"
 # names of tags that stand within a line, and that part words
 INLINE_TAGS = (
