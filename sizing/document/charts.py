@@ -46,7 +46,7 @@ from tokenmill.sizing.document.svg import (
 )
 from tokenmill.sizing.units import format_memory
 
-Kind: TypeAlias = Literal["main", "gone", "failed"]
+Kind: TypeAlias = Literal["main", "gone", "failed", "open"]
 
 ROW, BAR = 24, 14
 MOST_LABEL = 215  # widest column of labels; longer ones are cut, with the whole in a tooltip
@@ -482,7 +482,7 @@ def swings(key: str, title: str, axis: Axis, base: float, data: Sequence[Swing])
     def x(value: float) -> float:
         return left + (value - low) * scale
 
-    drawn = _swing_legend()
+    drawn = _legend([Series(LOW, "main"), Series(HIGH, "open")], MARGIN)
     for i, one in enumerate(data):
         y = SWING_TOP + SWING_ROW * i
         label, varied = (
@@ -523,13 +523,3 @@ def _bars(one: Swing, axis: Axis, base: float, x: Callable[[float], float], y: f
 
 def _told_swing(one: Swing, axis: Axis) -> str:
     return f"{one.label} {one.varied}: {axis.show(one.low)} to {axis.show(one.high)}"
-
-
-def _swing_legend() -> list[str]:
-    second = MARGIN + 15 + width_of(LOW) + 8
-    return [
-        rect(MARGIN, 3, 10, 10, "main", LOW),
-        text_at(MARGIN + 15, 12, LOW, "tick"),
-        rect(second, 3, 10, 10, "open", HIGH),
-        text_at(second + 15, 12, HIGH, "tick"),
-    ]
