@@ -49,7 +49,7 @@ class Bands:
         """The probability that two documents of a Jaccard similarity share a band.
 
         >>> [round(Bands(bands=14, rows=5).recall(s), 3) for s in (0.7, 0.75, 0.8, 0.9)]
-        [0.924, 0.978, 0.996, 1.0]
+        [0.924, 0.977, 0.996, 1.0]
         """
         return 1.0 - (1.0 - similarity**self.rows) ** self.bands
 

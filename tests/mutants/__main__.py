@@ -3,11 +3,11 @@
     python -m tests.mutants [--number 300] [--seed 1] [--least 0.9] [--minutes M] [--again]
 
 Draws places over all product code, changes each in a copy of the project (one operator, constant,
-condition or statement), and runs the tests that may notice: of the module's own test file, then,
-once all places have been asked so, of those that import it or stand beside it and of runs of all
-steps, those that run the changed lines, the quickest first. Which lines a test runs is measured
-once, when it is first asked. A test that notices is run on the unchanged copy too, where it must
-pass.
+condition or statement), and runs the tests that may notice: of the module's own test file and the
+examples in its docstrings, then, once all places have been asked so, of those that import it or
+stand beside it and of runs of all steps, those that run the changed lines, the quickest first.
+Which lines a test runs is measured once, when it is first asked. A test that notices is run on the
+unchanged copy too, where it must pass.
 A table of the places is printed, and the share that something noticed; the exit code is 1 below
 --least. Changes that no test can see, since the code means the same, are listed with the reason in
 equivalent.txt; those drawn of it don't count.

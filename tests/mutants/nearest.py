@@ -24,6 +24,7 @@ RUNS = (  # what meets nearly every module, once nothing nearer noticed
     "tests/e2e/test_mistakes.py",
     "tests/flows/test_cli.py",
 )
+EXAMPLES = "tests/test_doctests.py"
 MOST_FILES = 12  # of a stage
 MOST_USERS, MOST_STEPS = 60, 4
 KERNELS = {"kernel", "inlined"}
@@ -60,7 +61,8 @@ def chosen(place: Place, seen: Seen) -> list[str]:
 def stages(path: Path) -> Iterator[tuple[str, ...]]:
     """Test files that may notice a change of a file, the nearest first."""
     done: set[str] = set()
-    for names in (_own(path), _importing(path), _beside(path), RUNS):
+    own = _own(path) + [EXAMPLES] * (b">>> " in (PROJECT / path).read_bytes())
+    for names in (own, _importing(path), _beside(path), RUNS):
         new = [name for name in dict.fromkeys(names) if name not in done][:MOST_FILES]
         done.update(new)
         if new:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.mutants import copies
 from tests.mutants.__main__ import _drawn, _groups, _wilson
-from tests.mutants.nearest import Place, chosen, stages
+from tests.mutants.nearest import EXAMPLES, Place, chosen, stages
 from tests.mutants.places import changes_of
 from tests.mutants.seen import Seen
 
@@ -51,7 +51,9 @@ def test_tests_of_what_calls_a_kernel_are_asked():
 
 
 def test_the_own_test_file_is_asked_first():
-    assert next(stages(Path("dedup/same/sets.py"))) == ("tests/dedup/same/test_sets.py",)
+    """And the examples in docstrings, if the module has any."""
+    own = "tests/dedup/same/test_sets.py", EXAMPLES
+    assert next(stages(Path("dedup/same/sets.py"))) == own
     assert next(stages(Path("flows/commands/steps.py"))) == ("tests/flows/test_steps.py",)
 
 

@@ -140,7 +140,7 @@ def slug(source: str) -> str:
     """A source as part of a file name; a changed one ends with eight digits of its digest.
 
     >>> slug("crawl"), slug("s3://web/2026")
-    ('crawl', 's3_web_2026-9a6bdb7e')
+    ('crawl', 's3_web_2026-d7f11106')
     """
     plain = _ODD.sub("_", source)[:MOST_CHARS]
     return plain if plain == source else f"{plain}-{xxhash.xxh3_64_hexdigest(source.encode())[:8]}"

@@ -1,13 +1,6 @@
 """Ratios of a report, with as many digits as their errors allow."""
 
-import doctest
-
-from tokenmill.pipelines.runs import report as ratios
 from tokenmill.pipelines.runs.report import fixed, with_error
-
-
-def test_the_examples_hold():
-    assert doctest.testmod(ratios).failed == 0
 
 
 def test_figures_in_words():

@@ -1,6 +1,5 @@
 """The form of report.json: its schema ships, says what each key is, and holds of real runs."""
 
-import doctest
 import json
 
 import jsonschema
@@ -15,7 +14,6 @@ from tests.sizing.document.pages import Page
 from tokenmill.flows.commands.prepare_tables import show_report
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.recipe import make_recipe
-from tokenmill.pipelines.prepare.report import sections as report_sections
 from tokenmill.pipelines.prepare.report.model import SCHEMA, Report, schema
 
 SHIPPED = json.loads(SCHEMA.read_text(encoding="utf-8"))
@@ -132,7 +130,3 @@ def test_what_a_further_step_tells_stands_in_every_report(tmp_path, capsys):
     show_report(Report.read(data, "test"), tmp_path)
     shown = capsys.readouterr().out
     assert all(value in shown for row in rows for value in row)
-
-
-def test_the_examples_hold():
-    assert doctest.testmod(report_sections).failed == 0
