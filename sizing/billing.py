@@ -11,7 +11,9 @@ from typing import Any
 from tokenmill.sizing.formula import total
 from tokenmill.sizing.formulas import capacity, cost, object_store, supply
 from tokenmill.sizing.requirement import Requirement
+from tokenmill.sizing.sections.capacity import most_stored
 from tokenmill.sizing.sections.cost import paid_days
+from tokenmill.sizing.sections.jobs import of_job
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.tables import TierRow
 from tokenmill.sizing.verdict import CAPACITY, Verdict, candidates, in_unit, to_buy
@@ -101,7 +103,7 @@ def _bill(sheet: Sheet, tier: TierRow, much: Requirement) -> Bill:
 def _billed(sheet: Sheet, tier: TierRow, amount: Requirement) -> Requirement:
     """Bytes that are paid for, of the amount that is bought."""
     if tier.billed == "stored":
-        return sheet["stored in all"]
+        return most_stored(sheet)
     if amount.unit == "drives":
         of_one = sheet.cell(tier, "drive_bytes", "bytes")
         drives = in_unit(supply.offered_together, "bytes")
@@ -134,12 +136,10 @@ def _of_all_jobs(sheet: Sheet, row: str) -> Requirement | None:
     """A row of the plan, or of all jobs together; None where checkpoints are not kept here."""
     if not sheet.jobs:
         return sheet.rows.get(row)
-    found = {name: (n, own[row]) for name, (n, own) in sheet.jobs.items() if row in own}
+    found = [
+        of_job(sheet, own, row, n, name) for name, (n, own) in sheet.jobs.items() if row in own
+    ]
     if not found:
         return None
-    parts = {
-        f"job_{i}": sheet.assume(n * of.value, unit=of.unit, source=f"{n} x {row}, {name}")
-        for i, (name, (n, of)) in enumerate(found.items())
-    }
-    unit = next(of.unit for _, of in found.values())
-    return sheet.aside(f"{row}, all jobs", total(unit=unit), **parts)
+    parts = {f"job_{i}": given for i, given in enumerate(found)}
+    return sheet.aside(f"{row}, all jobs", total(unit=found[0].unit), **parts)

@@ -68,7 +68,9 @@ HEADLINE = (
     "one checkpoint",
     "restart read bandwidth",
     "training time",
+    checkpoints.WITH_FAILURES,
     "compute cost",
+    "cost of waste",
 )
 
 
@@ -124,7 +126,7 @@ def _of_jobs(
 
 
 def headline(sheet: Sheet) -> Sequence[Requirement]:
-    """The ten figures that matter first, those that the sheet has and the storage is asked for."""
+    """The figures that matter first, those that the sheet has and the storage is asked for."""
     return [sheet[name] for name in HEADLINE if is_asked(sheet, name)]
 
 

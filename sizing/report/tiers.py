@@ -25,8 +25,9 @@ TIER_WORDS = (
 )
 COSTS = "What tiers cost"
 COSTS_WORDS = (
-    "billed: what the seller counts, as much as meets every requirement. A month is of storage"
-    " alone, the rest of as long as training takes. Tiers without a price are left out"
+    "billed: what the seller counts, as much as meets every requirement at the end of the plan's"
+    " growth. A month is of storage alone, the rest of as long as training takes. Tiers without a"
+    " price are left out"
 )
 PRICES: Mapping[str, str] = {  # column of a tier -> what it is the price of
     "usd_per_tb_month": "TB and month",

@@ -2,12 +2,12 @@
 
 from tokenmill.sizing.formulas import checkpoint, compute, cost, failures, object_store, training
 from tokenmill.sizing.requirement import Requirement
+from tokenmill.sizing.sections.capacity import most_stored
 from tokenmill.sizing.sections.checkpoints import WITH_FAILURES
 from tokenmill.sizing.sheet import Given, Sheet
 
 TITLE = "Time and money"
 TWICE = 2.0
-BILLED = {"stored": "stored in all", "usable": "usable capacity", "raw": "raw capacity"}
 HOT = "cost of the hot pool"  # a row of another section
 
 
@@ -44,7 +44,8 @@ def paid_days(sheet: Sheet) -> Requirement:
 
 def billed(sheet: Sheet) -> Requirement:
     """What storage is paid for."""
-    return sheet[BILLED[sheet.plan.prices.storage_billed]]
+    of = sheet.plan.prices.storage_billed
+    return most_stored(sheet) if of == "stored" else sheet[f"{of} capacity"]
 
 
 def _storage(sheet: Sheet, days: Requirement) -> Requirement:

@@ -29,13 +29,16 @@ SUMMED: Mapping[str, Formula[...]] = {
     WRITES: cluster.together,
     DAILY: total(unit="bytes/day"),
     "compute cost": total(unit="USD"),
+    "cost of waste": total(unit="USD"),
 }
 GREATEST: Mapping[str, Formula[...]] = {
     "read bandwidth, one node": greatest(unit="bytes/s"),
     "one checkpoint": greatest(unit="bytes"),
     RESTART: greatest(unit="bytes/s"),
     "restart read bandwidth, one node": greatest(unit="bytes/s"),
+    checkpoints.WITH_FAILURES: greatest(unit="days"),
 }
+LASTING = (checkpoints.WITH_FAILURES, "cost of waste")  # of jobs that end, all of them
 
 
 def plan_of(plan: Plan, job: Job) -> Plan:
@@ -52,20 +55,21 @@ def plan_of(plan: Plan, job: Job) -> Plan:
 def add(sheet: Sheet) -> None:
     """Add the rows of each job, and those of all together.  sheet.jobs: their own sheets."""
     for name, (_, own) in sheet.jobs.items():
+        shown = _shown(own)
         for section in own.sections:
-            if section.title in OF_A_JOB:
+            rows = [r for r in section.rows if r.name in shown and called(sheet, r, name) != r.name]
+            if rows:
                 sheet.begin(f"{section.title}, {name}")
-                for row in section.rows:
-                    if not row.name.startswith(STORED):
-                        sheet.take(_named(row, name, own))
+            for row in rows:
+                sheet.take(_named(sheet, row, name, own))
     sheet.begin(TITLE)
     for of_all, formula in {**SUMMED, **GREATEST}.items():
         given = {
-            name: _of_job(own, of_all, copies if of_all in SUMMED else 1, name)
+            name: of_job(sheet, own, of_all, copies if of_all in SUMMED else 1, name)
             for name, (copies, own) in sheet.jobs.items()
             if of_all in own
         }
-        if given:
+        if given and (of_all not in LASTING or len(given) == len(sheet.jobs)):
             sheet.add(of_all, formula, **given)
     mean = sheet.add(
         "checkpoint writes, mean", cluster.mean_write_bytes_per_s, bytes_per_day=sheet[DAILY]
@@ -78,9 +82,30 @@ def add(sheet: Sheet) -> None:
     _stored(sheet)
 
 
-def _of_job(own: Sheet, row: str, times: int, name: str) -> Input:
+def _shown(own: Sheet) -> set[str]:
+    """Names of a job's rows that are told: those of its own sections, and what they rest on."""
+    shown: set[str] = set()
+    wanted = [r.name for s in own.sections if s.title in OF_A_JOB for r in s.rows]
+    while wanted:
+        name = wanted.pop()
+        if name not in shown:
+            shown.add(name)
+            wanted += [i.computed_by for i in own[name].inputs if i.computed_by]
+    return shown
+
+
+def called(sheet: Sheet, row: Requirement, job: str) -> str:
+    """What a row of a job's own sheet is called in that of all: one that all share, as there."""
+    if sheet.rows.get(row.name) == row:
+        return row.name
+    if row.name.startswith(STORED):  # only what `_stored` adds is held
+        return f"{row.name.removeprefix(STORED)} stored, {job}"
+    return f"{row.name}, {job}"
+
+
+def of_job(sheet: Sheet, own: Sheet, row: str, times: int, job: str) -> Input:
     """A row of one job as an input, so many times."""
-    given = _as_input(own[row], name)
+    given = replace(own[row].as_input(job), computed_by=called(sheet, own[row], job))
     if times == 1:
         return given
     spread = {key: tuple(times * n for n in ends) for key, ends in given.spread.items()}
@@ -88,19 +113,13 @@ def _of_job(own: Sheet, row: str, times: int, name: str) -> Input:
     return replace(given, value=times * given.value, spread=spread, source=source)
 
 
-def _as_input(row: Requirement, job: str) -> Input:
-    return replace(row.as_input(job), computed_by=f"{row.name}, {job}")
-
-
-def _named(row: Requirement, job: str, own: Sheet) -> Requirement:
-    """A row of a job's own sheet as one of the whole; what stands in no section of it is a leaf."""
-    rows = [r.name for s in own.sections if s.title in OF_A_JOB for r in s.rows]
-    there = {name for name in rows if not name.startswith(STORED)}
+def _named(sheet: Sheet, row: Requirement, job: str, own: Sheet) -> Requirement:
+    """A row of a job's own sheet as one of the whole."""
     inputs = tuple(
-        replace(i, computed_by=f"{i.computed_by}, {job}" if i.computed_by in there else None)
+        replace(i, computed_by=i.computed_by and called(sheet, own[i.computed_by], job))
         for i in row.inputs
     )
-    return replace(row, name=f"{row.name}, {job}", inputs=inputs)
+    return replace(row, name=called(sheet, row, job), inputs=inputs)
 
 
 def _stored(sheet: Sheet) -> None:
@@ -108,10 +127,10 @@ def _stored(sheet: Sheet) -> None:
     stored = [sheet.plan.corpus]
     for name, (copies, own) in sheet.jobs.items():
         times = sheet.assume(copies, unit="jobs", source=f"stated: copies of {name}")
-        kept = replace(own["stored: checkpoints"].as_input("kept_bytes"), computed_by=None)
+        kept = of_job(sheet, own, f"{STORED}checkpoints", 1, name)
         row = f"{STORED}checkpoints, {name}"
         sheet.add(row, capacity.kept_by_jobs_bytes, kept_bytes=kept, jobs=times)
         if own.plan.corpus not in stored:  # several jobs may read it
             stored.append(own.plan.corpus)
-            data = replace(own["stored: dataset"].as_input("dataset"), computed_by=None)
+            data = of_job(sheet, own, f"{STORED}dataset", 1, name)
             sheet.add(f"{STORED}dataset, {name}", capacity.logical_bytes, dataset=data)

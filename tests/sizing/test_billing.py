@@ -41,7 +41,8 @@ def test_an_object_store_bills_what_is_stored_whatever_room_is_bought_beside_it(
     """Priced on usable capacity it was 1.56 times too dear; on raw, three times that."""
     sheet, (bill,) = of("S3", redundancy=redundancy)
     stored, months = sheet["stored in all"].value / 1e12, sheet[WITH_FAILURES].value / MONTH
-    assert bill.much is sheet["stored in all"]
+    stored *= 1.5  # by its growth, as the capacity that others bill has room for
+    assert bill.much.value == pytest.approx(sheet["usable capacity"].value * 0.8)
     assert bill.month.value == pytest.approx(stored * 23)
     assert bill.storage.value == pytest.approx(stored * 23 * months)
 
@@ -85,6 +86,20 @@ def test_requests_of_several_jobs_are_all_paid():
     names = ("requests, all of training", "requests of checkpoints")
     gets, puts = (sum(n * own[name].value for n, own in sheet.jobs.values()) for name in names)
     assert bill.requests.value == pytest.approx((gets * 0.0004 + puts * 0.005) / 1000)
+
+
+def test_bills_of_several_jobs_last_as_long_as_the_longest_and_have_intervals():
+    jobs = "jobs: [{name: b, copies: 3, training: {tokens: 9T}}]\nstorage: {candidates: [S3]}"
+    mfu = "cluster: {mfu: {value: 0.4, low: 0.3, high: 0.5}}"
+    text = f"corpus: {{tokens: 1T}}\n{mfu}\n{jobs}"
+    sheet = requirement_sheet(parse_plan(text, where="p"), {})
+    (bill,) = bills(sheet, judge(sheet))
+    days = sheet.jobs["b"][1][WITH_FAILURES]
+    assert sheet[WITH_FAILURES].value == days.value
+    assert bill.storage.value == pytest.approx(bill.month.value * days.value / MONTH)
+    assert bill.requests.spread.keys() == {"cluster.mfu"}
+    puts = next(step for step in bill.steps if step.name == "S3: put").inputs[0]
+    assert puts.computed_by == "requests of checkpoints, all jobs"
 
 
 def test_s3_express_bills_each_byte_that_is_read_and_written():

@@ -189,7 +189,7 @@ def test_what_a_measurement_overrides_is_said():
 
 
 def test_figures_without_any_result_are_refused_in_a_line():
-    with pytest.raises(PlanError, match="usable capacity cannot be computed") as e:
+    with pytest.raises(PlanError, match="stored in all, grown cannot be computed") as e:
         requirement_sheet(
             parse_plan("storage: {growth_frac: 100000000%, growth_years: 1.0e+4}", where="p"), {}
         )

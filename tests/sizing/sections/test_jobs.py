@@ -5,6 +5,7 @@ import pytest
 from tests.sizing.sections.sheets import sheet
 from tests.sizing.test_limits import tier
 from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.report.data import kind
 from tokenmill.sizing.report.outline import sheet_markdown
 from tokenmill.sizing.requirement import leaves
 from tokenmill.sizing.verdict import judge, limits
@@ -84,6 +85,34 @@ def test_every_figure_of_a_job_can_be_traced_and_is_shown(three):
     assert "Checkpoints, ablations" in told
     assert "8 x ablations" in told
     assert {v.requirement for v in judge(made)} >= set(SUMMED[:3])
+
+
+@pytest.mark.parametrize("name", [*SUMMED, "training time with failures", "cost of waste"])
+def test_what_figures_of_all_jobs_rest_on_is_what_those_of_each_rest_on(name, three):
+    """What a job took from the rate and the corpus was told as assumed, whatever it was."""
+    made, *alone = three
+    kinds = {kind(i) for own in alone for i in leaves(own[name], own.rows)}
+    assert {kind(i) for i in leaves(made[name], made.rows)} == kinds
+    assert not any(i.source.startswith("computed") for i in leaves(made[name], made.rows))
+
+
+def test_every_row_that_another_is_computed_by_is_told(three):
+    made = three[0]
+    shown = {row.name for section in made.sections for row in section.rows}
+    assert shown == set(made.rows)
+    assert shown >= {i.computed_by for row in made for i in row.inputs if i.computed_by}
+
+
+def test_time_and_cost_of_failures_are_told_of_all_jobs_or_not(three):
+    made, main, alone = three
+    time, cost = "training time with failures", "cost of waste"
+    assert made[time].value == max(main[time].value, alone[time].value)
+    assert made[cost].value == pytest.approx(main[cost].value + 8 * alone[cost].value)
+    endless = "jobs: [{name: a, model: {params: 405B}, cluster: {count: 900000}}]"
+    hopeless = sheet(endless)
+    assert time not in hopeless.jobs["a"][1]
+    assert time not in hopeless
+    assert cost not in hopeless
 
 
 def test_a_job_of_another_corpus_stores_it_too():
