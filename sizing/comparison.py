@@ -76,7 +76,7 @@ def compare(
         try:
             sheet = size(plan, corpus=corpus, changes=changes)
         except PlanError as e:
-            raise PlanError(f"with {_listed(told)}: {e}") from e
+            raise PlanError(f"with {listed(told)}: {e}") from e
         made.append(Case(changes=told, sheet=sheet))
     return tuple(made)
 
@@ -151,7 +151,7 @@ def _judged(cases: Sequence[Case]) -> Table:
 def warned(cases: Sequence[Case]) -> list[str]:
     """What is warned of, each with the settings that it is about."""
     return [
-        f"with {_listed(case.changes)}: {sentence}"
+        f"with {listed(case.changes)}: {sentence}"
         for case in cases
         for sentence in case.sheet.warnings
     ]
@@ -176,7 +176,7 @@ def _told(value: Any) -> str:
     return str(value)
 
 
-def _listed(changes: Mapping[str, str]) -> str:
+def listed(changes: Mapping[str, str]) -> str:
     return ", ".join(f"{key}={value}" for key, value in changes.items())
 
 

@@ -22,13 +22,14 @@ from tokenmill.sizing.comparison import (
     comparison_json,
     comparison_markdown,
     figures,
+    listed,
     parse_variation,
     tier_figures,
     warned,
 )
 from tokenmill.sizing.report.data import rests_on, sheet_json
 from tokenmill.sizing.report.image_tokens import by_image_tokens
-from tokenmill.sizing.report.notes import notes
+from tokenmill.sizing.report.notes import notes, waits
 from tokenmill.sizing.report.outline import FIRST, about, answer, prepared
 from tokenmill.sizing.report.tiers import (
     COSTS_WORDS,
@@ -40,7 +41,8 @@ from tokenmill.sizing.report.tiers import (
 )
 from tokenmill.sizing.report.tornado import tornado_table
 from tokenmill.sizing.requirement import Requirement
-from tokenmill.sizing.requirements import headline, size
+from tokenmill.sizing.requirements import example_names, headline, size
+from tokenmill.sizing.sections.jobs import FIRST as FIRST_JOB
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.verdict import judge
 
@@ -48,6 +50,11 @@ WIDTH = 100  # columns of a terminal that tables keep to
 BETWEEN = 2  # columns between two of a table
 NAME, HEAD = 28, 14  # widths that the names of figures are broken to, before and above them
 CELL = 24  # width that sentences about tiers are broken to
+NO_PLAN = (
+    "No plan is given, so the model, the cluster and the storage are defaults, not yours: state"
+    " them in a file, as model: {params: 8B} and cluster: {count: 64} (keys: sizing/README.md), and"
+    " name it: tokenmill size plan.yaml; or name one that ships, as "
+)
 UNVERIFIED = "* rests on figures that no document was found for; see the sheet"
 
 Columns: TypeAlias = dict[str, tuple[str, ...]]
@@ -80,6 +87,7 @@ def _run(args: argparse.Namespace, corpus: Path | None) -> int:
     tiers, costs = tier_table(verdicts, TIERS), bill_table(bills(sheet, verdicts))
     tables = [(s.title, s.rows) for s in sheet.sections] if args.all else []
     show(
+        _unplanned(args),
         [about(sheet), answer(sheet)],
         requirements_table(FIRST, headline(sheet), sheet),
         prepared(sheet),
@@ -100,6 +108,11 @@ def _run(args: argparse.Namespace, corpus: Path | None) -> int:
         ],
     )
     return OK
+
+
+def _unplanned(args: argparse.Namespace) -> str | None:
+    """That all of the plan is assumed, and the way out."""
+    return None if args.plan is not None else f"{NO_PLAN}{', '.join(example_names())}"
 
 
 def requirements_table(title: str, of: Sequence[Requirement], sheet: Sheet) -> Table | None:
@@ -134,11 +147,23 @@ def _compare(args: argparse.Namespace, corpus: Path | None) -> int:
         return OK
     grids = (*side_by_side(cases), *tiers_side_by_side(cases))
     show(
+        _unplanned(args),
         *(table("", grid.columns, grid.rows) for grid in grids),
+        _wait(cases[0]),
         *map(warning, warned(cases)),
         _where(written, "--out FOLDER writes the comparison, with intervals"),
     )
     return OK
+
+
+def _wait(case: Case) -> str | None:
+    """Which wait, where nobody stated one, the checkpoint writes of a comparison's case are for."""
+    of, own = (
+        (f" of {FIRST_JOB}", case.sheet.jobs[FIRST_JOB][1]) if case.sheet.jobs else ("", case.sheet)
+    )
+    if own.plan.checkpoints.mode != "sync" or own.stated("checkpoints.stall_frac"):
+        return None
+    return f"checkpoint write bandwidth{of}, with {listed(case.changes)}: {waits(own)}"
 
 
 class Grid(NamedTuple):

@@ -2,15 +2,17 @@
 
 from collections import defaultdict
 
+from tokenmill.sizing.formulas import checkpoint, failures
 from tokenmill.sizing.formulas.training import SECONDS_PER_DAY, SECONDS_PER_HOUR
-from tokenmill.sizing.sections.checkpoints import BEST, JOB_RATE, OFFERED, YOUNG
+from tokenmill.sizing.sections.checkpoints import BEST, IN_RUN, JOB_RATE, OFFERED, YOUNG
 from tokenmill.sizing.sections.jobs import FIRST
 from tokenmill.sizing.sections.stages import SCRATCH, STORED, held, part_of
 from tokenmill.sizing.sheet import Sheet
-from tokenmill.sizing.units import format_quantity
+from tokenmill.sizing.units import format_quantity, times
 from tokenmill.sizing.verdict import is_asked
 
 MOST_PARTS, LEAST_PART = 4, 0.005
+SHORT = 0.01  # a wait that is told beside the one that we chose
 PUBLISHED_WASTE, FAR = 0.1, 1.5  # of Llama 3 405B, at most; times that, to be explained
 
 
@@ -100,16 +102,27 @@ def _checkpoints(sheet: Sheet) -> str:
         failing = sheet["mean time to failure"].shown
         in_run = interval.value >= sheet["training time"].value * SECONDS_PER_DAY * (1 - 1e-9)
         origin = f"{'the whole run' if in_run else 'the best'}, at a failure each {failing}"
-    if plan.mode == "sync":
-        wait = (
-            f"training waits {_percent(plan.stall_frac)} of the time{_chosen(sheet, 'stall_frac')}"
-        )
-    else:
-        wait = _drain(sheet)
+    wait = waits(sheet) if plan.mode == "sync" else _drain(sheet)
     return (
         f"The checkpoint write bandwidth is for one each {interval.shown} ({origin}), for which"
         f" {wait}. Waste of time is {_percent(sheet['waste'].value)} at that interval and"
         f" {_percent(sheet['waste at the optimal interval'].value)} at the best, {optimum.shown}"
+    )
+
+
+def waits(sheet: Sheet) -> str:
+    """For which wait the write bandwidth is; of one that nobody stated, what a short one takes."""
+    told = f"training waits {_percent(sheet.plan.checkpoints.stall_frac)} of the time"
+    if sheet.stated("checkpoints.stall_frac"):
+        return told
+    given = {i.name: i.value for i in sheet[JOB_RATE].inputs} | {"stall_frac": SHORT}
+    if IN_RUN in sheet and not sheet.stated(OFFERED):
+        of_best = {i.name: i.value for i in sheet[IN_RUN].inputs} | {"lost_frac": SHORT}
+        given["interval_s"] = failures.interval_of_loss_s(**of_best)
+    rate = checkpoint.write_bytes_per_s(**given)
+    return (
+        f"{told} (our choice: checkpoints.stall_frac; at {_percent(SHORT)} storage must take"
+        f" {format_quantity(rate, 'bytes/s')}, {times(rate / sheet[JOB_RATE].value)} times as much)"
     )
 
 

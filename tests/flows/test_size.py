@@ -22,6 +22,9 @@ EXAMPLE = "llama-8b-1024-h100"
 HEAVY = "{'prefect', 'datasets', 'numba', 'pyarrow', 'numpy', 'pandas'}"
 
 
+LOST = ("training time with failures", "cost of waste")
+
+
 def run(*arguments):
     return main(["size", *map(str, arguments)])
 
@@ -31,12 +34,12 @@ def words(text):
     return " ".join(text.split())
 
 
-def test_the_ten_figures_that_matter_first_then_tiers_then_where_the_rest_is(capsys):
+def test_the_figures_that_matter_first_then_tiers_then_where_the_rest_is(capsys):
     assert run(EXAMPLE) == 0
     out = capsys.readouterr().out
     told, sheet = words(out), size(EXAMPLE)
     places = [told.index(f"{row.name} {row.shown}") for row in headline(sheet)]
-    assert len(places) == 10
+    assert len(places) == 12
     assert places == sorted(places)
     assert "training time 26.1 days 23.7 to 29 days stated, chosen" in told
     assert "FSx Lustre 250 enough not published enough enough" in told
@@ -52,6 +55,24 @@ def test_without_a_plan_every_default_is_assumed(capsys):
     out = capsys.readouterr().out
     assert out.count("95 % interval") == 1  # of scratch
     assert "every figure rests on what is stated or assumed" in words(out)
+    assert words(out).startswith("No plan is given, so the model, the cluster and the storage are")
+    assert run("--vary", "checkpoints.mode=sync,async") == 0
+    assert words(capsys.readouterr().out).startswith("No plan is given, so the model,")
+    assert run(EXAMPLE) == 0
+    assert "No plan" not in capsys.readouterr().out
+
+
+def test_what_a_stall_costs_and_whether_it_is_our_choice_is_told_beside_what_is_varied(capsys):
+    assert run("--vary", "checkpoints.stall_frac=1%,10%") == 0
+    out = capsys.readouterr().out
+    of = {row: next(x for x in out.splitlines() if x.startswith(row)) for row in LOST}
+    for row, line in of.items():
+        first, _, second, _ = line.removeprefix(row).split()
+        assert float(second.replace(",", "")) > float(first.replace(",", ""))
+    assert "our choice" not in out
+    assert run("--vary", "model.params=8B,70B") == 0
+    told = words(capsys.readouterr().out)
+    assert "checkpoint write bandwidth, with model.params=8B: training waits 5 % of the" in told
 
 
 def test_all_shows_every_row(capsys):
@@ -132,7 +153,7 @@ def test_many_cases_stand_one_below_the_other_in_tables_that_fit(capsys):
     assert run(*vary) == 0
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     tables = [line for line in lines if line.startswith("70B")]
-    assert len(tables) == (2 + 3) * 3  # of the headline and of the tiers
+    assert len(tables) == (3 + 3) * 3  # of the headline and of the tiers
     assert max(len(line) for line in lines if "warning" not in line) <= 110
     assert max(map(len, tables)) <= 100
 

@@ -1,10 +1,14 @@
 """What stands beside the headline: of what the capacity consists, on what the rates hang."""
 
+import pytest
+
 from tests.sizing.corpora import estimate, measured
+from tests.sizing.sections.sheets import sheet
 from tokenmill.sizing.corpus import read_corpus
 from tokenmill.sizing.plan.load import parse_plan
 from tokenmill.sizing.report.notes import notes
 from tokenmill.sizing.requirements import requirement_sheet
+from tokenmill.sizing.sections.checkpoints import JOB_RATE
 
 ALL = "holds: [dataset, checkpoints, inputs, scratch]"
 
@@ -54,11 +58,24 @@ def test_the_write_bandwidth_names_its_interval_its_wait_and_the_best():
     short = told("model: {params: 8B}\ntraining: {tokens: 10B}")[1]
     assert "one each 19.7 minutes (the whole run, at a failure each 48.8 hours)" in short
     second = told("checkpoints: {interval_s: 1800}")[1]
-    assert "training waits 5 % of the time (our choice: checkpoints.stall_frac)" in second
+    assert "training waits 5 % of the time (our choice: checkpoints.stall_frac; at 1 %" in second
     assert "Waste of time is 6.08 % at that interval and 3.77 % at the best, 93.8 minutes" in second
     stated = told("checkpoints: {interval_s: 3600, stall_frac: 0.01}")[1]
     assert "one each 60 minutes (as stated)" in stated
     assert "training waits 1 % of the time. " in stated
+
+
+@pytest.mark.parametrize("stated", ["", "interval_s: 1800", "write_bytes_per_s: 1 GB/s"])
+def test_what_a_wait_of_our_choice_hides_is_told(stated):
+    """A wait of 1 % takes 25 times the rate where the interval follows from it, else 5 times."""
+    made = sheet(f"checkpoints: {{{stated}}}")
+    short = sheet(f"checkpoints: {{{f'{stated}, ' if stated else ''}stall_frac: 1%}}")
+    rate, most = made[JOB_RATE], short[JOB_RATE]
+    ratio = 5 if stated else 25
+    assert most.value == pytest.approx(ratio * rate.value)
+    told_of = f"at 1 % storage must take {most.shown}, {ratio} times as much)"
+    assert told_of in notes(made)[1]
+    assert "our choice" not in notes(short)[1]
 
 
 def test_beside_other_jobs_the_write_bandwidth_and_waste_are_told_of_the_plan_s_own():
