@@ -158,6 +158,12 @@ def rows_of(schema: pa.Schema, columns: Mapping[str, pa.Array | None], n: int) -
     return pa.record_batch(arrays, schema=schema)
 
 
+def with_column(batch: pa.RecordBatch, name: str, column: pa.Array) -> pa.RecordBatch:
+    """The rows with another column, of the same type, in place of one."""
+    at = batch.schema.get_field_index(name)
+    return batch.set_column(at, batch.schema.field(at), column)
+
+
 def doc_ids(ordinal: int, first_row: int, n: int) -> U64:
     """(n,) uint64: ids of rows `first_row`, `first_row + 1`, … of shard `ordinal`."""
     start = (ordinal << ROW_BITS) | first_row

@@ -22,7 +22,7 @@ from tokenmill.dedup.arrays import F64, I64, U8, Bools, text_buffers
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.plugins import Registry
-from tokenmill.pipelines.core.schema import REMOVED, rows_of
+from tokenmill.pipelines.core.schema import REMOVED, rows_of, with_column
 
 
 class Step(Config):
@@ -198,10 +198,7 @@ def with_text(result: StageResult, text: pa.Array) -> StageResult:
 
     text: (kept.num_rows,), string or large_string.
     """
-    column = result.kept.schema.get_field_index("text")
-    kept = result.kept.set_column(
-        column, result.kept.schema.field(column), text.cast(result.kept["text"].type)
-    )
+    kept = with_column(result.kept, "text", text.cast(result.kept["text"].type))
     bytes_out = int(text_buffers(text).lengths.sum())
     stats = replace(
         result.stats,
@@ -215,9 +212,8 @@ def with_texts(documents: pa.RecordBatch, rows: I64, texts: pa.Array) -> pa.Reco
     """The documents, those of some rows, ascending, with another text each."""
     is_other = np.zeros(documents.num_rows, np.bool_)
     is_other[rows] = True
-    column = documents.schema.get_field_index("text")
     made = pc.replace_with_mask(documents["text"], pa.array(is_other), texts)
-    return documents.set_column(column, documents.schema.field(column), made)
+    return with_column(documents, "text", made)
 
 
 def removed_rows(

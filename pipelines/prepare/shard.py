@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.ledger import ImageStats, StageStats
-from tokenmill.pipelines.core.schema import REMOVED, REMOVED_IMAGE, ROW_BITS
+from tokenmill.pipelines.core.schema import REMOVED, REMOVED_IMAGE, ROW_BITS, with_column
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.core.step import Stage, StageResult, Step, removed_rows
 from tokenmill.pipelines.corpus.passes import TOKENIZE, columns_after, corpus_steps
@@ -294,7 +294,7 @@ def _without(batch: pa.RecordBatch, refused: Mapping[int, str], tally: Tally) ->
     n, lengths = len(refused), text_buffers(lost["text"]).lengths
     why = pa.array(list(refused.values()), pa.string())
     rows = removed_rows(TOKENIZE, lost, [UNENCODABLE] * n, text_bytes=lengths, details=why)
-    rows = rows.set_column(2, REMOVED.field("outcome"), pa.repeat("failed", n))
+    rows = with_column(rows, "outcome", pa.repeat("failed", n))
     n_bytes = int(lengths.sum())
     stats = StageStats(docs_in=n, failed={UNENCODABLE: n}, bytes_in=n_bytes, bytes_removed=n_bytes)
     tally.add(TOKENIZE, lost, StageResult(lost.slice(0, 0), rows, stats))

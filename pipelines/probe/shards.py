@@ -17,14 +17,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place
 from tokenmill.pipelines.probe.medium import WAY_OUT, Medium, medium_of, read_json
 from tokenmill.pipelines.read.stream import one_line
-from tokenmill.pipelines.storage.ipc import (
-    BATCH,
-    DICTIONARY,
-    CutShortError,
-    check_message,
-    messages,
-    stream_start,
-)
+from tokenmill.pipelines.storage import ipc
 
 IDS, SPLITS = "input_ids", "dataset_dict.json"
 SCANS = 16  # files whose headers are read at once
@@ -129,7 +122,7 @@ def batch_ids(whole: pa.Buffer, place: BatchPlace, schema: pa.Schema, path: str)
     """
     try:
         message = pa.ipc.read_message(whole.slice(place.start, place.stop - place.start))
-        check_message(message)
+        ipc.check_message(message)
         column = pa.ipc.read_record_batch(message, schema).column(IDS)
         column.validate()
     except (pa.ArrowException, OSError, ValueError) as e:
@@ -167,13 +160,10 @@ def read_schema(medium: Medium, name: str) -> pa.Schema:
         raise ConfigError(f"{medium}/{name}: has 0 bytes; fetch or write it again")
     try:
         with medium.opened(name) as handle:
-            handle.seek(stream_start(handle))
-            return pa.ipc.read_schema(pa.ipc.read_message(handle))
+            return ipc.read_schema(handle)
     except (pa.ArrowException, OSError, EOFError) as e:
-        why = one_line(e)
-        raise ConfigError(
-            f"{medium}/{name}: not an Arrow IPC file or stream ({why}); {WAY_OUT}"
-        ) from None
+        why = f"{medium}/{name}: not an Arrow IPC file or stream ({one_line(e)}); {WAY_OUT}"
+        raise ConfigError(why) from None
 
 
 def _scan(
@@ -185,14 +175,14 @@ def _scan(
     places: list[BatchPlace] = []
     with medium.opened(name) as handle:
         try:
-            for message in messages(handle, stream_start(handle)):
-                if message.kind == DICTIONARY:
+            for message in ipc.messages(handle):
+                if message.kind == ipc.DICTIONARY:
                     raise ConfigError(
                         f"{path}: has dictionary-encoded columns; write it again without them"
                     )
-                if message.kind == BATCH:
+                if message.kind == ipc.BATCH:
                     places.append(BatchPlace(number, message.start, message.stop, message.rows))
-        except CutShortError as e:
+        except ipc.CutShortError as e:
             raise damaged(path, e.start, str(e)) from None
     if places:
         first = places[0]

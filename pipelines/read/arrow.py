@@ -20,18 +20,9 @@ from tokenmill.pipelines.read.columns import Piece, looked_at, table_columns, ty
 from tokenmill.pipelines.read.options import Limits, Reading
 from tokenmill.pipelines.read.stream import DamagedError, one_line, outage_or
 from tokenmill.pipelines.read.table import check_layout, table_batches
+from tokenmill.pipelines.storage import ipc
 from tokenmill.pipelines.storage.bounds import CAUSE, ExpandsError, check_expansion
 from tokenmill.pipelines.storage.inputs import open_input
-from tokenmill.pipelines.storage.ipc import (
-    BATCH,
-    DICTIONARY,
-    SCHEMA,
-    CutShortError,
-    Message,
-    check_message,
-    messages,
-    stream_start,
-)
 from tokenmill.sizing.strict import parse_json
 
 
@@ -50,8 +41,8 @@ def cut_arrow(file: InputFile, wanted: Input, shard_bytes: int, limits: Limits) 
         pieces: list[Piece] = []
         start = row = first_row = size = 0
         damage = ""
-        for message in _batches(handle, stream_start(handle)):
-            if message.kind == DICTIONARY:
+        for message in _batches(handle):
+            if message.kind == ipc.DICTIONARY:
                 return [Piece(columns, 0, None, bytes=file.bytes)]
             start = start or message.start
             n_bytes = message.stop - message.start
@@ -90,29 +81,24 @@ def _record_batches(shard: SourceShard) -> Iterator[pa.RecordBatch]:
             if shard.start == 0:  # the whole file: only the stream reader takes in dictionaries
                 check_stream(handle)
                 yield from pa.ipc.open_stream(handle)
-                for _ in messages(handle, stream_start(handle)):  # which tell of a file cut short
+                for _ in ipc.messages(handle):  # which tell of a file cut short
                     pass
                 return
-            for message in messages(handle, shard.start, shard.stop):
-                if message.kind == BATCH:
-                    whole = _checked(handle, message)
+            for message in ipc.messages(handle, shard.start, shard.stop):
+                if message.kind == ipc.BATCH:
+                    whole, _ = _checked(handle, message)
                     yield pa.ipc.read_record_batch(whole, schema)
-        except (pa.ArrowException, OSError, EOFError, ExpandsError, CutShortError) as e:
-            cause = "truncated_arrow" if isinstance(e, CutShortError) else "damaged_arrow"
+        except (pa.ArrowException, OSError, EOFError, ExpandsError, ipc.CutShortError) as e:
+            cause = "truncated_arrow" if isinstance(e, ipc.CutShortError) else "damaged_arrow"
             cause = CAUSE if isinstance(e, ExpandsError) else cause
             raise outage_or(DamagedError(cause, one_line(e)), e, path) from None
 
 
-def _checked(handle: pa.NativeFile, place: Message) -> pa.ipc.Message:
-    """A message that unpacks to no more than it may.
-
-    Raises:
-        ExpandsError: it would.
-    """
+def _checked(handle: pa.NativeFile, place: ipc.Message) -> tuple[pa.ipc.Message, int]:
+    """A message that unpacks to no more than it may, and to how much."""
     handle.seek(place.start)
     message = pa.ipc.read_message(handle)
-    check_message(message)
-    return message
+    return message, ipc.check_message(message)
 
 
 def check_stream(handle: pa.NativeFile) -> None:
@@ -123,28 +109,26 @@ def check_stream(handle: pa.NativeFile) -> None:
     """
     dictionaries = 0
     try:
-        for place in messages(handle, stream_start(handle)):
-            handle.seek(place.start)
-            unpacked = check_message(pa.ipc.read_message(handle))
-            dictionaries += unpacked if place.kind == DICTIONARY else 0
-    except CutShortError:
+        for place in ipc.messages(handle):
+            _, unpacked = _checked(handle, place)
+            dictionaries += unpacked if place.kind == ipc.DICTIONARY else 0
+    except ipc.CutShortError:
         pass  # the reader tells that, behind what is whole
     check_expansion(dictionaries, handle.size(), "all dictionaries of a file")
-    handle.seek(stream_start(handle))
+    handle.seek(ipc.stream_start(handle))
 
 
-def _batches(handle: pa.NativeFile, start: int) -> Iterator[Message]:
+def _batches(handle: pa.NativeFile) -> Iterator[ipc.Message]:
     """Batches and dictionaries, as far as the file goes."""
     try:
-        yield from (m for m in messages(handle, start) if m.kind != SCHEMA)
-    except CutShortError as e:
-        yield Message(BATCH, e.start, e.start, 0)
+        yield from (m for m in ipc.messages(handle) if m.kind != ipc.SCHEMA)
+    except ipc.CutShortError as e:
+        yield ipc.Message(ipc.BATCH, e.start, e.start, 0)
 
 
 def _schema(handle: pa.NativeFile, path: str) -> pa.Schema:
     try:
-        handle.seek(stream_start(handle))
-        return pa.ipc.read_schema(pa.ipc.read_message(handle))
+        return ipc.read_schema(handle)
     except (pa.ArrowException, OSError, EOFError) as e:
         why = f"{path}: not an Arrow IPC file or stream ({one_line(e)}); fetch or write it again"
         raise outage_or(InputError(why, cause="damaged_arrow"), e, path) from None

@@ -25,6 +25,7 @@ from tokenmill.pipelines.core.schema import (
     REMOVED,
     doc_ids,
     rows_of,
+    with_column,
 )
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.nodes import image_bytes, n_images
@@ -260,10 +261,8 @@ def fitted(batch: ReadBatch, schema: pa.Schema) -> ReadBatch:
 
 def with_source(batch: ReadBatch, source: str) -> ReadBatch:
     """Documents of which each is told its source: that of the input, unless it has its own."""
-    documents = batch.documents
-    at = documents.schema.get_field_index("source")
-    told = pc.fill_null(documents["source"], source)
-    return batch._replace(documents=documents.set_column(at, documents.schema.field(at), told))
+    told = pc.fill_null(batch.documents["source"], source)
+    return batch._replace(documents=with_column(batch.documents, "source", told))
 
 
 def as_crawled(batch: ReadBatch) -> ReadBatch:

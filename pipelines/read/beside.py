@@ -156,13 +156,14 @@ def value_at(value: Any, path: str, join: str | None = None, absent: Any = None)
             value = value.get(part, absent) if isinstance(value, dict) else absent
     elif isinstance(value, dict):
         value = value[path]
-    if join is not None and isinstance(value, list) and all(_is_text(v) for v in value):
+    if join is not None and isinstance(value, list) and are_texts(value):
         return join.join(v for v in value if v is not None)
     return value
 
 
-def _is_text(value: Any) -> bool:
-    return value is None or isinstance(value, str)
+def are_texts(values: list[Any]) -> bool:
+    """Whether all of a list are strings, or nothing."""
+    return all(value is None or isinstance(value, str) for value in values)
 
 
 def laid_flat(table: pa.RecordBatch, shard: SourceShard) -> pa.RecordBatch:

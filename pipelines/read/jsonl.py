@@ -34,7 +34,7 @@ from tokenmill.pipelines.read.batch import (
     named_places,
     text_array,
 )
-from tokenmill.pipelines.read.beside import ABSENT, beside_of, value_at, with_beside
+from tokenmill.pipelines.read.beside import ABSENT, are_texts, beside_of, value_at, with_beside
 from tokenmill.pipelines.read.columns import (
     MOST_DEPTH,
     Columns,
@@ -263,24 +263,13 @@ def _object(line: bytes) -> tuple[dict[str, Any], str, str]:
 
 def _what_is_wrong(line: bytes) -> str:
     """Tell bad bytes and lone surrogates from bad JSON; orjson refuses all three alike."""
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return "invalid_utf8"
-    try:
-        value = json.loads(
-            line, parse_constant=_refuse
-        )  # takes lone surrogates, as orjson does not
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
+    try:  # json takes lone surrogates, as orjson does not; int refuses NaN
+        json.dumps(json.loads(line.decode(), parse_constant=int), ensure_ascii=False).encode()
+    except UnicodeError:
         return "invalid_utf8"
     except (ValueError, RecursionError):
-        return "invalid_json"
+        pass
     return "invalid_json"
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is not JSON")
 
 
 def _as_string(value: Any, line: bytes, column: str | None) -> str:
@@ -316,11 +305,13 @@ def _sniff(
     problems: list[tuple[str, str]] = []  # (cause, message) of each line that is no object
     objects = 0
     first: list[dict[str, Any]] = []  # some of them
-    is_whole, lines = _first_lines(path, compression, limits)
-    for line in islice(lines, SNIFF_LINES):
-        if isinstance(line, LostLine):
-            problems.append((line.cause, f"byte {line.offset}: {line.message}"))
+    blocks = islice(read_blocks(path, compression, limits=limits), SNIFF_BYTES // BLOCK_BYTES)
+    is_whole, items = _lines_of(blocks, 0, None, limits.max_document_bytes)
+    for item in islice(_each(items), SNIFF_LINES):
+        if isinstance(item, LostLine):
+            problems.append((item.cause, f"byte {item.offset}: {item.message}"))
             continue
+        _, line = item
         try:
             value = orjson.loads(line)
         except orjson.JSONDecodeError as e:
@@ -372,20 +363,6 @@ def _paths_in(value: dict[str, Any]) -> Iterator[str]:
         ]
 
 
-def _first_lines(
-    path: str, compression: str | None, limits: Limits
-) -> tuple[bool, Iterator[bytes | LostLine]]:
-    blocks = islice(read_blocks(path, compression, limits=limits), SNIFF_BYTES // BLOCK_BYTES)
-    is_whole, items = _lines_of(blocks, 0, None, limits.max_document_bytes)
-    return is_whole, chain.from_iterable(map(_told, items))
-
-
-def _told(item: Lines | LineGroup | LostLine) -> Iterable[bytes | LostLine]:
-    if isinstance(item, LostLine):
-        return [item]
-    return (line.removeprefix(BOM) for _, line in item.pairs() if line.strip())
-
-
 def _not_jsonl(path: str, problem: tuple[str, str]) -> InputError:
     cause, message = problem
     if cause != "invalid_json":
@@ -401,24 +378,25 @@ def _documents(
     shard: SourceShard, lines: Iterator[Lines | LineGroup | LostLine], folder: Folder
 ) -> Iterator[SourceDocument]:
     """Each line as a document, with its images."""
-    row = 0
-    for item in lines:
+    for row, item in enumerate(_each(lines)):
         if isinstance(item, LostLine):
             yield _lost_line(shard, row, item)
-            row += 1
+        else:
+            yield _document(shard, row, *item, folder)
+
+
+def _each(
+    groups: Iterable[Lines | LineGroup | LostLine],
+) -> Iterator[tuple[int, bytes] | LostLine]:
+    """Each line that is not blank, behind the byte it begins at, or one that is lost."""
+    for group in groups:
+        if isinstance(group, LostLine):
+            yield group
             continue
-        for offset, line in _not_blank(item):
-            yield _document(shard, row, offset, line, folder)
-            row += 1
-
-
-def _not_blank(group: Lines | LineGroup) -> Iterator[tuple[int, bytes]]:
-    """Each line that is not blank, and the byte it begins at."""
-    for offset, line in group.pairs():
-        if offset == 0:
-            line = line.removeprefix(BOM)
-        if line.strip():
-            yield offset, line
+        for offset, line in group.pairs():
+            plain = line if offset else line.removeprefix(BOM)
+            if plain.strip():
+                yield offset, plain
 
 
 def _document(
@@ -437,18 +415,17 @@ def _raw(
 ) -> tuple[Raw, Lost | None]:
     """What an object says of a document, and why its text could not be read."""
     assert shard.images is not None
-    own = _at(value, shard.id) if shard.id else None
-    url = _at(value, shard.url) if shard.url else None
-    text, images = _at(value, shard.text), _at(value, shard.images)
+    own = value_at(value, shard.id) if shard.id else None
+    url = value_at(value, shard.url) if shard.url else None
+    text, images = value_at(value, shard.text), value_at(value, shard.images)
     lost = None
     try:
         text, images = laid_out(text, images, shard.text)
     except UnreadableError as e:
         lost, text = Lost(e.cause, f"{place.where}: {e}", len(line)), None
-    if text is not None and not _is_text(text):
-        odd = json_type(text)
-        if isinstance(text, list):
-            odd = "an array with other things than strings"
+    listed_text = isinstance(text, list)
+    if not (are_texts(text) if listed_text else text is None or isinstance(text, str)):
+        odd = "an array with other things than strings" if listed_text else json_type(text)
         lost, text = Lost("text_not_string", f"{place.where}: {shard.text!r} is {odd}"), None
     listed = isinstance(images, list) or (images is None and isinstance(text, list))
     raw = Raw(
@@ -464,16 +441,6 @@ def _raw(
         beside_of(value, shard.columns),
     )
     return raw, lost
-
-
-def _at(value: dict[str, Any], path: str) -> Any:
-    return value[path] if path in value else value_at(value, path)
-
-
-def _is_text(value: Any) -> bool:
-    if isinstance(value, list):
-        return all(v is None or isinstance(v, str) for v in value)
-    return isinstance(value, str)
 
 
 def _values(images: Any) -> Values:

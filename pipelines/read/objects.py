@@ -15,20 +15,11 @@ import pyarrow as pa
 
 from tokenmill.dedup.arrays import I64, U8, Bools, large_strings
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.read.kernels.objects import (
-    BLANK,
-    DOUBTFUL,
-    ID,
-    NAMES,
-    PLAIN,
-    SLACK,
-    TEXT,
-    URL,
-    read_objects,
-)
+from tokenmill.pipelines.read.kernels import objects as kernel
+from tokenmill.pipelines.read.kernels.objects import BLANK, DOUBTFUL, NAMES, PLAIN, read_objects
 from tokenmill.pipelines.read.lines import LineGroup, Lines
 from tokenmill.pipelines.read.options import BATCH_DOCS
-from tokenmill.pipelines.read.text import BOM
+from tokenmill.pipelines.read.text import BOM, is_utf8
 
 MOST_BYTES = 2**31  # more than an array of strings can hold
 NOTHING = (pa.array([], pa.large_string()), *(pa.array([], pa.string()),) * 2)
@@ -76,7 +67,7 @@ class Scanner:
                 yield _part(np.array(places), np.full(len(some), DOUBTFUL), lines, NOTHING)
             return
         at = len(BOM) if group.offset == 0 and group.data.startswith(BOM) else 0
-        known = len(group.data) < MOST_BYTES and _is_utf8(group.data)
+        known = len(group.data) < MOST_BYTES and is_utf8(group.data)
         ends = self._ends if known else np.zeros_like(self._ends)
         while at <= len(group.data):
             at, part = self._read(group, at, ends)
@@ -84,7 +75,7 @@ class Scanner:
 
     def _read(self, group: Lines, at: int, ends: I64) -> tuple[int, Part]:
         """The part from byte `at` of a group on, and where the next one begins."""
-        data, size = np.frombuffer(group.data, np.uint8), len(group.data) - at + SLACK
+        data, size = np.frombuffer(group.data, np.uint8), len(group.data) - at + kernel.SLACK
         if self._others.shape[1] < size:
             self._others = np.empty((2, size), np.uint8)
         outs = np.frombuffer(pa.allocate_buffer(size), np.uint8), *self._others
@@ -95,13 +86,9 @@ class Scanner:
         lines = [group.data[starts[i] : starts[i + 1] - 1] for i in _where(kinds, DOUBTFUL)]
         n_plain = np.count_nonzero(kinds == PLAIN)
         ends = offsets[:, : n_plain + 1]
-        found = (
-            _texts(outs[TEXT], ends[TEXT]),
-            *(
-                _strings(outs[name], ends[name], has[:n_plain] & 1 << name > 0)
-                for name in (ID, URL)
-            ),
-        )
+        found = [_texts(outs[kernel.TEXT], ends[kernel.TEXT])]
+        for name in (kernel.ID, kernel.URL):
+            found.append(_strings(outs[name], ends[name], has[:n_plain] & 1 << name > 0))
         return starts[n], _part(begin[:n] + group.offset, kinds, lines, found)
 
 
@@ -133,12 +120,3 @@ def _strings(data: U8, offsets: I64, has: Bools) -> pa.Array:
     valid = None if has.all() else pa.py_buffer(np.packbits(has, bitorder="little"))
     ends, used = (pa.py_buffer(of) for of in (offsets.astype(np.int32), data[: offsets[-1]].copy()))
     return pa.StringArray.from_buffers(len(has), ends, used, valid)
-
-
-def _is_utf8(data: bytes) -> bool:
-    whole = pa.py_buffer(np.array([0, len(data)])), pa.py_buffer(data)
-    try:
-        pa.LargeStringArray.from_buffers(1, *whole).validate(full=True)
-    except pa.ArrowInvalid:
-        return False
-    return True

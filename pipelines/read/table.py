@@ -259,8 +259,8 @@ def _illustrated(
     try:
         for table in tables:
             for part in _parts(with_paths(table, shard), shard):
-                for document in _illustrated_rows(shard, part, row, limits, folder):
-                    yield document
+                for raw, lost in _raws(shard, part, row, limits):
+                    yield document_of(raw, lost, shard.captions, folder)
                     row += 1
     except TABLE_ERRORS as e:
         yield _broken_off(shard, row, e)
@@ -301,13 +301,6 @@ def check_layout(
         return
     if problems:
         refuse_unknown(shard.paths[0], problems, f"{shard.images}: {kind}")
-
-
-def _illustrated_rows(
-    shard: SourceShard, table: pa.RecordBatch, row: int, limits: Limits, folder: Folder
-) -> Iterator[SourceDocument]:
-    for raw, lost in _raws(shard, table, row, limits):
-        yield document_of(raw, lost, shard.captions, folder)
 
 
 def _raws(

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+import pyarrow as pa
+
 from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.shard import InputFile, SourceShard
 from tokenmill.pipelines.read.batch import Lost, ReadBatch, SourceDocument, batch_of, gathered
@@ -10,6 +12,19 @@ from tokenmill.pipelines.read.options import Limits, Reading
 from tokenmill.pipelines.read.stream import UnreadableError, compression_of, read_blocks
 
 BOM = b"\xef\xbb\xbf"
+
+
+def is_utf8(data: bytes) -> bool:
+    """Whether Python would decode it; Arrow takes a fifth of the time, and makes nothing."""
+    if data.isascii():
+        return True
+    ends = pa.array([0, len(data)], pa.int64()).buffers()[1]
+    text = pa.LargeStringArray.from_buffers(1, ends, pa.py_buffer(data))
+    try:
+        text.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def group_texts(files: Sequence[InputFile], shard_bytes: int) -> list[list[InputFile]]:

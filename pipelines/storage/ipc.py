@@ -58,12 +58,21 @@ def stream_start(file: pa.NativeFile) -> int:
     return 8 if file.read(len(MAGIC)) == MAGIC else 0
 
 
-def messages(file: pa.NativeFile, start: int, stop: int | None = None) -> Iterator[Message]:
+def read_schema(file: pa.NativeFile) -> pa.Schema:
+    """The schema that a file or stream begins with; raises what pyarrow does where it has none."""
+    file.seek(stream_start(file))
+    return pa.ipc.read_schema(pa.ipc.read_message(file))
+
+
+def messages(
+    file: pa.NativeFile, start: int | None = None, stop: int | None = None
+) -> Iterator[Message]:
     """Yield the messages that begin in [start, stop); at `start` one must begin.
 
     Raises:
         CutShortError: after the last whole message was yielded.
     """
+    start = stream_start(file) if start is None else start
     end, whole = _stream_stop(file)
     while start < (end if stop is None else stop):
         message = _message(file, start, end)

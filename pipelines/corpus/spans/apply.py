@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from tokenmill.dedup.arrays import F64, I64, U64, Bools, text_buffers
 from tokenmill.dedup.overlap.cut import cut_words, without_units
 from tokenmill.dedup.text.words import Units, lines, whole_documents, word_places
-from tokenmill.pipelines.core.schema import PLACEHOLDER
+from tokenmill.pipelines.core.schema import PLACEHOLDER, with_column
 from tokenmill.pipelines.core.step import Rule, StageResult, above, ratio, with_texts
 from tokenmill.pipelines.corpus.spans.settings import REMOVED_SPANS, SPAN, SpanSettings
 from tokenmill.pipelines.corpus.step import Applied
@@ -164,8 +164,7 @@ def _named(documents: pa.RecordBatch, result: StageResult, runs: Runs) -> StageR
     rows = np.asarray(pc.index_in(removed["doc_id"], documents["doc_id"])).astype(np.int64)
     longest = first[np.searchsorted(runs.docs[first], rows)]
     of = pa.array(runs.of[longest], mask=runs.is_own[longest])
-    at = removed.schema.get_field_index("duplicate_of")
-    return result._replace(removed=removed.set_column(at, removed.schema.field(at), of))
+    return result._replace(removed=with_column(removed, "duplicate_of", of))
 
 
 def _receipts(documents: pa.RecordBatch, spans: Spans, runs: Runs) -> pa.RecordBatch:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from tokenmill.dedup.arrays import F64, I64, Bools
 from tokenmill.pipelines.core.ledger import ImageStats
-from tokenmill.pipelines.core.schema import PLACEHOLDER, REMOVED_IMAGE, rows_of
+from tokenmill.pipelines.core.schema import PLACEHOLDER, REMOVED_IMAGE, rows_of, with_column
 from tokenmill.pipelines.core.step import (
     KEEP,
     Rule,
@@ -49,9 +49,7 @@ def drop_images(documents: pa.RecordBatch, keep: Bools) -> pa.RecordBatch:
     ends = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
     items = documents["images"].flatten().filter(pa.array(keep))
     lists = pa.LargeListArray.from_arrays(pa.array(ends), items)
-    column = documents.schema.get_field_index("images")
-    made = documents.set_column(column, documents.schema.field(column), lists)
-    return _without_places(made, keep, owners)
+    return _without_places(with_column(documents, "images", lists), keep, owners)
 
 
 def _without_places(documents: pa.RecordBatch, keep: Bools, owners: I64) -> pa.RecordBatch:

@@ -21,7 +21,7 @@ from pydantic import Field, model_validator
 from tokenmill.dedup.arrays import I64, Bools
 from tokenmill.pipelines.core.config import Config, Count, Fraction, check_order
 from tokenmill.pipelines.core.filter import REASON, Filter
-from tokenmill.pipelines.core.schema import PLACEHOLDER
+from tokenmill.pipelines.core.schema import PLACEHOLDER, with_column
 from tokenmill.pipelines.core.step import KEEP, Rule, StageResult, above, below, first_failing
 from tokenmill.pipelines.filters.bad_words import Words, table_of
 from tokenmill.pipelines.filters.images.edit import edited_where
@@ -224,8 +224,7 @@ class InterleavedText(Filter):
         failing = verdicts != KEEP
         edited = batch
         if failing.any():
-            column = batch.schema.get_field_index("text")
-            edited = batch.set_column(column, batch.schema.field(column), nodes.without(failing))
+            edited = with_column(batch, "text", nodes.without(failing))
         left = self._rules(nodes.measured_text(~failing), self.document)
         document_rules = [rule._replace(fails=rule.fails & ~spared) for rule in left]
         if self.annotates:

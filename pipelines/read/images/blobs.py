@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.errors import ShardError
+from tokenmill.pipelines.core.schema import with_column
 from tokenmill.pipelines.storage.atomic import atomic_path
 from tokenmill.pipelines.storage.mirror import present
 
@@ -86,18 +87,18 @@ class SpoolWriter:
 
     def write(self, documents: pa.RecordBatch, blobs: Blobs) -> pa.RecordBatch:
         """Set down the images of some documents; return them with the new offsets."""
-        images = documents["images"]
-        items = images.flatten()
-        offsets, sizes = items.field("offset"), items.field("bytes")
+        items = pa.RecordBatch.from_struct_array(documents["images"].flatten())
         placed: list[int | None] = []
-        for offset, size in zip(offsets.to_pylist(), sizes.to_pylist(), strict=True):
+        places = zip(items["offset"].to_pylist(), items["bytes"].to_pylist(), strict=True)
+        for offset, size in places:
             if offset is None:
                 placed.append(None)
                 continue
             self._file.write(blobs.take(offset, size))
             placed.append(self._at)
             self._at += size
-        return with_images(documents, with_field(items, "offset", pa.array(placed, pa.int64())))
+        moved = with_column(items, "offset", pa.array(placed, pa.int64()))
+        return with_images(documents, moved.to_struct_array())
 
 
 @contextlib.contextmanager
@@ -107,17 +108,8 @@ def spool_file(path: Path) -> Iterator[SpoolWriter]:
         yield SpoolWriter(file)
 
 
-def with_field(items: pa.StructArray, name: str, values: pa.Array) -> pa.StructArray:
-    """Images with another column in place of one."""
-    fields = [items.type.field(i) for i in range(items.type.num_fields)]
-    columns = [values if f.name == name else items.field(f.name) for f in fields]
-    return pa.StructArray.from_arrays(columns, fields=fields)
-
-
 def with_images(documents: pa.RecordBatch, items: pa.StructArray) -> pa.RecordBatch:
     """Documents whose images are `items` (n_images,), as many to each as before."""
     counts = documents["images"].value_lengths().fill_null(0)
     ends = np.concatenate(([0], np.cumsum(np.asarray(counts)))).astype(np.int64)
-    column = documents.schema.get_field_index("images")
-    lists = pa.LargeListArray.from_arrays(pa.array(ends), items)
-    return documents.set_column(column, documents.schema.field(column), lists)
+    return with_column(documents, "images", pa.LargeListArray.from_arrays(pa.array(ends), items))

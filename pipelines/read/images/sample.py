@@ -20,7 +20,7 @@ import orjson
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.batch import Claims, Lost, SourceImage
-from tokenmill.pipelines.read.beside import ABSENT, NO_COLUMNS, beside_of
+from tokenmill.pipelines.read.beside import ABSENT, NO_COLUMNS, are_texts, beside_of
 from tokenmill.pipelines.read.columns import ID, URL
 from tokenmill.pipelines.read.images.documents import claims_of, woven
 from tokenmill.pipelines.read.images.folder import SHOWN, is_url
@@ -122,16 +122,12 @@ def placed(fields: Mapping[str, Any], named: str = "") -> Placed | None:
         text, images = laid_out(fields[name], there, name)
         if isinstance(text, Woven):
             return Placed(text, images if isinstance(images, list) else [images])
-        if isinstance(text, list) and isinstance(images, list) and _are_texts(text):
+        if isinstance(text, list) and isinstance(images, list) and are_texts(text):
             if len(text) != len(images):
                 message = f"{len(text)} {name}, {len(images)} {beside[0]}"
                 raise UnreadableError("unequal_lists", message)
             return Placed(woven(text, images), [i for i in images if i is not None])
     return None
-
-
-def _are_texts(values: list[Any]) -> bool:
-    return all(value is None or isinstance(value, str) for value in values)
 
 
 CAPTIONS = ("caption", "captions", "text")  # fields of a .json

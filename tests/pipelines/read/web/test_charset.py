@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from tests.bench.charsets import CHARSETS, labelled, pages
 from tests.pipelines.read.web.archives import archive, http, read_bytes, response
-from tokenmill.pipelines.read.web.charset import decode_page, is_utf8
+from tokenmill.pipelines.read.text import is_utf8
+from tokenmill.pipelines.read.web.charset import decode_page
 
 RUSSIAN = "Привет! Это страница на русском языке, чтобы её можно было узнать по буквам. " * 3
 FRENCH = "Café crème, déjà vu, garçon, où êtes-vous allés cet été? Noël à la forêt. " * 3
