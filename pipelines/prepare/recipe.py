@@ -10,6 +10,7 @@ Settings of a recipe that `--set` gives in place of what its file says.
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
@@ -489,50 +490,65 @@ def make_recipe(data: Mapping[str, Any], *, where: str) -> Recipe:
 def overridden(data: Mapping[str, Any], key: str, value: Any, *, where: str) -> dict[str, Any]:
     """Plain data of a recipe with another value for one setting.
 
-    key: names with dots between, as "output.seq_len"; behind "steps" the name of a step, as
+    key: names with dots between, as "output.seq_len"; an entry of a list by its place, counted from
+        0, as "inputs[1].text", or by the name of the step, source or benchmark, as
         "steps.near.verify".
 
     >>> overridden({"steps": ["exact", {"near": {"rows": 8}}]}, "steps.near.rows", 9, where="")
     {'steps': ['exact', {'near': {'rows': 9}}]}
 
     Raises:
-        ConfigError: the recipe has no such step, or something that has no settings on the way.
+        ConfigError: there is no such entry, or something that has no settings on the way.
     """
-    return _set(data, key.split("."), value, where)
+    return _set(data, re.sub(r"\[(\d+)\]", r".\1", key).split("."), value, where)
 
 
 def _set(data: Mapping[str, Any], keys: list[str], value: Any, where: str) -> dict[str, Any]:
     head, *rest = keys
     if not rest:
         return {**data, head: value}
-    inner = data.get(head) or {}
-    if isinstance(inner, list | tuple) and head == "steps":
-        return {**data, head: _set_step(inner, rest, value, where)}
-    if not isinstance(inner, Mapping):
+    inner = data.get(head)
+    if isinstance(inner, list | tuple):
+        return {**data, head: _set_entry(inner, keys, value, where)}
+    if not isinstance(inner or {}, Mapping):
         raise ConfigError(f"{where}: --set cannot reach into {head!r}: it is not a mapping")
-    return {**data, head: _set(inner, rest, value, where)}
+    return {**data, head: _set(inner or {}, rest, value, where)}
 
 
-def _set_step(steps: list[Any] | tuple[Any, ...], keys: list[str], value: Any, where: str) -> Any:
-    """The steps, one of which has another setting, or others as a whole."""
-    names = [_label(step) for step in steps]
-    name = keys[0]
-    if name not in names:
-        near = get_close_matches(name, [n for n in names if isinstance(n, str)], n=1)
-        way = (
-            f"did you mean {near[0]!r}?" if near else f"its steps are {', '.join(map(str, names))}"
+def _set_entry(entries: Sequence[Any], keys: list[str], value: Any, where: str) -> list[Any]:
+    """The entries of a list, one of which has another setting, or is another as a whole."""
+    of, name, *rest = keys
+    labels = [_label(entry) for entry in entries]
+    found = [at for at, label in enumerate(labels) if name in (str(at), label)]
+    if len(found) != 1:
+        there = ", ".join(f"{of}[{at}] {label}" for at, label in enumerate(labels)) or "none"
+        what = "is not in the recipe" if not found else "stands there several times"
+        near = get_close_matches(name, labels, n=1)
+        way = f"; did you mean {near[0]!r}?" if near and not found else ""
+        raise ConfigError(
+            f"{where}: --set names {of}.{name}, which {what}{way}; there are: {there}"
         )
-        raise ConfigError(f"{where}: --set names a step {name!r} that is not in the recipe; {way}")
-    at = names.index(name)
-    of = name.partition(":")[0]
-    step = steps[at] if isinstance(steps[at], Mapping) else {of: {}}
-    return [*steps[:at], _set(step, [of, *keys[1:]], value, where), *steps[at + 1 :]]
+    (at,) = found
+    entry = entries[at]
+    if of == "steps" and (rest or name != str(at)):  # a name and its settings
+        step = labels[at].partition(":")[0]
+        made: Any = _set(entry if isinstance(entry, Mapping) else {}, [step, *rest], value, where)
+    elif rest:
+        made = {"path": entry} if of == "inputs" and isinstance(entry, str) else entry
+        made = _set({name: made}, [name, *rest], value, where)[name]
+    else:
+        made = value
+    return [*entries[:at], made, *entries[at + 1 :]]
 
 
-def _label(step: Any) -> str:
-    """What a step of plain data is called: its name, and its column where it has one."""
-    if not isinstance(step, Mapping) or not step:
-        return str(step)
-    name, settings = next(iter(step.items()))
-    column = settings.get("column") if isinstance(settings, Mapping) else None
-    return str(name) if column is None else f"{name}:{column}"
+def _label(entry: Any) -> str:
+    """What an entry of plain data is called: a step by its name, and its column where it has one;
+    else by its name, its source or its path.
+    """
+    if not isinstance(entry, Mapping) or not entry:
+        return str(entry)
+    name, settings = next(iter(entry.items()))
+    if len(entry) == 1 and (isinstance(settings, Mapping) or settings is None):
+        column = (settings or {}).get("column")
+        return str(name) if column is None else f"{name}:{column}"
+    return str(next((entry[key] for key in ("name", "source", "path") if key in entry), name))

@@ -1,5 +1,7 @@
 """Settings of the command line in place of a recipe's own."""
 
+import re
+
 import pytest
 
 from tokenmill.pipelines.core.errors import ConfigError
@@ -33,10 +35,50 @@ def test_one_setting_is_another(key, value, changed):
     ("key", "message"),
     [
         ("name.a", "r.yaml: --set cannot reach into 'name': it is not a mapping"),
-        ("steps.nea.rows", "a step 'nea' that is not in the recipe; did you mean 'near'?"),
-        ("steps.pii.email", "its steps are exact, near, c4"),
+        ("steps.nea.rows", "steps.nea, which is not in the recipe; did you mean 'near'?; there"),
+        ("steps.pii.email", "; there are: steps[0] exact, steps[1] near, steps[2] c4"),
+        ("steps[3].rows", "--set names steps.3, which is not in the recipe; there are: steps[0] "),
+        ("against.old.text", "--set cannot reach into 'old': it is not a mapping"),
+        ("inputs[0].text", "inputs.0, which is not in the recipe; there are: none"),
     ],
 )
 def test_what_is_not_there(key, message):
-    with pytest.raises(ConfigError, match=message.replace("?", r"\?")):
-        overridden(RECIPE, key, 1, where="r.yaml")
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        overridden({**RECIPE, "inputs": [], "against": ["old"]}, key, 1, where="r.yaml")
+
+
+WEB, BOOKS = {"path": "w.jsonl", "source": "web"}, "b.parquet"
+TWICE = [{"length": {"column": "a"}}, {"length": {"column": "b"}}, "exact", "exact"]
+ITEMS = {"benchmarks": [{"name": "gsm8k", "path": "g.jsonl"}]}
+
+
+@pytest.mark.parametrize(
+    ("key", "data", "changed"),
+    [
+        ("steps[1].rows", RECIPE["steps"], ["exact", {"near": {"rows": 9}}, "c4"]),
+        ("steps.1.rows", RECIPE["steps"], ["exact", {"near": {"rows": 9}}, "c4"]),
+        ("steps[2]", RECIPE["steps"], ["exact", {"near": {"rows": 8}}, 9]),
+        ("steps[3].digest", TWICE, [*TWICE[:3], {"exact": {"digest": 9}}]),
+        (
+            "steps.length:b.min",
+            TWICE,
+            [TWICE[0], {"length": {"column": "b", "min": 9}}, *TWICE[2:]],
+        ),
+        ("inputs[1].text", [WEB, BOOKS], [WEB, {"path": BOOKS, "text": 9}]),
+        ("inputs.web.text", [WEB, BOOKS], [{**WEB, "text": 9}, BOOKS]),
+        (
+            "steps.decontaminate.benchmarks.gsm8k.path",
+            [{"decontaminate": ITEMS}],
+            [{"decontaminate": {"benchmarks": [{"name": "gsm8k", "path": 9}]}}],
+        ),
+        ("against[0]", ["old"], [9]),
+    ],
+)
+def test_an_entry_of_a_list_is_reached_by_its_place_or_its_name(key, data, changed):
+    of = key.replace("[", ".").partition(".")[0]
+    assert overridden({of: data}, key, 9, where="r.yaml") == {of: changed}
+
+
+def test_a_name_that_stands_twice_is_none():
+    with pytest.raises(ConfigError, match=r"steps.exact, which stands there several times; there"):
+        overridden({"steps": TWICE}, "steps.exact.digest", "xxh3", where="r.yaml")
