@@ -34,6 +34,8 @@ def run(args: argparse.Namespace) -> int:
         plan_within(args.plan)
     with viewed(out) as folder:
         manifest = read_manifest(folder) or {}
+    if args.dry_run and not args.json and manifest.get("status") == COMPLETE:
+        told_finished(out)
     is_run = recipe.run.runner != "array" and not args.dry_run
     with server_ahead(wanted=is_run and manifest.get("status") != COMPLETE) as server:
         return _run(args, recipe, out, settings, is_new=not manifest, server=server)
@@ -52,6 +54,7 @@ def _run(
     # a mistake is told by then; what works and shows takes longer to import than the recipe
     from tokenmill.flows.commands.prepare_tables import is_enough, plan_blocks, show_report
     from tokenmill.flows.measure_tables import compared_lines, predicted_disk
+    from tokenmill.flows.pools.choose import jobs_of_slurm
     from tokenmill.flows.sheets import size_run
     from tokenmill.flows.troubles import exit_code
     from tokenmill.pipelines.measure.compare import compare
@@ -61,6 +64,7 @@ def _run(
     found = estimate_for(recipe, args)
     if args.dry_run:
         planned = dry_run(recipe, out) | ({"predicted": predicted_disk(*found)} if found else {})
+        planned |= {"slurm": jobs_of_slurm(recipe.run, out)} if recipe.run.has_jobs else {}
         as_json(planned) if args.json else show(*plan_blocks(planned))
         return OK if is_enough(planned) else NO
     workers = recipe.run.n_workers if is_new else None
@@ -78,6 +82,8 @@ def _run(
         told = f"submitted as job {job} of SLURM; tokenmill status {out} tells how far it is"
         as_json({"submitted": job}) if args.json else show(told)
         return OK
+    if asked.report is not None and not args.json:
+        told_finished(out)
     shown = {
         "recipe": str(find_recipe(args.recipe).absolute()),
         "settings": settings or None,
@@ -100,6 +106,14 @@ def _run(
             )
         show_report(report, out, compared, sheet)
     return exit_code(report)
+
+
+def told_finished(out: Place) -> None:
+    """Say that there is nothing to do, and how there would be."""
+    sys.stderr.write(
+        f"{out}: this run has finished, so nothing is done. To make it anew, give another --out or"
+        " delete this one\n"
+    )
 
 
 def estimate_for(recipe: Recipe, args: argparse.Namespace) -> "tuple[Path, Estimate] | None":

@@ -170,10 +170,27 @@ def plan_blocks(planned: dict[str, Any]) -> Iterator[Any]:
         ),
         *(f"         {remark}" for remark in against.get("remarks", ())),
         *_disk_lines(planned),
+        *_slurm_lines(planned.get("slurm"), planned["shards"]),
         *(f"limit    {limit}, at run.memory_budget" for limit in planned["limits"]),
         f"assumed  {assumed['text_bytes_per_token']} bytes of text a token,"
         f" {assumed['bytes_per_doc']} bytes a document",
     ]
+
+
+def _slurm_lines(jobs: dict[str, Any] | None, shards: int) -> Iterator[str]:
+    """What SLURM would be asked for."""
+    if jobs is None:
+        return
+    most, at_once = jobs["maximum"], jobs["maximum"] * jobs["workers"]
+    yield (
+        f"slurm    {count(most, 'job')} at a time (run.slurm.maximum), each"
+        f" {count(jobs['cores'], 'core')}, {format_bytes(jobs['memory'])}, {jobs['walltime']};"
+        f" {count(min(at_once, shards), 'shard')} of {shards:,} at a time"
+    )
+    names = {"partition": jobs["queue"], "account": jobs["account"]}
+    told = [f"{k} {v or 'by default'}" for k, v in names.items()]
+    yield f"         {', '.join([*told, *jobs['directives']])}; logs in {jobs['logs']}"
+    yield f"         jobs run {jobs['python']} with the environment of this shell, no prologue"
 
 
 def _disk_lines(planned: dict[str, Any]) -> Iterator[str]:

@@ -1,8 +1,10 @@
 """Which workers a run has, as its options say. What a cluster needs is imported only for one."""
 
 import importlib
+import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 
 from tokenmill.flows.pools.pool import Pool, ThreadPool
 from tokenmill.flows.pools.sbatch import check_sbatch
@@ -71,6 +73,16 @@ def open_pool(options: RunOptions, out: Place) -> AbstractContextManager[Pool]:
     from tokenmill.flows.pools.slurm import slurm_pool
 
     return slurm_pool(options.slurm, logs_of(out))
+
+
+def jobs_of_slurm(options: RunOptions, out: Place) -> dict[str, Any]:
+    """What SLURM would be asked for: jobs at a time, what each has, and what each runs."""
+    return {
+        **options.slurm.model_dump(mode="json"),
+        "workers": options.slurm.workers,
+        "python": sys.executable,
+        "logs": str(logs_of(out)),
+    }
 
 
 def logs_of(out: Place) -> Path:

@@ -127,6 +127,11 @@ class RunOptions(Config):
         return self.runner in ("auto", "threads", "processes")
 
     @property
+    def has_jobs(self) -> bool:
+        """Whether works are done in jobs of SLURM."""
+        return self.runner in ("slurm", "array")
+
+    @property
     def works_at_once(self) -> int | None:
         """Pieces of work that share `memory_budget`; None is one per processor."""
         if self.runner == "array":

@@ -416,15 +416,18 @@ class Recipe(Config):
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences on what is hardly meant: rules of English for other languages."""
+        """Sentences on what is hardly meant: rules of English for other languages, one job."""
         others = [code for step in self.steps for code in step.languages if code != "en"]
-        return [
+        told = [
             f"step {step.stage_name!r} asks for English {step.speaks}, and the recipe keeps"
             f" {', '.join(others)}: most such documents will leave; name {step.speaks} of the"
             " language, or take step 'fineweb2', which has limits of each"
             for step in self.steps
             if step.speaks and others
         ]
+        if self.run.has_jobs and "maximum" not in self.run.slurm.model_fields_set:
+            told.append("run.slurm.maximum is not stated: one job at a time does all works")
+        return told
 
     def identity(self) -> dict[str, Any]:
         """What decides the output, as JSON: all settings but UNDECIDING, defaults too.

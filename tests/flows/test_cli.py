@@ -68,9 +68,15 @@ def test_help_starts_without_the_heavy_packages(command):
 
 def test_prepare_shows_where_documents_went(recipe, finished, capsys):
     assert main(["prepare", str(recipe), "--out", str(finished)]) == 0
-    shown = capsys.readouterr().out
+    shown, told = capsys.readouterr()
     for word in ("near_duplicate", "exact_duplicate", "text bytes per token", "report.html"):
         assert word in shown
+    assert told == (
+        f"{finished}: this run has finished, so nothing is done. To make it anew, give another"
+        " --out or delete this one\n"
+    )
+    assert main(["prepare", str(recipe), "--out", str(finished), "--dry-run"]) == 0
+    assert capsys.readouterr().err == told
 
 
 def test_json_is_all_of_stdout(recipe, finished, capsys):
@@ -94,7 +100,31 @@ def test_a_dry_run_writes_nothing(recipe, tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "read → normalize → exact → near → tokenize" in shown
     assert "free: enough" in shown
+    assert "slurm" not in shown
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("runner", ["slurm", "array"])
+def test_a_dry_run_shows_the_jobs_that_slurm_would_be_asked_for(recipe, tmp_path, capsys, runner):
+    command = ["prepare", str(recipe), "--out", str(tmp_path / "run"), "--dry-run"]
+    command += ["--runner", runner]
+    assert main(command) == 0
+    shown, told = capsys.readouterr()
+    assert (
+        "1 job at a time (run.slurm.maximum), each 1 core, 4.29 GB, 04:00:00; 1 shard of" in shown
+    )
+    assert "partition by default, account by default; logs in" in shown
+    assert told == "warning: run.slurm.maximum is not stated: one job at a time does all works\n"
+    slurm = "{maximum: 20, cores: 8, memory: 64GB, walltime: '08:00:00', queue: cpu, account: lab}"
+    assert main([*command, "--set", f"run.slurm={slurm}", "--set", "shard_bytes=60kB"]) == 0
+    shown, told = capsys.readouterr()
+    assert "20 jobs at a time (run.slurm.maximum), each 8 cores, 64 GB, 08:00:00;" in shown
+    assert "partition cpu, account lab" in shown
+    assert f"jobs run {sys.executable} with the environment of this shell, no prologue" in shown
+    assert told == ""
+    assert main([*command, "--json", "--set", f"run.slurm={slurm}"]) == 0
+    asked = json.loads(capsys.readouterr().out)["slurm"]
+    assert (asked["maximum"], asked["workers"], asked["queue"]) == (20, 8, "cpu")
 
 
 def test_a_dry_run_for_which_there_is_no_room_answers_no(recipe, tmp_path, capsys, monkeypatch):
