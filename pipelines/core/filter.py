@@ -8,7 +8,7 @@ step hands it on, kept text has it, and whoever wants it (`select`, a mixture) f
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,17 +20,23 @@ from tokenmill.pipelines.core.step import KEEP, Rule, StageResult, Step, first_f
 
 ColumnName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
 Found = Mapping[str, pa.Array | npt.NDArray[np.generic]]
+Kinds = Mapping[str, pa.DataType]
 REASON = "reason"  # the part that tells for which rule a document would have been removed
 
 
 class Filter(Step):
     """A step that judges each document by itself.
 
+    tells: what it can tell of a document: the Arrow type of each, by the end of its name; "score"
+        is told as COLUMN_score, and "" as COLUMN itself.
+
     action: "annotate" removes none, and tells what it found of each in columns, which `select` and
         mixtures read.
     column: what the names of these columns begin with; the step's name unless told. A step may
         stand several times in a recipe if each annotates under a name of its own.
     """
+
+    tells: ClassVar[Kinds] = {}
 
     action: Literal["remove", "annotate"] = Field(
         "remove", exclude_if=lambda action: action == "remove"
@@ -45,12 +51,9 @@ class Filter(Step):
     def annotates(self) -> bool:
         return self.action == "annotate"
 
-    def finds(self) -> Mapping[str, pa.DataType]:
-        """What it can tell of a document: the Arrow type of each, by the end of its name.
-
-        "score" is told as COLUMN_score, and "" as COLUMN itself.
-        """
-        return {}
+    def finds(self) -> Kinds:
+        """`tells`, unless that depends on the settings."""
+        return self.tells
 
     def annotations(self) -> tuple[pa.Field, ...]:
         if not self.annotates:

@@ -18,7 +18,7 @@ from pydantic import BeforeValidator, Field
 from tokenmill.dedup.arrays import U64, Bools
 from tokenmill.pipelines.core.config import PinnedFile, file_of, readable
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.filter import Filter
+from tokenmill.pipelines.core.filter import Filter, Kinds
 from tokenmill.pipelines.core.step import StageResult
 from tokenmill.pipelines.filters.text.node_facts import word_table
 from tokenmill.sizing.strict import parse_json
@@ -87,12 +87,10 @@ class BadWords(Filter):
     """
 
     name: ClassVar[str] = "bad_words"
+    tells: ClassVar[Kinds] = {"": pa.string()}
 
     words: Words
     whole_words: bool = True
-
-    def finds(self) -> dict[str, pa.DataType]:
-        return {"": pa.string()}
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         looked = _looked_for(self.words, self.whole_words)

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from tokenmill.dedup.arrays import U8, large_strings, text_buffers
 from tokenmill.pipelines.core.config import Count
-from tokenmill.pipelines.core.filter import REASON, Filter
+from tokenmill.pipelines.core.filter import REASON, Filter, Kinds
 from tokenmill.pipelines.core.step import KEEP, StageResult, ratio, with_text
 from tokenmill.pipelines.filters.kernels import c4 as kernels
 from tokenmill.pipelines.filters.text.characters import PADDING, Characters, characters
@@ -62,6 +62,11 @@ class C4(Filter):
     """
 
     name: ClassVar[str] = "c4"
+    tells: ClassVar[Kinds] = {
+        REASON: pa.string(),
+        "sentences": pa.int64(),
+        "kept_bytes_ratio": pa.float64(),
+    }
 
     max_word_chars: Count | None = 1000
     remove_citations: bool = True
@@ -81,9 +86,6 @@ class C4(Filter):
 
     def versions(self) -> dict[str, str]:
         return word_versions(self.sentences)
-
-    def finds(self) -> dict[str, pa.DataType]:
-        return {REASON: pa.string(), "sentences": pa.int64(), "kept_bytes_ratio": pa.float64()}
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         lines, verdicts = self._lines(characters(batch["text"]))
@@ -107,9 +109,19 @@ class C4(Filter):
         data, classes = np.empty(room, np.uint8), np.empty(room + PADDING, np.uint8)
         offsets = np.empty(n_docs + 1, np.int64)
         verdicts = np.empty(n_docs, np.uint8)
+        rules = kernels.LineRules(
+            remove_citations=self.remove_citations,
+            terminal_mark=self.terminal_mark,
+            lorem_ipsum=self.lorem_ipsum,
+            javascript=self.javascript,
+            curly_bracket=self.curly_bracket,
+            policy=self.policy,
+            min_words=self.min_words_per_line or 0,
+            max_word_chars=NO_LIMIT if self.max_word_chars is None else self.max_word_chars,
+        )
         kernels.c4_lines(
             *text,
-            self._line_rules(),
+            rules,
             tuple(np.frombuffer(c.encode(), np.uint8) for c in CITATIONS),
             packed((LOREM_IPSUM, JAVASCRIPT, *POLICIES)),
             data,
@@ -118,18 +130,6 @@ class C4(Filter):
             verdicts,
         )
         return Characters(data[: offsets[-1]], classes, offsets), verdicts
-
-    def _line_rules(self) -> kernels.LineRules:
-        return kernels.LineRules(
-            remove_citations=self.remove_citations,
-            terminal_mark=self.terminal_mark,
-            lorem_ipsum=self.lorem_ipsum,
-            javascript=self.javascript,
-            curly_bracket=self.curly_bracket,
-            policy=self.policy,
-            min_words=0 if self.min_words_per_line is None else self.min_words_per_line,
-            max_word_chars=NO_LIMIT if self.max_word_chars is None else self.max_word_chars,
-        )
 
 
 def packed(phrases: tuple[str, ...]) -> kernels.Phrases:

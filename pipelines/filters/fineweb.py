@@ -7,7 +7,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from tokenmill.pipelines.core.config import Fraction
-from tokenmill.pipelines.core.filter import REASON, Filter
+from tokenmill.pipelines.core.filter import REASON, Filter, Kinds
 from tokenmill.pipelines.core.step import StageResult, above, below, ratio, without_value
 from tokenmill.pipelines.filters.text.characters import char_counts, characters
 from tokenmill.pipelines.filters.text.parts import newline_counts, part_facts
@@ -46,6 +46,7 @@ class FineWeb(Filter):
     """
 
     name: ClassVar[str] = "fineweb"
+    tells: ClassVar[Kinds] = {REASON: pa.string(), **dict.fromkeys(MEASURED, pa.float64())}
 
     min_terminal_lines_ratio: Fraction | None = 0.12
     keep_no_terminal_lines: bool = False
@@ -57,9 +58,6 @@ class FineWeb(Filter):
 
     def versions(self) -> dict[str, str]:
         return word_versions(self.words)
-
-    def finds(self) -> dict[str, pa.DataType]:
-        return {REASON: pa.string(), **dict.fromkeys(MEASURED, pa.float64())}
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         text = characters(batch["text"])

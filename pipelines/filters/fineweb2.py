@@ -18,7 +18,7 @@ from pydantic import Field, field_validator, model_validator
 
 from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.config import Fraction
-from tokenmill.pipelines.core.filter import REASON, Filter
+from tokenmill.pipelines.core.filter import REASON, Filter, Kinds
 from tokenmill.pipelines.core.step import KEEP, StageResult
 from tokenmill.pipelines.filters.fineweb import FineWeb
 from tokenmill.pipelines.filters.gopher_quality import GopherQuality
@@ -69,6 +69,7 @@ class FineWeb2(Filter):
     """
 
     name: ClassVar[str] = "fineweb2"
+    tells: ClassVar[Kinds] = {REASON: pa.string()}
 
     language: Annotated[str, Field(min_length=1)] = "language"
     keep: tuple[str, ...] | None = Field(None, min_length=1)
@@ -114,9 +115,6 @@ class FineWeb2(Filter):
                     f"fineweb2 needs a column {column!r} of each document's language; put"
                     " language: {action: annotate} before it"
                 )
-
-    def finds(self) -> dict[str, pa.DataType]:
-        return {REASON: pa.string()}
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         codes = batch[self.language].cast(pa.string())

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from tokenmill.dedup.arrays import F64, text_buffers
 from tokenmill.pipelines.core.config import Count, Fraction, check_order
-from tokenmill.pipelines.core.filter import REASON, Filter
+from tokenmill.pipelines.core.filter import REASON, Filter, Kinds
 from tokenmill.pipelines.core.step import StageResult, above, below, ratio
 from tokenmill.pipelines.filters.kernels import lines, words
 from tokenmill.pipelines.filters.text.characters import Characters, characters
@@ -56,6 +56,7 @@ class GopherQuality(Filter):
     """
 
     name: ClassVar[str] = "gopher_quality"
+    tells: ClassVar[Kinds] = {REASON: pa.string(), **dict.fromkeys(MEASURED, pa.float64())}
 
     min_words: Count | None = 50
     max_words: Count | None = 100_000
@@ -99,9 +100,6 @@ class GopherQuality(Filter):
 
     def versions(self) -> dict[str, str]:
         return word_versions(self.words)
-
-    def finds(self) -> dict[str, pa.DataType]:
-        return {REASON: pa.string(), **dict.fromkeys(MEASURED, pa.float64())}
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         text = characters(batch["text"])

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 
 from tokenmill.dedup.arrays import F64, I64, U8, U64
 from tokenmill.pipelines.core.config import Fraction
-from tokenmill.pipelines.core.filter import REASON, Filter
+from tokenmill.pipelines.core.filter import REASON, Filter, Kinds
 from tokenmill.pipelines.core.step import (
     Rule,
     StageResult,
@@ -68,6 +68,10 @@ class GopherRepetition(Filter):
     """
 
     name: ClassVar[str] = "gopher_repetition"
+    tells: ClassVar[Kinds] = {
+        REASON: pa.string(),
+        **dict.fromkeys(("value", *MEASURED), pa.float64()),
+    }
 
     max_duplicate_lines_ratio: Fraction | None = 0.30
     max_duplicate_paragraphs_ratio: Fraction | None = 0.30
@@ -90,10 +94,6 @@ class GopherRepetition(Filter):
 
     def versions(self) -> dict[str, str]:
         return word_versions(self.words)
-
-    def finds(self) -> dict[str, pa.DataType]:
-        measured = dict.fromkeys(("value", *MEASURED), pa.float64())
-        return {REASON: pa.string(), **measured}
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         text = characters(batch["text"])
@@ -119,19 +119,11 @@ class GopherRepetition(Filter):
         slots = 1 << max(2, (2 * most - 1).bit_length())  # at least twice as many as words
         top, duplicate = self.top_ngrams or (), self.duplicate_ngrams or ()
         if top:
-            first_frequent(
-                *words,
-                chars,
-                *sizes_and_limits(top),
-                place,
-                np.empty(most, np.uint64),  # words
-                np.empty(slots, np.uint64),  # keys
-                np.empty(slots, np.int32),  # counts
-                np.empty(slots, np.int32),  # firsts
-                np.empty(len(top), np.uint8),  # suspects
-                verdicts,
-                values,
-            )
+            hashes, keys = np.empty(most, np.uint64), np.empty(slots, np.uint64)
+            counts, firsts = np.empty((2, slots), np.int32)
+            suspects = np.empty(len(top), np.uint8)
+            rules, out = (*sizes_and_limits(top), place), (verdicts, values)
+            first_frequent(*words, chars, *rules, hashes, keys, counts, firsts, suspects, *out)
         if duplicate:
             tables, lists = np.empty((3, slots), np.uint64), np.empty((4, most), np.uint64)
             rules = (*sizes_and_limits(duplicate), place + len(top))

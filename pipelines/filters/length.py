@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
-from tokenmill.pipelines.core.filter import Filter
+from tokenmill.pipelines.core.filter import Filter, Kinds
 from tokenmill.pipelines.core.step import StageResult, above, below
 
 
@@ -26,6 +26,7 @@ class Length(Filter):
     """
 
     name: ClassVar[str] = "length"
+    tells: ClassVar[Kinds] = {"": pa.int64()}
 
     min_chars: Annotated[int, Field(ge=0)] | None = 300
     max_chars: Annotated[int, Field(ge=0)] | None = None
@@ -38,9 +39,6 @@ class Length(Filter):
                 " no document would stay; swap them"
             )
         return self
-
-    def finds(self) -> dict[str, pa.DataType]:
-        return {"": pa.int64()}
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         n_chars = np.asarray(pc.utf8_length(batch["text"])).astype(np.float64)

@@ -20,7 +20,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from tokenmill.dedup.arrays import I32, I64, U8, U64, power_of_two, read_only, text_buffers
 from tokenmill.pipelines.core.config import PinnedFile, file_of, readable
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.filter import REASON, Filter
+from tokenmill.pipelines.core.filter import REASON, Filter, Kinds
 from tokenmill.pipelines.core.step import StageResult
 from tokenmill.pipelines.filters.kernels import urls as kernels
 
@@ -141,7 +141,12 @@ def table_of(listed: Entries, kind: Literal["hosts", "urls", "words"]) -> U64:
     """
     hosts = kind == "hosts"
     listed = tuple(_words(listed)) if kind == "words" else listed
-    keys = list(_own_keys(tuple(e for e in listed if isinstance(e, str)), hosts=hosts))
+    own, keys = [entry for entry in listed if isinstance(entry, str)], list[U64]()
+    if own:
+        hashes, found = _hashed("\n".join(own).encode(), hosts=hosts)
+        for i in np.flatnonzero(found == kernels.ODD)[:1]:
+            raise ConfigError(f"{own[i]!r} is no host; a file of hosts is named as {{file: …}}")
+        keys.append(hashes[found == kernels.GOOD])
     for entry in listed:
         if isinstance(entry, ListFile):
             keys += _file_keys(entry.checked(), hosts=hosts)
@@ -149,16 +154,6 @@ def table_of(listed: Entries, kind: Literal["hosts", "urls", "words"]) -> U64:
     for some in keys:
         kernels.fill(read_only(some), table)
     return read_only(table)
-
-
-def _own_keys(entries: tuple[str, ...], *, hosts: bool) -> Iterator[U64]:
-    """U64 of the entries of a recipe."""
-    if not entries:
-        return
-    keys, found = _hashed("\n".join(entries).encode(), hosts=hosts)
-    for entry in (entries[i] for i in np.flatnonzero(found == kernels.ODD)):
-        raise ConfigError(f"{entry!r} is no host; a file of hosts is named as {{file: …}}")
-    yield keys[found == kernels.GOOD]
 
 
 def _file_keys(path: Path, *, hosts: bool) -> Iterator[U64]:
@@ -272,6 +267,7 @@ class UrlFilter(Filter):
     """
 
     name: ClassVar[str] = "url_filter"
+    tells: ClassVar[Kinds] = {REASON: pa.string(), "listed": pa.string()}
 
     domains: Domains = ()
     urls: Listed = ()
@@ -290,30 +286,16 @@ class UrlFilter(Filter):
         table_of(tuple(e for e in self.domains if isinstance(e, str)), "hosts")
         return self
 
-    def finds(self) -> dict[str, pa.DataType]:
-        return {REASON: pa.string(), "listed": pa.string()}
-
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
-        n = batch.num_rows
-        urls = batch["url"].fill_null("")
+        n, buffers = batch.num_rows, text_buffers(batch["url"].fill_null(""))
         verdicts, spans = np.empty(n, np.uint8), np.empty((n, 2), np.int64)
-        soft_words = table_of(self.soft_words, "words")
         counts = np.empty(n, np.int64)
-        buffers = text_buffers(urls)
-        kernels.judge(
-            *buffers,
-            table_of(self.domains, "hosts"),
-            table_of(self.urls, "urls"),
-            table_of(self.words, "words"),
-            soft_words,
-            np.full(len(soft_words), -1, np.int64),
-            self.least_soft_words,
-            self.ignore_case,
-            *automaton(self.subwords),
-            verdicts,
-            spans,
-            counts,
-        )
+        hosts, urls = table_of(self.domains, "hosts"), table_of(self.urls, "urls")
+        words, soft_words = table_of(self.words, "words"), table_of(self.soft_words, "words")
+        met = np.full(len(soft_words), -1, np.int64)
+        soft = soft_words, met, self.least_soft_words, self.ignore_case
+        given = *buffers, hosts, urls, words, *soft, *automaton(self.subwords)
+        kernels.judge(*given, verdicts, spans, counts)
         if self.without_url == "keep":
             verdicts[verdicts == kernels.NO_URL] = kernels.KEEP
         details = _details(buffers.data, spans, verdicts)

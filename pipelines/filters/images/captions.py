@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from tokenmill.dedup.arrays import U8
 from tokenmill.pipelines.core.config import Count, Fraction, check_order
-from tokenmill.pipelines.core.filter import REASON, Filter
+from tokenmill.pipelines.core.filter import REASON, Filter, Kinds
 from tokenmill.pipelines.core.step import Rule, StageResult, above, below, without_value
 from tokenmill.pipelines.filters.text.characters import char_counts, characters
 from tokenmill.pipelines.filters.text.node_facts import node_facts
@@ -100,6 +100,7 @@ class Captions(Filter):
     """
 
     name: ClassVar[str] = "captions"
+    tells: ClassVar[Kinds] = {REASON: pa.string(), **dict.fromkeys(MEASURED, pa.float64())}
     needs_images: ClassVar[bool] = True
 
     empty: bool = True
@@ -119,9 +120,6 @@ class Captions(Filter):
     def _limits_in_order(self) -> "Captions":
         check_order(self, "words", "chars")
         return self
-
-    def finds(self) -> dict[str, pa.DataType]:
-        return {REASON: pa.string(), **dict.fromkeys(MEASURED, pa.float64())}
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         judged = are_samples(batch)

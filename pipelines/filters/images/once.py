@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 
 from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.config import ALONE
-from tokenmill.pipelines.core.filter import Filter
+from tokenmill.pipelines.core.filter import Filter, Kinds
 from tokenmill.pipelines.core.step import StageResult
 from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
 from tokenmill.pipelines.filters.images.keys import ImageKey
@@ -33,6 +33,7 @@ class ImageOnce(Filter):
     """
 
     name: ClassVar[str] = "image_once"
+    tells: ClassVar[Kinds] = {"": pa.int64()}
     needs_images: ClassVar[bool] = True
 
     by: Annotated[tuple[ImageKey, ...], ALONE, Field(min_length=1)] = ("url", "md5")
@@ -43,9 +44,6 @@ class ImageOnce(Filter):
         if len(set(by)) < len(by):
             raise ValueError("a key stands twice; name each once")
         return by
-
-    def finds(self) -> dict[str, pa.DataType]:
-        return {"": pa.int64()}
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         owners = owners_of(batch)

@@ -13,7 +13,7 @@ from pydantic import Field, field_validator, model_validator
 
 from tokenmill.dedup.arrays import U8, Bools
 from tokenmill.pipelines.core.config import BY_NAME
-from tokenmill.pipelines.core.filter import Filter
+from tokenmill.pipelines.core.filter import Filter, Kinds
 from tokenmill.pipelines.core.step import KEEP, StageResult, with_text
 from tokenmill.pipelines.filters.models.language_models import (
     LEAST,
@@ -63,6 +63,7 @@ class Language(Filter):
     """
 
     name: ClassVar[str] = "language"
+    tells: ClassVar[Kinds] = {"": pa.string(), "score": pa.float64()}
 
     library: Library = "py3langid"
     model: Annotated[LanguageFile, BY_NAME] | None = None
@@ -116,9 +117,6 @@ class Language(Filter):
     def versions(self) -> dict[str, str]:
         """Of the library that decides what is kept; of fastText the model's bytes alone do."""
         return {} if self.library == "fasttext" else {self.library: version(self.library)}
-
-    def finds(self) -> dict[str, pa.DataType]:
-        return {"": pa.string(), "score": pa.float64()}
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         told = self._tell(batch["text"])

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.config import BY_NAME, PinnedFile, readable
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.filter import Filter
+from tokenmill.pipelines.core.filter import Filter, Kinds
 from tokenmill.pipelines.core.step import KEEP, StageResult
 from tokenmill.pipelines.filters.models.kenlm import (
     KenlmModel,
@@ -103,6 +103,7 @@ class Perplexity(Filter):
     """
 
     name: ClassVar[str] = "perplexity"
+    tells: ClassVar[Kinds] = {"": pa.float64(), "bucket": pa.string()}
 
     model: Annotated[LmFile, BY_NAME]
     keep: tuple[Bucket, ...] = Field(("head", "middle"), min_length=1)
@@ -123,9 +124,6 @@ class Perplexity(Filter):
                 raise ValueError(f"{name} is of a KenLM model; that of train-lm needs none")
         self._limits()
         return self
-
-    def finds(self) -> dict[str, pa.DataType]:
-        return {"": pa.float64(), "bucket": pa.string()}
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         model = scorer(self.model, self.normalize or "ccnet", self.sentencepiece)

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from tokenmill.dedup.arrays import F64, Bools
 from tokenmill.pipelines.core.config import BY_NAME, PinnedFile
-from tokenmill.pipelines.core.filter import Filter
+from tokenmill.pipelines.core.filter import Filter, Kinds
 from tokenmill.pipelines.core.step import StageResult
 from tokenmill.pipelines.filters.models.fasttext import (
     FastTextModel,
@@ -65,6 +65,7 @@ class Quality(Filter):
     """
 
     name: ClassVar[str] = "quality"
+    tells: ClassVar[Kinds] = {"": pa.float64()}
 
     model: Annotated[ModelFile, BY_NAME]
     rule: Literal["pareto", "threshold"] = "pareto"
@@ -89,9 +90,6 @@ class Quality(Filter):
         elif self.label is not None:
             raise ValueError(f"label {self.label!r} is of a fastText model, and this is none")
         return self
-
-    def finds(self) -> dict[str, pa.DataType]:
-        return {"": pa.float64()}
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         scores = scorer(self.model, self.label).scores(batch["text"])
