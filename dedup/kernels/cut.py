@@ -64,12 +64,15 @@ def cut_documents(
 
 
 @kernel
-def copy_ranges(data: U8, starts: I64, ends: I64, out: U8, offsets: I64) -> None:
-    """Copy `data[starts[r]:ends[r]]` to `out[offsets[r]:offsets[r + 1]]`; offsets: out too."""
-    at = 0
-    offsets[0] = 0
-    for r in range(starts.shape[0]):
-        for i in range(starts[r], ends[r]):
-            out[at] = data[i]
-            at += 1
-        offsets[r + 1] = at
+def copy_to(data: U8, starts: I64, ends: I64, places: I64, out: U8) -> None:
+    """Copy `data[starts[i]:ends[i]]` to `out[places[i]:]`.
+
+    starts, ends, places: (n,).
+    """
+    for i in range(starts.shape[0]):
+        # two views first, so that the loop over them is vectorized: 4 times as fast as a slice
+        # set to a slice
+        span = data[starts[i] : ends[i]]
+        to = out[places[i] : places[i] + span.shape[0]]
+        for j in range(span.shape[0]):
+            to[j] = span[j]

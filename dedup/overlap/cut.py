@@ -30,7 +30,7 @@ import numpy as np
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import I64, Bools, TextBuffers, large_strings, read_only, text_buffers
-from tokenmill.dedup.kernels.cut import copy_ranges, cut_documents
+from tokenmill.dedup.kernels.cut import copy_to, cut_documents
 from tokenmill.dedup.kernels.gram_words import LINE_FEED, blank_lines
 from tokenmill.dedup.kernels.words import cut_places
 from tokenmill.dedup.overlap.find import find
@@ -95,10 +95,9 @@ def piece_texts(text: pa.Array, pieces: Pieces) -> pa.Array:
 
 def copy_spans(text: TextBuffers, docs: I64, starts: I64, ends: I64) -> pa.Array:
     """(n_spans,) large_string: the bytes from `starts[i]` to `ends[i]` of document `docs[i]`."""
-    begins = text.offsets[docs]
-    out = np.empty(int((ends - starts).sum()), np.uint8)
-    offsets = np.empty(len(starts) + 1, np.int64)
-    copy_ranges(text.data, read_only(begins + starts), read_only(begins + ends), out, offsets)
+    begins, offsets = text.offsets[docs], np.append(0, np.cumsum(ends - starts))
+    out = np.empty(offsets[-1], np.uint8)
+    copy_to(text.data, begins + starts, begins + ends, offsets[:-1], out)
     return large_strings(out, offsets)
 
 
@@ -187,21 +186,9 @@ def cut_words(text: pa.Array, places: WordPlaces, docs: I64, firsts: I64, lasts:
     docs, firsts, lasts: (n_cuts,), document, first and last word in it; ascending, and a word at
         least between two of a document.
     """
-    data, offsets = text_buffers(text)
     spans, out = np.column_stack((docs, firsts, lasts)), np.empty((len(docs), 2), np.int64)
-    pages, flags, _ = unicode.tables()
-    cut_places(
-        data,
-        offsets,
-        read_only(places.starts),
-        read_only(places.ends),
-        read_only(places.doc_words),
-        read_only(spans),
-        word_characters("whitespace").is_space,
-        pages,
-        flags,
-        out,
-    )
+    is_space, (pages, flags, _) = word_characters("whitespace").is_space, unicode.tables()
+    cut_places(*text_buffers(text), *places, spans, is_space, pages, flags, out)
     starts, ends = np.ascontiguousarray(out.T)
     return Remaining(without(text, docs, starts, ends), docs, starts, ends)
 

@@ -17,16 +17,14 @@ import pyarrow as pa
 
 from tokenmill.dedup.arrays import U8, large_strings, read_only, text_buffers
 from tokenmill.dedup.kernels import ccnet as kernels
-from tokenmill.dedup.text.unicode import DECIMAL_ZEROS, N_CODE_POINTS, lower_of, tables
+from tokenmill.dedup.text.unicode import DECIMAL_ZEROS, N_CODE_POINTS, code_points, lower_of, tables
 
 # In CCNet's order: full width and ideographic marks, quotes, dashes, an ellipsis, a triangle.
 # "1" of full width is one of them, but is a digit first.
-_PUNCTUATION = """
-    FF0C 3002 3001 201E 201D 201C 00AB 00BB FF11 300D 300C 300A 300B 00B4 2236 FF1A
-    FF1F FF01 FF08 FF09 FF1B 2013 2014 FF0E FF5E 2019 2026 2501 3008 3009 3010 3011
-    FF05 25BA
-"""
-PUNCTUATION = tuple(int(code_point, 16) for code_point in _PUNCTUATION.split())
+PUNCTUATION = code_points(
+    "FF0C 3002 3001 201E 201D 201C 00AB 00BB FF11 300D 300C 300A 300B 00B4 2236 FF1A FF1F FF01"
+    " FF08 FF09 FF1B 2013 2014 FF0E FF5E 2019 2026 2501 3008 3009 3010 3011 FF05 25BA"
+)
 CONTROLS = (*range(0x20), *range(0x7F, 0xA0))
 
 

@@ -27,12 +27,14 @@ Foldings are bits, applied in this order:
                  COMMANDS before "{" the names go: braces and dollars are punctuation anyway.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass, fields
 from functools import cache, partial
 from html import unescape
 from html.entities import html5
 from itertools import accumulate
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,21 +52,10 @@ from tokenmill.dedup.text.unicode import tables as unicode_tables
 
 BYTES_AN_EDIT, FRESH_BYTES = 24, 12  # of text and of what comes, for which there is room at first
 HYPHENS = "-\u2010\u00ad"
-# names of tags that stand within a line, and that part words
-INLINE_TAGS = (
-    "a abbr b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q rp rt ruby s"
-    " samp small span strike strong sub sup time tt u var wbr"
-)
-BREAK_TAGS = (
-    "address article aside blockquote body br button caption center dd details div dl dt fieldset"
-    " figcaption figure footer form h1 h2 h3 h4 h5 h6 head header hr html img input li link main"
-    " meta nav ol option p pre section select summary table tbody td textarea tfoot th thead title"
-    " tr ul"
-)
-COMMANDS = (  # of LaTeX, that say how a text looks
-    "boldsymbol bm boxed emph fbox hbox mathbb mathbf mathcal mathfrak mathit mathrm mathsf mathtt"
-    " mbox overline text textbf textit textnormal textrm textsc textsf textsl texttt"
-    " textup underline"
+# names of tags that stand within a line, and that part words; of LaTeX's commands
+INLINE_TAGS, BREAK_TAGS, COMMANDS = (
+    " ".join(names).split()
+    for names in json.loads(Path(__file__).with_name("markup.json").read_bytes()).values()
 )
 
 
@@ -200,7 +191,7 @@ def _steps(given: TextBuffers, needs: U8, folding: Folding) -> Iterator[Step]:
         if wanted.any():
             edits = _edits(partial(find, *given, wanted, *known), given)
             if len(edits.spots):
-                step = _spliced(given, edits)
+                step = spliced(given, edits)
                 yield step
                 given = step.out
 
@@ -217,7 +208,8 @@ def _edits(find: Callable[[Edits], Found], given: TextBuffers) -> Edits:
     return Edits(ends, edits.spots[: found.edits], fresh[: found.fresh])
 
 
-def _spliced(given: TextBuffers, edits: Edits) -> Step:
+def spliced(given: TextBuffers, edits: Edits) -> Step:
+    """Do the edits to a text."""
     removed = int((edits.spots[:, 1] - edits.spots[:, 0]).sum())
     size = given.n_bytes - removed + len(edits.fresh)
     out, offsets = np.empty(size, np.uint8), np.empty(len(given.offsets), np.int64)
@@ -306,14 +298,14 @@ def _props() -> U8:
 @cache
 def tags() -> Tags:
     """HTML tags, and LaTeX's commands, by their names."""
-    known = {name: INLINE for name in INLINE_TAGS.split()}
-    known |= {name: BREAK for name in BREAK_TAGS.split()}
+    known = {name: INLINE for name in INLINE_TAGS}
+    known |= {name: BREAK for name in BREAK_TAGS}
     numbered = sorted((_number(name), kind) for name, kind in known.items())
     names, kinds = zip(*numbered, strict=True)
     return Tags(
         read_only(np.array(names, np.int64)),
         read_only(np.array(kinds, np.uint8)),
-        read_only(np.array(sorted(map(_number, COMMANDS.split())), np.int64)),
+        read_only(np.array(sorted(map(_number, COMMANDS)), np.int64)),
     )
 
 

@@ -35,14 +35,25 @@ CAPITAL_I_WITH_DOT = 0x130  # lower-cased to two code points, "i" and U+0307
 N_CODE_POINTS = 0x110000
 PAGE = 256
 
+
+def code_points(*ranges: str) -> list[int]:
+    """The code points of lists of hexadecimal ranges, ends included.
+
+    >>> code_points("9-B", "20")
+    [9, 10, 11, 32]
+    """
+    parts = (part.partition("-") for part in " ".join(ranges).split())
+    bounds = ((int(first, 16), int(last or first, 16)) for first, _, last in parts)
+    return [cp for first, last in bounds for cp in range(first, last + 1)]
+
+
 # Where the ten digits of each script begin (Unicode 14, general category Nd).
-_DECIMAL_ZEROS = (
+DECIMAL_ZEROS = code_points(
     "30 660 6F0 7C0 966 9E6 A66 AE6 B66 BE6 C66 CE6 D66 DE6 E50 ED0 F20 1040 1090 17E0 1810 1946"
     " 19D0 1A80 1A90 1B50 1BB0 1C40 1C50 A620 A8D0 A900 A9D0 A9F0 AA50 ABF0 FF10 104A0 10D30 11066"
     " 110F0 11136 111D0 112F0 11450 114D0 11650 116C0 11730 118E0 11950 11C50 11D50 11DA0 16A60"
     " 16AC0 16B50 1D7CE 1D7D8 1D7E2 1D7EC 1D7F6 1E140 1E2F0 1E950 1FBF0"
 )
-DECIMAL_ZEROS = tuple(int(code_point, 16) for code_point in _DECIMAL_ZEROS.split())
 
 
 class UnicodeTables(NamedTuple):

@@ -17,12 +17,13 @@ import pyarrow as pa
 from pydantic import Field, model_validator
 
 from tokenmill.dedup.arrays import I64, U8, U32, Bools, large_strings, read_only, text_buffers
+from tokenmill.dedup.kernels.fold import Edits
+from tokenmill.dedup.text.fold import spliced
 from tokenmill.dedup.text.unicode import tables
 from tokenmill.pipelines.core.config import ALONE
 from tokenmill.pipelines.core.filter import Filter
 from tokenmill.pipelines.core.step import KEEP, StageResult, keep_where, with_text
 from tokenmill.pipelines.filters.kernels import pii as kernels
-from tokenmill.pipelines.filters.kernels.pii import splice
 from tokenmill.pipelines.filters.text.personal import personal
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -278,20 +279,10 @@ def masked(text: pa.Array, spans: Spans, replacements: tuple[str, ...]) -> pa.Ar
     buffers = text_buffers(text)
     docs = np.searchsorted(buffers.offsets, spans.starts, side="right")
     rank = np.arange(len(docs)) - np.searchsorted(docs, docs)
-    which = rank % len(replacements)
-    filling = [r.encode() for r in replacements]
-    sizes = np.array([len(f) for f in filling], np.int64)
-    edges = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-    n_bytes = int(buffers.lengths.sum() + (sizes[which] - (spans.ends - spans.starts)).sum())
-    out, out_offsets = np.empty(n_bytes, np.uint8), np.empty(len(text) + 1, np.int64)
-    splice(
-        *buffers,
-        read_only(spans.starts),
-        read_only(spans.ends),
-        read_only(which),
-        read_only(np.frombuffer(b"".join(filling), np.uint8)),
-        read_only(edges),
-        out,
-        out_offsets,
+    filling = pa.array(replacements, pa.large_string()).take(pa.array(rank % len(replacements)))
+    data, ends = text_buffers(filling)
+    spots = np.column_stack((*spans, ends[1:], np.zeros_like(docs)))
+    edits = Edits(
+        np.searchsorted(spans.starts, buffers.offsets[1:]), spots, data[: ends[-1]].copy()
     )
-    return large_strings(out, out_offsets).cast(text.type)
+    return large_strings(*spliced(buffers, edits).out).cast(text.type)

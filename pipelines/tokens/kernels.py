@@ -1,4 +1,4 @@
-"""Ids and bytes copied to where they belong; words numbered, and their ids put in a row."""
+"""Ids copied to where they belong; words numbered, and their ids put in a row."""
 
 from typing import Any
 
@@ -23,26 +23,11 @@ def place(
             out[k] = bos
             k += 1
         span = ids[starts[i] : stops[i]]
-        to = out[k : k + span.shape[0]]  # a view, as in `copy_to`
+        to = out[k : k + span.shape[0]]  # a view, as in `dedup.kernels.cut.copy_to`
         for j in range(span.shape[0]):
             to[j] = span[j]
         if eos >= 0:
             out[k + span.shape[0]] = eos
-
-
-@kernel
-def copy_to(data: U8, starts: I64, ends: I64, places: I64, out: U8) -> None:
-    """Copy `data[starts[i]:ends[i]]` to `out[places[i]:]`.
-
-    starts, ends, places: (n,).
-    """
-    for i in range(starts.shape[0]):
-        # two views first, so that the loop over them is vectorized: 4 times as fast as a slice
-        # set to a slice
-        span = data[starts[i] : ends[i]]
-        to = out[places[i] : places[i] + span.shape[0]]
-        for j in range(span.shape[0]):
-            to[j] = span[j]
 
 
 @inlined

@@ -17,12 +17,13 @@ from tests.pipelines.filters.verdicts import verdicts
 from tests.pipelines.filters.words import odd_texts, random_text
 from tests.reference.filters import SENTENCE_END
 from tests.strategies import document_batch
+from tokenmill.dedup.text.unicode import code_points
 from tokenmill.pipelines.filters.c4 import C4
 from tokenmill.pipelines.filters.fineweb import FineWeb
 from tokenmill.pipelines.filters.fineweb2 import table, words_of_language
 from tokenmill.pipelines.filters.gopher_quality import GopherQuality
 from tokenmill.pipelines.filters.gopher_repetition import GopherRepetition
-from tokenmill.pipelines.filters.text.characters import SYMBOLS, TERMINAL_MARKS, code_points
+from tokenmill.pipelines.filters.text.characters import SYMBOLS, TERMINAL_MARKS
 from tokenmill.pipelines.filters.text.libraries import check_library
 from tokenmill.pipelines.filters.text.words import split
 

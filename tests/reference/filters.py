@@ -8,7 +8,8 @@ from collections import Counter
 
 from tests.reference.words import n_sentences
 from tests.reference.words import words as words_of
-from tokenmill.pipelines.filters.text.characters import SYMBOLS, TERMINAL_MARKS, code_points
+from tokenmill.dedup.text.unicode import code_points
+from tokenmill.pipelines.filters.text.characters import SYMBOLS, TERMINAL_MARKS
 
 SYMBOL_SET = {chr(c) for c in code_points(SYMBOLS)}
 TERMINAL_SET = {chr(c) for c in code_points(TERMINAL_MARKS)}

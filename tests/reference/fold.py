@@ -98,13 +98,13 @@ def entities(text):
 def markup(text):
     tag = re.compile(r"</?([a-zA-Z0-9]+)([ \t-\r]*/?>|[ \t-\r]+[a-zA-Z0-9-]*=[^<>]*>)")
     commands = re.finditer(r"\\([a-zA-Z0-9]+)(?=\{)", text)
-    places = [(*c.span(), "") for c in commands if c[1].lower() in COMMANDS.split()]
+    places = [(*c.span(), "") for c in commands if c[1].lower() in COMMANDS]
     i = 0
     while found := tag.search(text, i):
         name, rest = found[1].lower(), found[2]
         i = found.start() + 1
-        if name in {*INLINE_TAGS.split(), *BREAK_TAGS.split()} and len(rest.encode()) <= 256:
-            places.append((*found.span(), " " if name in BREAK_TAGS.split() else ""))
+        if name in {*INLINE_TAGS, *BREAK_TAGS} and len(rest.encode()) <= 256:
+            places.append((*found.span(), " " if name in BREAK_TAGS else ""))
             i = found.end()
     return apart(sorted(places))
 

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 
 from tests.reference.filters import above, below, first_broken
-from tokenmill.pipelines.filters.text.characters import code_points
+from tokenmill.dedup.text.unicode import code_points
 from tokenmill.pipelines.filters.text.node_facts import EMOJI, ENGLISH, MARKS
 
 SPECIAL = {chr(c) for c in code_points(MARKS + " " + EMOJI)}

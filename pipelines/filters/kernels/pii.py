@@ -231,41 +231,6 @@ def find_ipv6(data: U8, offsets: I64, anchors: I64, kinds: U8, starts: I64, ends
     return found
 
 
-@kernel
-def splice(
-    data: U8,
-    offsets: I64,
-    starts: I64,
-    ends: I64,
-    which: I64,
-    filling: U8,
-    edges: I64,
-    out: U8,
-    out_offsets: I64,
-) -> None:
-    """Copy documents, with `filling[edges[w]:edges[w + 1]]` in place of `data[starts:ends]`.
-
-    starts, ends, which: (n_spans,), ascending.  out_offsets: (n_docs + 1,).
-    """
-    at, span = 0, 0
-    out_offsets[0] = 0
-    for d in range(offsets.shape[0] - 1):
-        here, end = offsets[d], offsets[d + 1]
-        while span < starts.shape[0] and starts[span] < end:
-            n = starts[span] - here
-            out[at : at + n] = data[here : here + n]
-            at += n
-            w = which[span]
-            n = edges[w + 1] - edges[w]
-            out[at : at + n] = filling[edges[w] : edges[w + 1]]
-            at += n
-            here = ends[span]
-            span += 1
-        out[at : at + end - here] = data[here:end]
-        at += end - here
-        out_offsets[d + 1] = at
-
-
 LEAST_DIGITS, MOST_DIGITS = 8, 15  # country code included; the most by E.164
 MOST_BETWEEN = 2  # characters between two digits, as " ("
 

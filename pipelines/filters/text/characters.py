@@ -86,19 +86,6 @@ def class_table() -> U8:
         (bits.TERMINAL, TERMINAL_MARKS),
         (bits.CLOSING, CLOSING_MARKS),
     ):
-        table[code_points(ranges)] |= bit
+        table[unicode.code_points(ranges)] |= bit
     table[np.add.outer(unicode.DECIMAL_ZEROS, np.arange(10))] |= bits.DECIMAL
     return table
-
-
-def code_points(ranges: str) -> I64:
-    """The code points of a list of hexadecimal ranges, ends included.
-
-    >>> code_points("9-B 20").tolist()
-    [9, 10, 11, 32]
-    """
-    points: list[int] = []
-    for part in ranges.split():
-        first, _, last = part.partition("-")
-        points.extend(range(int(first, 16), int(last or first, 16) + 1))
-    return np.array(points, np.int64)

@@ -22,7 +22,7 @@ from tokenmill.pipelines.core.step import ratio
 from tokenmill.pipelines.filters.kernels import node_facts as kernels
 from tokenmill.pipelines.filters.kernels.node_facts import IN_TOKEN, POINT, SPECIAL
 from tokenmill.pipelines.filters.kernels.urls import fill
-from tokenmill.pipelines.filters.text.characters import LISTED, code_points, point_flags
+from tokenmill.pipelines.filters.text.characters import LISTED, point_flags
 
 POINTS = ",;:?!."
 
@@ -34,8 +34,7 @@ MARKS, EMOJI = (" ".join(LISTED["obelics"][name]) for name in ("marks", "emoji")
 def marks_table() -> U8:
     """(0x110000,) uint8, the bits of every code point."""
     table = np.zeros(unicode.N_CODE_POINTS, np.uint8)
-    table[code_points(MARKS)] |= SPECIAL
-    table[code_points(EMOJI)] |= SPECIAL
+    table[unicode.code_points(MARKS, EMOJI)] |= SPECIAL
     table[point_flags() & unicode.WORD != 0] |= IN_TOKEN
     table[ord("'")] |= IN_TOKEN
     table[[ord(point) for point in POINTS]] |= POINT

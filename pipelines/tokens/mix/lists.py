@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import I64, U8, read_only, text_buffers
-from tokenmill.pipelines.tokens.kernels import copy_to
+from tokenmill.dedup.kernels.cut import copy_to
 
 
 class Spans(NamedTuple):
@@ -73,13 +73,7 @@ class Lists:
         ):
             here = order[lo:hi]
             which = rows[here] - first
-            copy_to(
-                read_only(data),
-                read_only(starts[which]),
-                read_only(ends[which]),
-                read_only(offsets[here]),
-                out,
-            )
+            copy_to(read_only(data), starts[which], ends[which], offsets[here], out)
         if pa.types.is_large_string(kind):
             return pa.Array.from_buffers(kind, len(rows), [None, pa.py_buffer(offsets), buffer])
         width = kind.value_type.bit_width // 8
