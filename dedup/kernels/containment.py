@@ -470,15 +470,7 @@ def find_stretches(
                 continue
             seed = seed_of(seeds, h)
             if seed >= 0:
-                n_touched = meet(
-                    words,
-                    doc_words[doc],
-                    doc_words[doc + 1],
-                    first,
-                    last,
-                    seeds.texts[seeds.offsets[seed] : seeds.offsets[seed + 1]],
-                    texts,
-                    room,
-                    n_touched,
-                )
+                begin, end = doc_words[doc], doc_words[doc + 1]
+                met = seeds.texts[seeds.offsets[seed] : seeds.offsets[seed + 1]]
+                n_touched = meet(words, begin, end, first, last, met, texts, room, n_touched)
     return int(close(words, doc_words, doc, n_touched, texts, least, room, hits, found))

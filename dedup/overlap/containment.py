@@ -34,17 +34,10 @@ document's figures depend on nothing but it and the items: not on the batch, nor
 
 A replaced word costs two grams: one word in ten leaves .8 of a long text, of 8 words 5 of 7; one
 in six leaves .67, one in five .6. In 21 MB of web text, documentation and Wikipedia no text of 16
-grams or more had .45 by chance, of 12 to 15 none .6: so THRESHOLD and MIDDLE_THRESHOLD. Measured
-with tests/bench/containment.py, by seeds of words in a row alone, before punctuation set words
-apart and letters were compared, on 7,768 items of GSM8K, HumanEval, MBPP,
-ARC and BoolQ, in web text, documentation and Wikipedia:
-
-    containment from                         .3     .4     .5     .6     .7     .8   both below
-    one word in ten, items of N words+    1.000  1.000  1.000  1.000   .999   .848   1.000
-    one in six, items of N words+          .999   .999   .999   .995   .586   .068    .987
-    one in ten, single fields of 8 words+  .995   .995   .995   .993   .943   .387    .756
-    one in six, single fields of 8 words+  .921   .920   .899   .752   .203   .014    .634
-    pairs by chance in 10 MB              2,500  1,000     87      5      0      0      .3
+grams or more had .45 by chance, of 12 to 15 none .6: so THRESHOLD and MIDDLE_THRESHOLD. By seeds of
+words in a row alone they found, of 7,768 items of GSM8K, HumanEval, MBPP, ARC and BoolQ in such
+text (tests/bench/containment.py), all of which one word in ten was replaced and .987 of one in six,
+of single fields of 8 words or more .756 and .634; in 10 MB they found .3 pairs by chance.
 
 By chance a short question has its commonest phrase in common ("is the netherlands part of the
 united kingdom": 4 of 7 grams; "which of the following is an example of": 7 of 9); with 12 grams,
@@ -127,16 +120,8 @@ def contained(
             raise ValueError(f"a threshold of containment must be above 0, got {given}")
     data = text_buffers(text).data
     middle = min(max(threshold, MIDDLE_THRESHOLD), short_threshold)
-    limits = Thresholds(
-        float(short_threshold),
-        float(middle),
-        float(threshold),
-        LONG_GRAMS,
-        LONGER_GRAMS,
-        WORTH,
-        CHANCE,
-        CLOSE,
-    )
+    by_grams = float(short_threshold), float(middle), float(threshold)
+    limits = Thresholds(*by_grams, LONG_GRAMS, LONGER_GRAMS, WORTH, CHANCE, CLOSE)
     least = np.where(index.grams < LONG_GRAMS, limits.short, limits.middle)
     least[(index.grams >= LONGER_GRAMS) & (index.spelled_begins != CLUSTERS)] = limits.full
     room, hits = index.room(), np.empty((FIRST_HITS, 6), np.int64)
@@ -176,29 +161,14 @@ def _shares(block: Block, data: U8, index: ContainmentIndex, least: F64, hits: I
     unsure = np.flatnonzero(shares < least[texts])
     docs, texts, firsts, lasts = docs[unsure], texts[unsure], firsts[unsure], lasts[unsure]
     reach = index.words[texts] * 5 // 4
-    around = np.stack(
-        (
-            docs,
-            texts,
-            np.maximum(lasts + 1 - reach, block.doc_words[docs]),
-            np.minimum(firsts + reach, block.doc_words[docs + 1]) - 1,
-        ),
-        axis=1,
-    )
-    places = block.places(data, around)
+    first = np.maximum(lasts + 1 - reach, block.doc_words[docs])
+    last = np.minimum(firsts + reach, block.doc_words[docs + 1]) - 1
+    places = block.places(data, np.column_stack((docs, texts, first, last)))
     begins, by_letters = block.begins[docs], np.empty(len(unsure))
-    align_letters(
-        data,
-        begins + places[:, 4],
-        begins + places[:, 5],
-        read_only(np.ascontiguousarray(texts)),
-        read_only(index.letters),
-        read_only(index.letter_offsets),
-        chars(),
-        np.empty(4 * MOST_SPELLED, np.uint8),
-        np.empty(4 * MOST_SPELLED + 1, np.int32),
-        by_letters,
-    )
+    spans = begins + places[:, 4], begins + places[:, 5]
+    spelled = read_only(index.letters), read_only(index.letter_offsets)
+    room = np.empty(4 * MOST_SPELLED, np.uint8), np.empty(4 * MOST_SPELLED + 1, np.int32)
+    align_letters(data, *spans, texts, *spelled, chars(), *room, by_letters)
     shares[unsure] = np.maximum(shares[unsure], by_letters)
     return shares
 

@@ -171,20 +171,10 @@ def _windows(
     of_block = lengths[block.doc : block.doc + len(block.begins)]
     family = np.searchsorted([f.shortest for f in PLAIN], of_block, "right") - 1
     shortest = np.array([f.shortest for f in PLAIN])[family] if kind is None else of_block
-    seeds, tails = np.empty(n, np.uint64), np.empty(n, np.uint64)
-    rows = np.empty(n, np.int32)
-    n = kernels.hash_seeds(
-        block.hashes,
-        block.doc_words,
-        read_only(letters),
-        kind.letters if kind else 1,
-        read_only(of_block),
-        read_only(shortest),
-        kind.spaced if kind else 0,
-        seeds,
-        tails,
-        rows,
-    )
+    least, spaced = (kind.letters, kind.spaced) if kind else (1, 0)
+    (seeds, tails), rows = np.empty((2, n), np.uint64), np.empty(n, np.int32)
+    words = block.hashes, block.doc_words, letters
+    n = kernels.hash_seeds(*words, least, of_block, shortest, spaced, seeds, tails, rows)
     return seeds[:n], tails[:n], rows[:n] + np.int32(block.doc)
 
 
@@ -213,17 +203,9 @@ def gram_tables(
     for block in blocks(texts, longest=None, words=gram_words, apart=True):
         rows = slice(block.doc, block.doc + len(block.begins))
         spelled.append(block.hashes.astype(np.uint32))
-        kernels.enter_grams(
-            block.hashes,
-            block.doc_words,
-            seeds,
-            read_only(lengths[rows]),
-            GRAM_WORDS,
-            LONG_GRAMS,
-            read_only(offsets[rows.start : rows.stop + 1]),
-            table,
-            counts[rows],
-        )
+        sizes = lengths[rows], GRAM_WORDS, LONG_GRAMS
+        out = offsets[rows.start : rows.stop + 1], table, counts[rows]
+        kernels.enter_grams(block.hashes, block.doc_words, seeds, *sizes, *out)
     has_seed = np.zeros(len(words), bool)
     has_seed[seeds.texts] = True
     counts = np.where(has_seed & (counts >= MIN_GRAMS), counts, 0)
@@ -373,15 +355,11 @@ class ContainmentIndex(Saved):
         return _kernel_seeds(self.seeds, self.slots, self.seed_offsets, self.seed_texts)
 
     def kernel_texts(self) -> Texts:
-        return Texts(
-            GRAM_WORDS,
-            read_only(self.words),
-            read_only(self.grams),
-            read_only(self.table),
-            read_only(self.table_offsets),
-            read_only(self.spelled),
-            read_only(self.spelled_begins),
+        arrays: tuple[npt.NDArray[Any], ...] = (
+            *(self.words, self.grams, self.table, self.table_offsets),
+            *(self.spelled, self.spelled_begins),
         )
+        return Texts._make((GRAM_WORDS, *map(read_only, arrays)))
 
     def room(self) -> Room:
         """Scratch for these texts, as yet for no words."""

@@ -91,21 +91,11 @@ def windows_of(texts: pa.Array, lengths: I64, words: GramWords = "scripts") -> W
     families = np.array(FAMILIES)[family_of(lengths)]
     made = [Windows(np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int64))]
     for block in blocks(texts, longest=MAX_NGRAM, words=words):
-        rows = slice(block.doc, block.doc + len(block.begins))
-        room = len(block.hashes)
-        grams, minimizers = np.empty(room, np.uint64), np.empty(room, np.uint64)
-        rows_of = np.empty(room, np.int64)
-        n = kernels.hash_windows(
-            block.hashes,
-            block.doc_words,
-            read_only(lengths[rows]),
-            read_only(families[rows, 0]),
-            read_only(families[rows, 1]),
-            scratch(room),
-            grams,
-            minimizers,
-            rows_of,
-        )
+        rows, n = slice(block.doc, block.doc + len(block.begins)), len(block.hashes)
+        least, runs = np.ascontiguousarray(families[rows].T)
+        (grams, minimizers), rows_of = np.empty((2, n), np.uint64), np.empty(n, np.int64)
+        given, room = (block.hashes, block.doc_words, lengths[rows]), scratch(n)
+        n = kernels.hash_windows(*given, least, runs, room, grams, minimizers, rows_of)
         made.append(Windows(grams[:n], minimizers[:n], rows_of[:n] + block.doc))
     return Windows(*map(np.concatenate, zip(*made, strict=True)))
 
@@ -253,8 +243,7 @@ class NgramIndex(Saved):
         return [
             kernels.Probe(
                 read_only(self.lengths[families == family]),
-                FAMILIES[family].least,
-                FAMILIES[family].run,
+                *FAMILIES[family],
                 read_only(bitmaps[family]),
                 shift_of(bitmaps[family]),
             )

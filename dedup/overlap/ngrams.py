@@ -70,9 +70,8 @@ class Ngrams:
         """(n,) a hash for each place that is a minimizer, in order."""
         words, ends = word_hashes(units.text, self.words)
         keys, out = (np.empty(len(words), np.uint64) for _ in range(2))
-        n = kernels.minimizers(
-            read_only(words), read_only(ends), self.ngram, self.run, leaving(self.run), keys, out
-        )
+        sizes = self.ngram, self.run, leaving(self.run)
+        n = kernels.minimizers(words, ends, *sizes, keys, out)
         return out[:n]
 
     def candidates(self, units: Units, known: Known) -> Candidates:
@@ -80,20 +79,9 @@ class Ngrams:
         words, ends = word_hashes(units.text, self.words)
         keys, out = (np.empty(len(words), np.uint64) for _ in range(2))
         places = np.empty(len(words), np.int64)
-        n = kernels.candidates(
-            read_only(words),
-            read_only(ends),
-            self.ngram,
-            self.run,
-            leaving(self.ngram),
-            leaving(self.run),
-            read_only(known.keys),
-            read_only(known.starts),
-            shift_of(known.starts[:-1]),
-            keys,
-            out,
-            places,
-        )
+        sizes = self.ngram, self.run, leaving(self.ngram), leaving(self.run)
+        wanted = read_only(known.keys), read_only(known.starts), shift_of(known.starts[:-1])
+        n = kernels.candidates(words, ends, *sizes, *wanted, keys, out, places)
         begins = ends[units.docs]
         docs = np.repeat(np.arange(len(begins) - 1), np.diff(np.searchsorted(places[:n], begins)))
         return Candidates(out[:n].copy(), docs, places[:n] - begins[docs])

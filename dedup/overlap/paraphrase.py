@@ -351,17 +351,8 @@ def paraphrased(text: pa.Array, index: ParaphraseIndex, *, score: float = SCORE)
     order = np.lexsort((rows, index.items[rows], docs))
     order = order[scores[order] >= score]
     shares = weights / np.maximum(total[rows], 1)
-    columns = (
-        docs,
-        index.items[rows],
-        rows,
-        starts,
-        ends,
-        shares,
-        scores,
-        n_numbers[rows],
-        agreeing,
-    )
+    spans = docs, index.items[rows], rows, starts, ends
+    columns = *spans, shares, scores, n_numbers[rows], agreeing
     return Paraphrases(*(column[order] for column in columns))
 
 

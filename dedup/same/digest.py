@@ -61,14 +61,8 @@ def first_occurrence(digests: U64, bits: int | None = None) -> I64:
     """
     parts = partition(digests[:, 0], bits)
     out = np.empty(len(digests), np.int64)
-    kernels.first_occurrence(
-        read_only(digests),
-        parts.starts,
-        parts.rows,
-        np.empty(parts.table_size, np.int32),
-        np.empty((parts.largest, 2), np.uint64),
-        out,
-    )
+    table, met = np.empty(parts.table_size, np.int32), np.empty((parts.largest, 2), np.uint64)
+    kernels.first_occurrence(read_only(digests), *parts, table, met, out)
     return out
 
 

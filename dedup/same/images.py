@@ -27,14 +27,10 @@ MOST_COMPARED = 1024  # looks for each image, at most
 MOST_PLACES = 1 << 22  # of a band
 
 
-def _cosines() -> F64:
-    """(LOW, HASHED_SIDE) of the DCT, as `scipy.fft.dct` of type 2 has it without scaling."""
-    frequencies, cells = np.arange(LOW)[:, None], np.arange(HASHED_SIDE)[None]
-    made: F64 = 2 * np.cos(np.pi * frequencies * (2 * cells + 1) / (2 * HASHED_SIDE))
-    return made
-
-
-COSINES = _cosines()
+# (LOW, HASHED_SIDE) of the DCT, as `scipy.fft.dct` of type 2 has it without scaling
+COSINES = 2 * np.cos(
+    np.pi * np.arange(LOW)[:, None] * (2 * np.arange(HASHED_SIDE) + 1) / (2 * HASHED_SIDE)
+)
 
 
 def has_structure(brightness: F64) -> bool:
@@ -127,20 +123,13 @@ def stars(
     cut, (n, n_views) = bands(distance), hashes.shape
     places = min(power_of_two(n * n_views), MOST_PLACES)
     of, bits = np.empty(n, np.int64), np.empty(n, np.uint32)
-    given_up = kernels.stars(
-        read_only(hashes),
-        read_only(looks),
-        read_only(kinds),
-        np.array([band.shift for band in cut], np.uint64),
-        np.array([(1 << band.width) - 1 for band in cut], np.uint64),
-        np.uint64(64 - (places.bit_length() - 1)),
-        np.uint64(distance),
-        most_compared,
-        np.full((len(cut), places), -1, np.int32),
-        np.empty((n * n_views, len(cut)), np.int32),
-        of,
-        bits,
-    )
+    seen = read_only(hashes), read_only(looks), read_only(kinds)
+    shifts = np.array([band.shift for band in cut], np.uint64)
+    masks = np.array([(1 << band.width) - 1 for band in cut], np.uint64)
+    limits = np.uint64(64 - (places.bit_length() - 1)), np.uint64(distance), most_compared
+    heads = np.full((len(cut), places), -1, np.int32)
+    links = np.empty((n * n_views, len(cut)), np.int32)
+    given_up = kernels.stars(*seen, shifts, masks, *limits, heads, links, of, bits)
     return Stars(of, bits, int(given_up))
 
 

@@ -123,20 +123,11 @@ def buckets(keys: U64, bits: int | None = None) -> Buckets:
     those of a range of prefixes are a part of those of all. Memory: see BUCKET_BYTES.
     """
     parts = partition(keys, bits)
-    largest = parts.largest
-    members = np.empty(len(keys), np.uint32)
-    ends = np.empty(len(keys) // 2 + 1, np.int64)
-    n_buckets, n_members = kernels.buckets(
-        read_only(keys),
-        parts.starts,
-        parts.rows,
-        np.empty(parts.table_size, np.int32),
-        np.empty(largest, np.uint64),
-        np.empty(largest, np.int32),
-        np.empty(largest, np.int64),
-        members,
-        ends,
-    )
+    members, ends = np.empty(len(keys), np.uint32), np.empty(len(keys) // 2 + 1, np.int64)
+    n, table = parts.largest, np.empty(parts.table_size, np.int32)
+    local, first, size = np.empty(n, np.uint64), np.empty(n, np.int32), np.empty(n, np.int64)
+    given = read_only(keys), *parts, table
+    n_buckets, n_members = kernels.buckets(*given, local, first, size, members, ends)
     return Buckets(members[:n_members], ends[:n_buckets])
 
 

@@ -37,7 +37,8 @@ def verified_edges(
     Yields:
         (n_edges, 2) int64 rows, each (lower, higher).
     """
-    members, ends = buckets.members.astype(np.int64, copy=False), buckets.ends
+    members = read_only(buckets.members.astype(np.int64, copy=False))
+    ends = read_only(buckets.ends)
     parents = np.arange(len(members), dtype=np.uint32)
     least = least_equal(num_perm, verify)
     for start, stop in blocks(ends, rows_at_once):
@@ -50,24 +51,10 @@ def verified_edges(
         places = np.empty(len(rows), np.int64)
         places[order] = np.arange(len(rows))
         out = np.empty((_most_edges(ends, bucket, start, stop), 2), np.int64)
-        n = kernels.alike(
-            read_only(members),
-            read_only(ends),
-            bucket,
-            start,
-            stop,
-            read_only(signed(rows[order])),
-            places,
-            len(head),
-            start - before,
-            least,
-            ALL_PAIRS,
-            MAX_BUCKET,
-            FIRST_ROWS,
-            PREVIOUS_ROWS,
-            parents,
-            out,
-        )
+        given = members, ends, bucket, start, stop
+        signatures = read_only(signed(rows[order])), places, len(head), start - before
+        limits = ALL_PAIRS, MAX_BUCKET, FIRST_ROWS, PREVIOUS_ROWS
+        n = kernels.alike(*given, *signatures, least, *limits, parents, out)
         yield out[:n]
 
 

@@ -56,7 +56,7 @@ from tokenmill.pipelines.filters.images.keys import (
     ImageKey,
     has_key,
     image_set_keys,
-    known_sets,
+    known,
     text_keys,
 )
 from tokenmill.pipelines.read.images.nodes import counts_of
@@ -291,7 +291,7 @@ def _text_digests(
     alone = pictured & np.asarray(pc.equal(without, ""))
     compared = pictured & ~alone & of_images
     if compared.any():
-        sets = known_sets(documents)
+        sets = known(image_set_keys, documents)
         alone |= compared & ~has_key(sets)
         made[compared] = _spans(np.hstack((pairs, sets))[compared], kind)
     made[alone] = _spans(np.asarray(documents["doc_id"])[alone, None], "xxh3")

@@ -62,7 +62,7 @@ from tokenmill.pipelines.corpus.step import (
     group_works,
 )
 from tokenmill.pipelines.corpus.verdicts import VerdictStep
-from tokenmill.pipelines.filters.images.keys import known_images, known_sets, samples
+from tokenmill.pipelines.filters.images.keys import image_keys, image_set_keys, known, samples
 from tokenmill.pipelines.filters.images.looks import BACKGROUNDS, Views, seen
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.nodes import counts_of
@@ -285,7 +285,7 @@ class NearDedup(KeyedStep, VerdictStep):
             sizes[of_samples] = counts_of(some) * PICTURE_BYTES
             kinds, hashes, looks = seen(some, blobs, Views(), images.max_pixels if images else 0)
             hashed = np.where(np.isin(kinds, list(BACKGROUNDS)), kinds, 0).astype(np.uint8)
-            found = pictures(known_images(some), hashed, hashes[:, 0], looks[:, 0]).ravel()
+            found = pictures(known(image_keys, some), hashed, hashes[:, 0], looks[:, 0]).ravel()
         return [_lists(found, np.concatenate(([0], np.cumsum(sizes))))]
 
     @property
@@ -398,7 +398,7 @@ def _within_source(keys: Any, source: str) -> Any:
 
 def _with_images(keys: Any, documents: pa.RecordBatch) -> Any:
     """Band keys of samples that only meet those with the same images; 0 where these have no key."""
-    sets = known_sets(documents)
+    sets = known(image_set_keys, documents)
     salts = (sets[:, 0] ^ sets[:, 1])[:, None]
     return np.where((keys == 0) | (salts == 0), np.uint64(0), keys ^ salts)
 

@@ -114,7 +114,8 @@ class Where:
             raise WhereError(f"cannot be computed: {str(e).splitlines()[0]}") from None
         if not pa.types.is_boolean(found.type):
             raise WhereError(f"is no condition but {found.type}; compare it, as … > 0.5")
-        return _spread(found, batch.num_rows)
+        # of constants alone it holds of all documents, or of none
+        return pa.repeat(found, batch.num_rows) if isinstance(found, pa.Scalar) else found
 
 
 @cache
@@ -286,11 +287,6 @@ def _time(text: str, kind: pa.DataType) -> pa.Scalar:
         return pa.scalar(text).cast(pa.timestamp("ms")).cast(kind)
     except pa.ArrowInvalid:
         raise WhereError(f"{text!r} is no time, as '2024-01-31' or '2024-01-31T12:00:00'") from None
-
-
-def _spread(found: Value, n: int) -> pa.BooleanArray:
-    """A condition of constants alone holds of all documents, or of none."""
-    return pa.repeat(found, n) if isinstance(found, pa.Scalar) else found
 
 
 NOT_SELECTED, UNKNOWN = 1, 2

@@ -64,19 +64,10 @@ def image_set_keys(documents: pa.RecordBatch, by: ImageKey) -> Keys:
     return made
 
 
-def known_images(documents: pa.RecordBatch) -> Keys:
-    """(n_images, 2) of each image by MD5, or URL where it has none; zeros for neither."""
-    return _known(documents, image_keys)
-
-
-def known_sets(documents: pa.RecordBatch) -> Keys:
-    """(n_docs, 2) of each document's images by MD5, or URL where one has none."""
-    return _known(documents, image_set_keys)
-
-
-def _known(documents: pa.RecordBatch, keys_of: Callable[[pa.RecordBatch, ImageKey], Keys]) -> Keys:
-    known, by_url = (keys_of(documents, by) for by in ("md5", "url"))
-    return np.where(has_key(known)[:, None], known, by_url)
+def known(keys_of: Callable[[pa.RecordBatch, ImageKey], Keys], documents: pa.RecordBatch) -> Keys:
+    """What `image_keys` or `image_set_keys` tells by MD5, or by URL where there is no key by it."""
+    by_md5, by_url = (keys_of(documents, by) for by in ("md5", "url"))
+    return np.where(has_key(by_md5)[:, None], by_md5, by_url)
 
 
 def samples(documents: pa.RecordBatch, *, in_text: bool = False) -> Bools:

@@ -82,7 +82,7 @@ class Scored(PinnedFile):
         keys: (n, 2) of what is judged.  by: the column of keys.  unknown: what has no score.
         """
         scores = load(self, by)
-        at = scores.find(keys)
+        at = _find(scores.keys, keys)
         return [
             without_value("no_score", (at == len(scores.keys)) & (unknown == "remove")),
             *(above(f"high_{c}", scores.most[c][at], m) for c, m in sorted(self.most.items())),
@@ -97,12 +97,9 @@ class Scores(NamedTuple):
     most: dict[str, F64]
     least: dict[str, F64]
 
-    def find(self, keys: Keys) -> I64:
-        """(n,) the row of each key; one more than the last for those that are not there."""
-        return _find(self.keys, keys)
-
 
 def _find(known: Keys, keys: Keys) -> I64:
+    """(n,) the row of each key; one more than the last for those that are not there."""
     at = np.searchsorted(_sortable(known), _sortable(keys))
     inside = np.minimum(at, max(0, len(known) - 1))
     same = (known[inside] == keys).all(axis=1) if len(known) else np.False_
@@ -130,9 +127,9 @@ def load(scored: Scored, by: str) -> Scores:
     table, keys, order, starts = _by_key(path, by, [*scored.most, *scored.least])
 
     def worst(of: Mapping[str, float], pick: np.ufunc) -> dict[str, F64]:
-        return {
-            c: np.append(_worst(pick, _numbers(table[c], path)[order], starts), np.nan) for c in of
-        }
+        values = {c: _numbers(table[c], path)[order] for c in of}
+        each = {c: pick.reduceat(v, starts) if len(starts) else v for c, v in values.items()}
+        return {c: np.append(v, np.nan) for c, v in each.items()}
 
     return Scores(keys[starts], worst(scored.most, np.fmax), worst(scored.least, np.fmin))
 
@@ -147,10 +144,6 @@ def _by_key(path: Path, by: str, wanted: Sequence[str]) -> tuple[pa.Table, Keys,
     keys = keys[order]
     starts = np.flatnonzero(np.append(True, (keys[1:] != keys[:-1]).any(axis=1))[: len(keys)])
     return table, keys, order, starts
-
-
-def _worst(pick: np.ufunc, values: F64, starts: I64) -> F64:
-    return pick.reduceat(values, starts) if len(starts) else values
 
 
 def _sortable(keys: Keys) -> npt.NDArray[np.bytes_]:

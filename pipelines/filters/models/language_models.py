@@ -105,23 +105,13 @@ class LangidModel:
         buffers = text_buffers(as_trained(text))
         n_bytes = buffers.lengths
         n_features, n_classes = self.weights.shape
-        longest = int(n_bytes.max())
-        room = max(longest + 1, ROOM)
+        logs = np.log1p(np.arange(int(n_bytes.max()) + 1))
+        room = max(len(logs), ROOM)
         ends = np.zeros(len(text) + 1, np.int64)
         scores = np.zeros((len(text), n_classes))
-        score_languages(
-            *buffers,
-            self.moves,
-            self.features,
-            self.start,
-            self.weights,
-            np.log1p(np.arange(longest + 1)),
-            np.zeros(n_features, np.int32),
-            np.empty(room, np.int32),
-            np.empty(room, np.float64),
-            ends,
-            scores,
-        )
+        seen, found = np.zeros(n_features, np.int32), np.empty(room, np.int32)
+        given = *buffers, self.moves, self.features, self.start, self.weights
+        score_languages(*given, logs, seen, found, np.empty(room, np.float64), ends, scores)
         # less sure of what is short: this keeps the probabilities calibrated, says the library
         scores = (scores + self.prior) / np.sqrt(np.maximum(n_bytes, 1))[:, None]
         shares = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -166,8 +156,7 @@ def langid_model() -> LangidModel:
 
 
 Library: TypeAlias = Literal["py3langid", "eldc", "fasttext"]
-PROBES = {"py3langid": "py3langid", "eldc": "eldc"}  # modules
-EXTRAS = {"py3langid": "language", "eldc": "eldc"}
+EXTRAS = {"py3langid": "language", "eldc": "eldc"}  # by module
 # eldc's is a score, not a probability: whole English pages have 0.7 to 0.85
 LEAST = {"py3langid": 0.65, "eldc": 0.5, "fasttext": 0.65}
 
@@ -226,10 +215,8 @@ LanguageModel: TypeAlias = LangidModel | Eldc | FastTextLanguages
 
 
 def check_library(library: Library) -> None:
-    """Raises:
-    ValueError: it is not installed.
-    """
-    if library in PROBES and find_spec(PROBES[library]) is None:
+    """Raises: ValueError: it is not installed."""
+    if library in EXTRAS and find_spec(library) is None:
         raise ValueError(f"needs {library}; pip install 'tokenmill[{EXTRAS[library]}]'")
 
 
@@ -243,9 +230,7 @@ def known_languages(library: Library, file: LanguageFile | None) -> frozenset[st
 
 @functools.cache  # once a process
 def language_model(library: Library, file: LanguageFile | None) -> LanguageModel:
-    """Raises:
-    ConfigError: the file is not the one that the run began with.
-    """
+    """Raises: ConfigError: the file is not the one that the run began with."""
     if file is not None:
         return FastTextLanguages(file.checked())
     return Eldc() if library == "eldc" else langid_model()

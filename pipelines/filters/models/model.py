@@ -119,21 +119,12 @@ class LanguageModel:
 
         Or, of words from within a document, of those that have `order` before them.
         """
-        n = len(ids)
-        logs = np.empty(n, np.float64)
-        kernels.log_probs(
-            read_only(ids),
-            self.order,
-            read_only(self.word_logs),
-            self._table,
-            read_only(self._table.view(np.float32)),
-            np.empty(n, np.uint64),
-            np.empty(n, np.uint64),
-            np.empty(n, np.int64),
-            np.empty(n, np.uint8),
-            np.empty((n, self.order), np.float32),
-            logs,
-        )
+        n, words = len(ids), read_only(self.word_logs)
+        logs, backoffs = np.empty(n, np.float64), np.empty((n, self.order), np.float32)
+        keys, heads = np.empty((2, n), np.uint64)
+        wanted, lengths = np.empty(n, np.int64), np.empty(n, np.uint8)
+        model = self.order, words, self._table, read_only(self._table.view(np.float32))
+        kernels.log_probs(read_only(ids), *model, keys, heads, wanted, lengths, backoffs, logs)
         return logs
 
     @cached_property

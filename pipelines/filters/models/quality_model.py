@@ -93,14 +93,7 @@ def weight_sums(text: pa.Array, weights: F32, intercept: float) -> F64:
     """
     out = np.empty(len(text), np.float64)
     for rows, words in _blocks(text_buffers(text)):
-        kernels.add_weights(
-            read_only(words.letters),
-            read_only(words.ends),
-            read_only(words.doc_words),
-            read_only(weights),
-            intercept,
-            out[rows],
-        )
+        kernels.add_weights(*words, read_only(weights), intercept, out[rows])
     return out
 
 

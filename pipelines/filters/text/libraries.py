@@ -80,7 +80,7 @@ def splitter(kind: str) -> Callable[[str], Iterable[str]]:
             for word in words.tokenize(text[i : i + SUDACHI_CHARS])
         )
     if kind == "pyvi":
-        return _vietnamese
+        return _vietnamese()
     if kind == "indicnlp":
         from indicnlp.tokenize.indic_tokenize import trivial_tokenize
 
@@ -108,14 +108,14 @@ def _sudachi() -> Any:
     return partial(Dictionary().create, mode=SplitMode.A)
 
 
-def _vietnamese(text: str) -> list[str]:
-    rules = _spacy()
-    with rules.memory_zone():
-        return [word.text for word in rules.tokenizer(text)]
-
-
 @cache
-def _spacy() -> Any:
+def _vietnamese() -> Callable[[str], list[str]]:
     import spacy
 
-    return spacy.blank("vi")  # which asks pyvi
+    rules = spacy.blank("vi")  # which asks pyvi
+
+    def split(text: str) -> list[str]:
+        with rules.memory_zone():
+            return [word.text for word in rules.tokenizer(text)]
+
+    return split

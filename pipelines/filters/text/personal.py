@@ -106,14 +106,6 @@ def _of_a_machine(place: Place) -> bool:
     return bool(usual or OF_A_HOST.search(place.before) or PORT_OR_PREFIX.match(place.behind))
 
 
-def _of_many_groups(place: Place) -> bool:
-    return sum(map(bool, place.found.split(b":"))) >= 3
-
-
-def _not_a_sum(place: Place) -> bool:
-    return not SUM.search(place.before)
-
-
 def _not_a_part(place: Place) -> bool:
     """Where blanks part it, as they part lists of numbers, no number stands beside it."""
     separators = re.sub(rb"\A1[-. ]|[()0-9]", b"", place.found)
@@ -130,7 +122,7 @@ def _not_a_part(place: Place) -> bool:
 RULES: dict[str, Callable[[Place], bool]] = {
     "emails": _of_a_mailbox,
     "ipv4": _of_a_machine,
-    "ipv6": _of_many_groups,
-    "international": _not_a_sum,
+    "ipv6": lambda place: sum(map(bool, place.found.split(b":"))) >= 3,
+    "international": lambda place: not SUM.search(place.before),
     "north_american": _not_a_part,
 }

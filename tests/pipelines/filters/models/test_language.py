@@ -239,7 +239,7 @@ def test_a_model_that_is_not_there_says_where_to_get_it(tmp_path):
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_library_that_is_missing_is_named_with_its_extra(library, monkeypatch):
-    monkeypatch.setitem(language_models.PROBES, library, "no_such_library")
+    monkeypatch.setattr(language_models, "find_spec", lambda name: None)
     extra = {"py3langid": "language"}.get(library, library)
     message = f"needs {library}; pip install 'tokenmill[{extra}]'"
     with pytest.raises(ConfigError, match=re.escape(message)):
