@@ -32,9 +32,9 @@ def _jobs(sheet: Sheet) -> str:
     names = ", ".join(f"{n} x {name}" if n > 1 else name for name, (n, _) in sheet.jobs.items())
     mean, worst = (sheet[f"reads and writes, {of}"].shown for of in ("mean", "worst moment"))
     return (
-        f"The figures are of jobs that run at the same time: {names}. They read and write {mean}"
-        f" in the mean, and {worst} in the worst moment, when all write checkpoints and the largest"
-        " restarts"
+        f"The figures are of jobs that run at the same time: {names}; the training time is that of"
+        f" {FIRST}, with failures that of the longest. They read and write {mean} in the mean, and"
+        f" {worst} in the worst moment, when all write checkpoints and the largest restarts"
     )
 
 

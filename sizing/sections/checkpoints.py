@@ -10,6 +10,7 @@ waiting and failures each take the share of time that the plan allows, within th
 import math
 
 from tokenmill.sizing.formulas import checkpoint, failures
+from tokenmill.sizing.formulas.training import SECONDS_PER_DAY
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sheet import Given, Sheet
 from tokenmill.sizing.tables import RECIPES
@@ -27,6 +28,7 @@ MOST_TIME = 0.5  # from here on the waste is no small share, as its formula take
 
 
 def add(sheet: Sheet) -> None:
+    _warn_of_a_sample(sheet)
     per_param = bytes_per_param(sheet)
     sheet.add("one checkpoint", checkpoint.checkpoint_bytes, bytes_per_param=per_param)
     sheet.add("checkpoint of one rank", checkpoint.rank_checkpoint_bytes)
@@ -39,6 +41,17 @@ def add(sheet: Sheet) -> None:
     _written(sheet)
     _waste(sheet)
     _kept(sheet)
+
+
+def _warn_of_a_sample(sheet: Sheet) -> None:
+    """Warn of a training that takes less than a restart: most often that of a sample."""
+    takes, restart_s = sheet["training time"], sheet.plan.checkpoints.restart_s
+    if takes.value * SECONDS_PER_DAY < restart_s:
+        sheet.warnings.append(
+            f"training takes {takes.shown}, less than one restart, so checkpoints would have to be"
+            " written in no time: if the corpus is a sample, state the tokens of the whole as"
+            " corpus.tokens, or what is trained on as training.tokens"
+        )
 
 
 def bytes_per_param(sheet: Sheet) -> Given:

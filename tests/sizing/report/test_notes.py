@@ -83,6 +83,7 @@ def test_beside_other_jobs_the_write_bandwidth_and_waste_are_told_of_the_plan_s_
     alone = told(plan)
     beside = told(f"{plan}\njobs: [{{name: small, cluster: {{count: 512}}}}]")
     assert beside[1].startswith("The figures are of jobs that run at the same time: ")
+    assert "the training time is that of this plan, with failures that of the longest" in beside[1]
     assert beside[2:4] == [f"Of this plan alone: t{said[1:]}" for said in alone[1:3]]
     assert len(beside) == len(alone) + 1
     elsewhere = told("storage: {holds: dataset}\njobs: [{name: small, model: {params: 8B}}]")

@@ -92,7 +92,7 @@ def test_what_a_plan_says_of_samples_is_not_used_where_they_were_measured():
     made = sheet("corpus: {image_text: {image_bytes: 1MB}}", corpus=illustrated())
     assert made["bytes a sample"].value == BYTES
     assert "corpus.image_text is not used, as corpus was measured" in made.warnings
-    assert not sheet("", corpus=illustrated()).warnings
+    assert not any("not used" in w for w in sheet("", corpus=illustrated()).warnings)
 
 
 def test_images_have_no_formats_of_text():
