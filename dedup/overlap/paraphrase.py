@@ -283,7 +283,6 @@ class ParaphraseIndex(Saved):
 
 
 def _posts(rows: I64, terms: I64, slots: I64, words: I64, n_terms: int) -> Posts:
-    """The anchors of texts by term."""
     anchors = np.flatnonzero(slots < MOST_ANCHORS)
     few = np.bincount(terms[anchors], minlength=n_terms) <= MOST_POSTS
     anchors = anchors[few[terms[anchors]]]

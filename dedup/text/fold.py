@@ -298,8 +298,7 @@ def _props() -> U8:
 @cache
 def tags() -> Tags:
     """HTML tags, and LaTeX's commands, by their names."""
-    known = {name: INLINE for name in INLINE_TAGS}
-    known |= {name: BREAK for name in BREAK_TAGS}
+    known = dict.fromkeys(INLINE_TAGS, INLINE) | dict.fromkeys(BREAK_TAGS, BREAK)
     numbered = sorted((_number(name), kind) for name, kind in known.items())
     names, kinds = zip(*numbered, strict=True)
     return Tags(

@@ -4,7 +4,7 @@ import argparse
 
 from tokenmill.flows.commands.training import ended, parse_file, parse_training
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.filters.models.model import save_model
+from tokenmill.pipelines.filters.models.ngram_model import save_model
 from tokenmill.pipelines.runs.manifest import check_apart
 from tokenmill.pipelines.storage.atomic import write_text
 from tokenmill.pipelines.train.lm.fit import save_arpa

@@ -11,7 +11,7 @@ passes by it, and a step:
                      have it: `find_edges` decides which two are alike, `join_forests` who stays
     stars.py         near by default: `find_alike` compares, `decide` says who leaves for whom;
                      buckets.py has what they look at
-    near_images.py   images that look the same
+    near_images.py   images that look the same, as looks.py tells
     counted/         images, paragraphs and lines that stand too often
     spans/           spans of words that stand twice, and are cut
 

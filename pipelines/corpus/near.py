@@ -33,6 +33,7 @@ from tokenmill.dedup.text.simplified import simplified
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.corpus.buckets import works_of
 from tokenmill.pipelines.corpus.edges import ALIKE, PACKED, PICTURES, SHINGLES, Comparing
+from tokenmill.pipelines.corpus.looks import BACKGROUNDS, Views, seen
 from tokenmill.pipelines.corpus.pairs import (
     FOREST,
     FORESTS,
@@ -63,7 +64,6 @@ from tokenmill.pipelines.corpus.step import (
 )
 from tokenmill.pipelines.corpus.verdicts import VerdictStep
 from tokenmill.pipelines.filters.images.keys import image_keys, image_set_keys, known, samples
-from tokenmill.pipelines.filters.images.looks import BACKGROUNDS, Views, seen
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.nodes import counts_of
 from tokenmill.pipelines.read.options import Images

@@ -17,6 +17,14 @@ from pydantic import Field
 
 from tokenmill.dedup.arrays import I64, U8, U64
 from tokenmill.dedup.same.images import DISTANCE, LOOK_BYTES, MOST_DISTANCE, stars
+from tokenmill.pipelines.corpus.looks import (
+    NO_BYTES,
+    ON_GREY,
+    ON_WHITE,
+    PLAIN,
+    Views,
+    seen,
+)
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.step import Chain, Pass, Size, Told, facts_of, fixed_size_list
 from tokenmill.pipelines.corpus.units import (
@@ -30,14 +38,6 @@ from tokenmill.pipelines.corpus.units import (
     unit_names,
     units_left,
     write_found,
-)
-from tokenmill.pipelines.filters.images.looks import (
-    NO_BYTES,
-    ON_GREY,
-    ON_WHITE,
-    PLAIN,
-    Views,
-    seen,
 )
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.options import Images

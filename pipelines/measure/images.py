@@ -19,7 +19,6 @@ from scipy.special import bdtr
 from tokenmill.dedup.arrays import I32, I64, U64, Bools
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.corpus.step import ImageRule
-from tokenmill.pipelines.filters.images.image_measure import UNKNOWN
 from tokenmill.pipelines.filters.images.keys import ImageKey, has_key, image_keys
 from tokenmill.pipelines.measure.clusters import equal_keys
 from tokenmill.pipelines.measure.job import IMAGES_FOLDER, PROBED_IMAGES_FILE, MeasureJob
@@ -27,6 +26,7 @@ from tokenmill.pipelines.read.images.nodes import BREAK, counts_of, owners_of
 from tokenmill.pipelines.read.images.stored import kept_columns
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.storage.files import Rows, arrow_file, counted_rows
+from tokenmill.pipelines.tokens.image_measure import UNKNOWN
 from tokenmill.pipelines.tokens.images import count_places, tokens_of
 
 KEYS: tuple[ImageKey, ...] = ("url", "md5")

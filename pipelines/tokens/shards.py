@@ -21,11 +21,11 @@ from tokenmill.pipelines.core.pieces import parent_ids
 from tokenmill.pipelines.core.schema import OF_PAGES
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.corpus.copies import read_counts
-from tokenmill.pipelines.filters.images.image_measure import ImageMeasure
 from tokenmill.pipelines.read.batch import read_images
 from tokenmill.pipelines.read.images.stored import in_token_shard, kept_columns
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.storage.files import arrow_file, open_arrow
+from tokenmill.pipelines.tokens.image_measure import ImageMeasure
 from tokenmill.pipelines.tokens.images import batches_of, encode_illustrated
 from tokenmill.pipelines.tokens.mix.draws import states
 from tokenmill.pipelines.tokens.options import Output
@@ -371,7 +371,6 @@ class TokenSpan(NamedTuple):
             ]
 
     def _rows(self, lo: int, hi: int) -> pa.Table:
-        """Documents [lo, hi) of the parts."""
         pieces = [
             self.held.rows(shard, max(lo - first, 0), min(hi, end) - first)
             for shard, _, first, end in self.parts

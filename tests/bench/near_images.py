@@ -29,7 +29,7 @@ from PIL import Image, ImageEnhance, ImageOps
 
 from tests.bench.truth import interval
 from tokenmill.dedup.same.images import stars
-from tokenmill.pipelines.filters.images.looks import (
+from tokenmill.pipelines.corpus.looks import (
     ON_GREY,
     ON_WHITE,
     PLAIN,

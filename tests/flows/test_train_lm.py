@@ -9,7 +9,7 @@ from tests.pipelines.conftest import train as train_tokenizer
 from tests.pipelines.train.lm.test_train import documents, jsonl
 from tests.running import one_by_one, prepare
 from tokenmill.flows.cli import main
-from tokenmill.pipelines.filters.models.model import load_model
+from tokenmill.pipelines.filters.models.ngram_model import load_model
 from tokenmill.pipelines.prepare.inspect import removals
 from tokenmill.pipelines.prepare.recipe import load_recipe
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 from tokenmill.dedup.arrays import F64
 from tokenmill.pipelines.core.config import readable
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.filters.models.model import DECIMALS
+from tokenmill.pipelines.filters.models.ngram_model import DECIMALS
 from tokenmill.pipelines.filters.models.text import normalize
 from tokenmill.sizing.roots import held
 

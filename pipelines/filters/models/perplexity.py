@@ -20,7 +20,7 @@ from tokenmill.pipelines.filters.models.kenlm import (
     load_kenlm,
     load_pieces,
 )
-from tokenmill.pipelines.filters.models.model import MAGIC, LanguageModel, load_model
+from tokenmill.pipelines.filters.models.ngram_model import MAGIC, LanguageModel, load_model
 
 Kind = Literal["train-lm", "kenlm"]
 Bucket = Literal["head", "middle", "tail"]

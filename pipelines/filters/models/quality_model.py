@@ -31,7 +31,7 @@ from tokenmill.dedup.arrays import F32, F64, I64, U32, TextBuffers, parts, read_
 from tokenmill.dedup.same.digest import digests
 from tokenmill.dedup.text.words import WordLetters, split_words
 from tokenmill.pipelines.filters.kernels import quality as kernels
-from tokenmill.pipelines.filters.models.model import (
+from tokenmill.pipelines.filters.models.ngram_model import (
     MOST_BYTES,
     Arrays,
     Layout,

@@ -138,7 +138,6 @@ def words_of(text: Characters, kind: WordKind) -> Words:
 
 
 def _script_classes(text: Characters) -> U8:
-    """Classes of bytes by words of scripts."""
     data, offsets = text.data, text.offsets
     places = word_places(TextBuffers(data, read_only(offsets)), "scripts")
     begins = np.repeat(offsets[:-1], np.diff(places.doc_words))

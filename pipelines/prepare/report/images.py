@@ -10,12 +10,12 @@ import numpy as np
 
 from tokenmill.pipelines.core.measured import TOTAL, Illustrations, Ratio, added
 from tokenmill.pipelines.core.schema import shard_and_row
-from tokenmill.pipelines.filters.images.image_measure import PER_DOUBLING, RATIOS, doublings
 from tokenmill.pipelines.prepare.report import model
 from tokenmill.pipelines.read.beside import NOT_THERE
 from tokenmill.pipelines.read.images.facts import Decoding, decode_cost
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.report import with_error
+from tokenmill.pipelines.tokens.image_measure import PER_DOUBLING, RATIOS, doublings
 from tokenmill.sizing.document import charts
 from tokenmill.sizing.document.charts import Bar
 from tokenmill.sizing.document.page import figure

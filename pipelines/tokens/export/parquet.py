@@ -65,7 +65,6 @@ def write_parquet(
 
 
 def _groups(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
-    """Rows by row group."""
     held: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:

@@ -161,7 +161,6 @@ def _write_cells(job: TokenRun, mixed: Mixed, number: int, group: Group) -> Iter
 
 
 def _bucket_counts(job: TokenRun, mixed: Mixed, group: Group) -> pa.RecordBatch:
-    """A row of COUNTS for each bucket."""
     of_copy, n = group.buckets, mixed.buckets
     tokens = group.long[IDS].sizes // job.tokenizing.engine().dtype.itemsize
     text_bytes = np.asarray(group.rest["text_bytes"])

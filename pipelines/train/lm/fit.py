@@ -34,7 +34,7 @@ import pyarrow as pa
 from tokenmill.dedup.arrays import F32, F64, I64, U32, U64, Bools
 from tokenmill.pipelines.filters.kernels import ngrams as kernels
 from tokenmill.pipelines.filters.kernels.ngrams import BOUNDARY, UNKNOWN
-from tokenmill.pipelines.filters.models.model import LanguageModel
+from tokenmill.pipelines.filters.models.ngram_model import LanguageModel
 from tokenmill.pipelines.filters.models.text import Vocabulary
 from tokenmill.pipelines.storage.atomic import atomic_path
 

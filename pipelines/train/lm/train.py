@@ -21,7 +21,7 @@ from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.filters.kernels.ngrams import UNKNOWN
-from tokenmill.pipelines.filters.models.model import (
+from tokenmill.pipelines.filters.models.ngram_model import (
     DECIMALS,
     MOST_WORDS,
     ORDERS,

@@ -19,7 +19,7 @@ def over(name, *stages, verify=False, look=False):
 
     def make(part, scratch):
         if look:  # which other checkouts may not have
-            from tokenmill.pipelines.filters.images.looks import Views, looks_of
+            from tokenmill.pipelines.corpus.looks import Views, looks_of
         warm = "warm-" if scratch.name == "warm" else ""
         path = Path(os.environ["BENCH_IMAGES"]) / f"{warm}{name}"
         (shard,) = plan_inputs([Input(path=str(path), **column)], 1 << 40, images=True).shards

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 from tests.bench.tools.ours import batches_of
 from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.filters.models.kenlm import KenlmModel
-from tokenmill.pipelines.filters.models.model import save_model
+from tokenmill.pipelines.filters.models.ngram_model import save_model
 from tokenmill.pipelines.filters.models.perplexity import Perplexity
 from tokenmill.pipelines.train.lm.fit import save_arpa
 from tokenmill.pipelines.train.lm.train import LmTraining, train

@@ -16,7 +16,7 @@ from tests.pipelines.read.images.shards import encoded, noise, png, tar_bytes
 from tests.reference import images as reference
 from tests.running import one_by_one, prepare
 from tokenmill.dedup.same.images import stars
-from tokenmill.pipelines.filters.images.looks import (
+from tokenmill.pipelines.corpus.looks import (
     NO_BYTES,
     ON_GREY,
     ON_WHITE,

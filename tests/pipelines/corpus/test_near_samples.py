@@ -23,9 +23,9 @@ from tokenmill.dedup.same.minhash import signed_shingles
 from tokenmill.pipelines.core.schema import ILLUSTRATED, PLACEHOLDER, doc_ids
 from tokenmill.pipelines.corpus import buckets, edges, stars
 from tokenmill.pipelines.corpus.equal import ExactDedup
+from tokenmill.pipelines.corpus.looks import ON_GREY, ON_WHITE, Views, looks_of
 from tokenmill.pipelines.corpus.near import NearDedup
 from tokenmill.pipelines.corpus.step import document_keys, key_schema
-from tokenmill.pipelines.filters.images.looks import ON_GREY, ON_WHITE, Views, looks_of
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.read.images.blobs import Window
 from tokenmill.pipelines.read.options import Images

@@ -11,8 +11,8 @@ import pytest
 
 from tests.pipelines.train.lm.models import CUTOFFS, model, saved
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.filters.models import model as module
-from tokenmill.pipelines.filters.models.model import load_model, save_model
+from tokenmill.pipelines.filters.models import ngram_model as module
+from tokenmill.pipelines.filters.models.ngram_model import load_model, save_model
 
 TEXTS = pa.array(["the cat sat on a mat.", "zebra", "", "a dog ran.\nthe cat"])
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from tests.pipelines.read.images.batches import illustrated, image
 from tokenmill.pipelines.core.ledger import ImageStats, StageStats
 from tokenmill.pipelines.corpus.counted.images import RepeatedImages
-from tokenmill.pipelines.filters.images.image_measure import ImageMeasure, bins_of
 from tokenmill.pipelines.prepare.report.images import image_facts, image_summary, percentile
 from tokenmill.pipelines.runs.receipt import Receipt
+from tokenmill.pipelines.tokens.image_measure import ImageMeasure, bins_of
 from tokenmill.sizing.spread import Z_95
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tests.pipelines.train.lm.lines import fitted
-from tokenmill.pipelines.filters.models.model import save_model
+from tokenmill.pipelines.filters.models.ngram_model import save_model
 from tokenmill.pipelines.train.lm.fit import save_arpa
 
 LINES = [

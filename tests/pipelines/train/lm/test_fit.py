@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.pipelines.train.lm.lines import VOCABULARY, corpora, fitted, obvious, sentences
 from tests.reference import perplexity as reference
 from tokenmill.pipelines.filters.kernels.ngrams import BOUNDARY, UNKNOWN
-from tokenmill.pipelines.filters.models import model as module
+from tokenmill.pipelines.filters.models import ngram_model as module
 from tokenmill.pipelines.filters.models.text import line_words
 from tokenmill.pipelines.train.lm.fit import discounts
 

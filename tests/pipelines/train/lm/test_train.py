@@ -12,7 +12,7 @@ import pytest
 from tests.reference import perplexity as reference
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Input
-from tokenmill.pipelines.filters.models.model import save_model
+from tokenmill.pipelines.filters.models.ngram_model import save_model
 from tokenmill.pipelines.filters.models.quality_model import uniform
 from tokenmill.pipelines.filters.models.text import line_words, placed_words
 from tokenmill.pipelines.train.lm.train import LmTraining, Names, lm_markdown, train

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.pipelines.read.images.batches import illustrated, image
-from tokenmill.pipelines.filters.images.image_measure import (
+from tokenmill.pipelines.tokens.image_measure import (
     BINS,
     RATIOS,
     UNKNOWN,
