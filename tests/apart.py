@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from tests.strategies import THOROUGH
 
 ROOT = Path(__file__).parent.parent
-WITHIN_S = 200.0
+WITHIN_S = 1000.0  # of a machine that does much else; within the time of a test in pyproject.toml
 
 _forking = multiprocessing.get_context("forkserver")
 _forking.set_forkserver_preload(

@@ -41,7 +41,7 @@ def folder(tmp_path):
 def ran(folder, text, codes=(0,)):
     (folder / "script.py").write_text(text)
     command = [sys.executable, "script.py"]
-    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=200)
+    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=1000)
     assert ended.returncode in codes, ended.stderr[-2000:]
     return ended
 

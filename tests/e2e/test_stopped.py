@@ -46,7 +46,8 @@ class Prepare:
         self.gate = Path(f"{out}-gate")
         self.gate.mkdir(exist_ok=True)
         self.before = set(self.gate.glob("begun-*"))
-        options = ("--runner", runner, "--workers", str(WORKERS))
+        self.log = Path(f"{out}.log")
+        options = ("--runner", runner, "--workers", str(WORKERS), "--log-json", str(self.log))
         self.process = subprocess.Popen(
             [
                 *(sys.executable, "-c", COMMAND.format(changed) + "sys.exit(main())"),
@@ -167,13 +168,14 @@ def test_ctrl_c_twice_ends_at_once(recipe, tmp_path):
 
 @pytest.mark.long
 def test_a_terminal_that_closes_takes_no_code_away(recipe, tmp_path):
-    """Nothing can be said there any more: each write fails."""
+    """Nothing can be said there any more: each write fails. The log has it all the same."""
     ours, its = pty.openpty()
     running = Prepare(recipe, tmp_path / "run", stderr=its)
     os.close(its)
     running.wait_until_at_work()
     os.close(ours)
     running.told("SIGHUP")
+    eventually(lambda: STOPPING in running.log.read_text(), "never said")
     running.open()
     assert running.process.wait(WITHIN_S) == 129
     assert running.n_begun == WORKERS

@@ -17,7 +17,7 @@ from tokenmill.pipelines.core.errors import ConfigError, InputError
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.runs.work import Done, Job, Work
 
-PATIENCE_S = 60
+PATIENCE_S = 1000
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from tokenmill.pipelines.core.errors import ConfigError, ShardError
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.places import VARIABLE
 
-WITHIN_S = 200.0
+WITHIN_S = 1000.0
 
 
 @pytest.fixture(scope="module")

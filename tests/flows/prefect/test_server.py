@@ -41,7 +41,7 @@ RUN = (
     "with watching(quiet=False):\n"
     "    print(noted(make, ('a-flow', 'its run'), {'given': 'this'}, None))\n"
 )
-PATIENCE_S = 200
+PATIENCE_S = 1000
 
 
 @pytest.mark.parametrize("has_ended", [True, False])

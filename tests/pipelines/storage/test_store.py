@@ -222,7 +222,7 @@ def test_a_store_that_does_not_answer_is_given_up_soon(monkeypatch):
     start = time.monotonic()
     with pytest.raises(OSError, match="the store does not answer") as e:
         expand("s3://corpus/data/*.jsonl")
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 45
     assert "SECRET" not in str(e.value)
     assert str(e.value).startswith("s3://corpus/data/*.jsonl: ")
     assert "\n" not in str(e.value)

@@ -100,7 +100,7 @@ def words(text):
     return re.findall(r"[^\s\x1c-\x1f\x85]+", text)
 
 
-@pytest.mark.timeout(60)  # the square of these lengths would take minutes
+@pytest.mark.timeout(300)  # the square of these lengths would take minutes
 @pytest.mark.parametrize(
     ("source", "images"),
     [
