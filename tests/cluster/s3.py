@@ -1,6 +1,7 @@
 """An S3 API over HTTP: moto's server as a process, behind a proxy that fails when it is told to."""
 
 import contextlib
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -76,11 +77,15 @@ class S3:
 
 
 @contextlib.contextmanager
-def s3_in(folder: Path, *, seed: int = 0) -> Iterator[S3]:
-    """An empty store for the length of the block; it keeps its objects in memory."""
+def s3_in(folder: Path, *, seed: int = 0, page_keys: int = 1000) -> Iterator[S3]:
+    """An empty store for the length of the block; it keeps its objects in memory.
+
+    page_keys: names at most in an answer to a listing.
+    """
     port = free_port()
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    with running(command, log=folder / "moto.log") as moto:
+    env = {**os.environ, "MOTO_S3_DEFAULT_MAX_KEYS": str(page_keys)}
+    with running(command, log=folder / "moto.log", env=env) as moto:
         moto.wait_until(lambda: answers(port), within_s=START_S)
         with faulty_proxy(port, seed=seed) as proxy:
             yield S3(port, proxy)

@@ -12,6 +12,9 @@ from tests.cluster.s3 import s3_in
 END = "<|endoftext|>"
 
 
+PAGE_KEYS = 100  # names of a listing's page: a thousand objects take moto 6 s
+
+
 def train(folder: Path, *, vocab_size: int = 600) -> Path:
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -39,7 +42,7 @@ def tokenizer_path(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def one_s3(tmp_path_factory):
-    with s3_in(tmp_path_factory.mktemp("s3")) as served:
+    with s3_in(tmp_path_factory.mktemp("s3"), page_keys=PAGE_KEYS) as served:
         yield served
 
 
