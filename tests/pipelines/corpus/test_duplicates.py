@@ -136,7 +136,7 @@ def all_at_once(same):
 
 
 # each value of one with each of another
-@pytest.mark.long_but("0-1.3MiB-2-16", "20000-1.3MiB-1-1")  # each of these takes little memory
+@pytest.mark.long_but("20000-1.3MiB-1-1")  # groups and ranges change no byte: see above
 @pytest.mark.parametrize(
     ("same", "budget", "groups", "ranges"),
     [

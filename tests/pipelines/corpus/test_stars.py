@@ -187,7 +187,7 @@ def test_what_is_given_up_is_told_and_no_other_is_taken_for_a_copy(tmp_path, mon
 
 
 # each value once
-@pytest.mark.long_but("exact-stars", "estimate-components", "exact-leading")
+@pytest.mark.long_but("exact-stars", "estimate-components", "estimate-leading")
 @pytest.mark.parametrize(
     "kind",
     [
