@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -46,9 +47,7 @@ def with_beside(
             cast = _made((None if value is ABSENT else value for value in values), kind)
         made, odd = cast
         notes |= {f"unreadable_{name}": odd} if odd else {}
-        field = pa.field(name, COLUMN_TYPES[kind])
-        schema = documents.schema.append(field)
-        documents = pa.record_batch([*documents.columns, made], schema=schema)
+        documents = documents.append_column(pa.field(name, COLUMN_TYPES[kind]), made)
     return batch._replace(documents=documents, notes={**(batch.notes or {}), **notes} or None)
 
 
@@ -209,10 +208,8 @@ def _without_nulls(lists: pa.Array) -> pa.Array:
     values = lists.flatten()
     if not values.null_count:
         return lists
-    rows = pc.list_parent_indices(lists).filter(values.is_valid())
-    told: list[list[str] | None] = [[] if valid else None for valid in lists.is_valid().to_pylist()]
-    for row, value in zip(rows.to_pylist(), values.drop_null().to_pylist(), strict=True):
-        there = told[row]
-        if there is not None:
-            there.append(value)
-    return pa.array(told, lists.type)
+    lengths = lists.value_lengths().fill_null(0)  # a list that is null may hide some
+    rows = np.repeat(np.arange(len(lists)), lengths)[np.asarray(values.is_valid())]
+    ends = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=len(lists)))))
+    there = values.drop_null()
+    return pa.LargeListArray.from_arrays(pa.array(ends), there, mask=lists.is_null())

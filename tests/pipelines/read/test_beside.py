@@ -68,6 +68,17 @@ def test_what_is_nested_is_read_by_its_path(tmp_path, form):
     assert failed["reason"] == "missing_text"
 
 
+def test_what_a_null_list_hides_is_no_text(tmp_path):
+    values, mask = pa.array(["a", None, "b", None, None, "c"]), pa.array([False, True, False])
+    lists = pa.ListArray.from_arrays(pa.array([0, 2, 4, 6], pa.int32()), values, mask=mask)
+    batch = pa.record_batch({"text": lists})
+    with pa.ipc.new_file(str(tmp_path / "rows.arrow"), batch.schema) as writer:
+        writer.write_batch(batch)
+    (found,) = read(tmp_path / "rows.arrow", text="text", id=None, columns={})
+    assert found.documents["text"].to_pylist() == ["a", "c"]
+    assert found.failed["reason"].to_pylist() == ["missing_text"]
+
+
 def test_a_list_without_a_separator_is_refused(tmp_path):
     with pytest.raises(AssertionError, match="say what stands between them, as"):
         read(written(tmp_path, "parquet"), join=None)
