@@ -183,13 +183,13 @@ class SourceShard:
     bytes: uncompressed size, estimated where only reading would tell.
     """
 
-    key: str
-    ordinal: int
-    input: int
-    source: str
     format: str
     paths: tuple[str, ...]
     names: tuple[str, ...]
+    key: str = ""  # this and its ordinal once shards are numbered
+    ordinal: int = 0
+    input: int = 0
+    source: str = ""
     compression: str | None = None
     start: int = 0
     stop: int | None = None

@@ -7,19 +7,12 @@ import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
-from tokenmill.pipelines.read.images.layouts import (
-    PATHS,
-    SENTENCES,
-    TURN,
-    TURNS,
-    UNKNOWN,
-    layout_in,
-)
+from tokenmill.pipelines.read.images import layouts
 
 # The names met in published corpora, the likeliest first.
 TEXT = ("text", "content", "raw_content", "contents", "body", "document", "article")
 # of what has images beside its text
-CAPTION = ("caption", "captions", "texts", "txt", "alt_text", SENTENCES, TURNS)
+CAPTION = ("caption", "captions", "texts", "txt", "alt_text", layouts.SENTENCES, layouts.TURNS)
 ID = ("id", "doc_id", "document_id", "docid", "uuid", "_id", "warc_record_id")
 URL = ("url", "uri", "link", "source_url", "warc_target_uri", "webpage_url")
 TOKENS = "input_ids"  # of what has been tokenized
@@ -59,20 +52,9 @@ def looked_at(
     file: InputFile, form: str, columns: Columns, compression: str | None = None
 ) -> SourceShard:
     """A file as the shard that its first documents are read of, before a run."""
-    text, id_, url, images = columns
+    own = columns._asdict()
     return SourceShard(
-        key="",
-        ordinal=0,
-        input=0,
-        source="",
-        format=form,
-        paths=(file.path,),
-        names=(file.name,),
-        compression=compression,
-        text=text,
-        id=id_,
-        url=url,
-        images=images,
+        format=form, paths=(file.path,), names=(file.name,), compression=compression, **own
     )
 
 
@@ -85,7 +67,7 @@ def refuse_unknown(path: str, problems: Sequence[str], found: str) -> None:
         f"{path}: the first {len(problems)} documents have texts and images that do not fit"
         f" ({problems[0]}; {found}); name others in the recipe, as"
         " {path: …, text: NAME, images: NAME}",
-        cause=UNKNOWN,
+        cause=layouts.UNKNOWN,
     )
 
 
@@ -101,7 +83,7 @@ def find_columns(names: Collection[str], wanted: Input, path: str) -> Columns:
     images = _find(names, "images", wanted.images, (), path)
     common = TEXT if images is None else TEXT + CAPTION
     text = _find(names, "text", wanted.text, common, path)
-    if text is None and images is None and (layout := layout_in(names)) is not None:
+    if text is None and images is None and (layout := layouts.layout_in(names)) is not None:
         text, images = layout
     if text is None and TOKENS in names:
         raise InputError(
@@ -223,9 +205,9 @@ def _columns(schema: pa.Schema, wanted: Input, path: str) -> Columns:
 def turns_in(kind: pa.DataType) -> pa.DataType | None:
     """The type of the turns of conversations, None for a column that holds none."""
     of = _values(kind)
-    if of is None or not pa.types.is_struct(of) or of.get_field_index(TURN) < 0:
+    if of is None or not pa.types.is_struct(of) or of.get_field_index(layouts.TURN) < 0:
         return None
-    turn = of.field(TURN).type
+    turn = of.field(layouts.TURN).type
     return turn if turn in TEXT_TYPES else None
 
 
@@ -251,7 +233,7 @@ def _holds_images(kind: pa.DataType) -> bool:
     if not pa.types.is_struct(kind):
         return _plain(kind) in TEXT_TYPES
     parts = {kind.field(i).name: kind.field(i).type for i in range(kind.num_fields)}
-    fits = {BYTES: {*_BLOBS, pa.null()}, **{key: {*TEXT_TYPES, pa.null()} for key in PATHS}}
+    fits = {BYTES: {*_BLOBS, pa.null()}, **{key: {*TEXT_TYPES, pa.null()} for key in layouts.PATHS}}
     there = [name for name in fits if name in parts]
     return bool(there) and all(parts[name] in fits[name] for name in there)
 

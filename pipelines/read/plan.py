@@ -46,6 +46,8 @@ class _Source(NamedTuple):
     wanted: Input
     in_recipe: bool
     sections: frozenset[str]  # of the recipe, as `Reader.section` names them
+    shard_bytes: int
+    limits: Limits
 
     @property
     def place(self) -> str:
@@ -89,7 +91,6 @@ def plan_inputs(
     Raises:
         ConfigError: an input is not there, may not be read, or its format cannot be told.
     """
-    limits = limits or Limits()
     sections = frozenset(["images"] * images + ["html"] * html)
     shards: list[SourceShard] = []
     failed: list[FailedInput] = []
@@ -98,7 +99,7 @@ def plan_inputs(
     skipped: list[str] = []
     unread: ConfigError | None = None
     for index, wanted in enumerate(inputs):
-        source = _Source(index, wanted, in_recipe, sections)
+        source = _Source(index, wanted, in_recipe, sections, shard_bytes, limits or Limits())
         mine = _expanded(source, may_lack=among is not None)
         chosen, passed_over, missing = _selected(source, mine)
         if among is not None:
@@ -111,7 +112,7 @@ def plan_inputs(
         for path in missing:
             why = f"{path}: named in {path.rpartition('/')[0]}/state.json but not there"
             failed.append(_failed(source, path, InputError(why, cause="not_found")))
-        for part in _cut(source, chosen, shard_bytes, limits, damaged):
+        for part in _cut(source, chosen, damaged):
             (shards if isinstance(part, SourceShard) else failed).append(part)  # type: ignore[arg-type]
         if not shards and not unread and wanted.format is None and among is None:
             unread = _of_sections(source, mine)
@@ -134,7 +135,7 @@ def list_inputs(inputs: Sequence[Input], *, images: bool = False) -> list[InputF
         ConfigError: an input is not there or may not be read.
     """
     sections = frozenset(["images"] * images)
-    sources = (_Source(i, wanted, True, sections) for i, wanted in enumerate(inputs))
+    sources = (_Source(i, of, True, sections, 0, Limits()) for i, of in enumerate(inputs))
     return [file for source in sources for file in _expanded(source, may_lack=False)]
 
 
@@ -174,17 +175,16 @@ def _selected(
         raise _no_section(source, others, chosen[0].reader)
     if wanted.images is not None and "images" not in source.sections:
         raise _no_images(source, others)
-    for key, given, has in (
-        ("columns", wanted.columns, _has_columns),
-        ("quote", wanted.quote is not None, _has_quotes),
-        ("images", wanted.images is not None, _has_images),
-        ("roots", bool(wanted.roots), _has_paths),
-    ):
-        if given and chosen and not any(has(f.reader) for f in chosen):
-            name = chosen[0].reader.name
-            raise ConfigError(
-                f"{source.place}{key}: files of format {name} have none; leave it out"
-            )
+    given = {
+        "columns": wanted.columns,
+        "quote": wanted.quote is not None,
+        "images": wanted.images is not None,
+        "roots": wanted.roots,
+    }
+    for key in filter(given.get, given if chosen else ()):
+        if not any(_has(key, f.reader) for f in chosen):
+            why = f"files of format {chosen[0].reader.name} have none; leave it out"
+            raise ConfigError(f"{source.place}{key}: {why}")
     data = reader_named(DATA_FORMAT)
     # A dataset's files stay together, in its own order, where its folder stands.
     placed = [(f.file.path, f) for f in chosen]
@@ -210,18 +210,14 @@ def _has_columns(reader: Reader) -> bool:
     return not reader.whole and reader.section != "html"
 
 
-def _has_quotes(reader: Reader) -> bool:
-    return reader.quotes
-
-
-def _has_images(reader: Reader) -> bool:
-    """Whether a column of its files can have images."""
-    return not (reader.whole or reader.quotes or reader.samples) and reader.section is None
-
-
-def _has_paths(reader: Reader) -> bool:
-    """Whether its files can name images by paths."""
-    return _has_images(reader) or bool(reader.beside)
+def _has(key: str, reader: Reader) -> bool:
+    """Whether files of a format have what a key of an input is about."""
+    if key == "columns":
+        return _has_columns(reader)
+    if key == "quote":
+        return reader.quotes
+    in_columns = not (reader.whole or reader.quotes or reader.samples) and reader.section is None
+    return in_columns or (key == "roots" and bool(reader.beside))
 
 
 def _no_format(source: _Source, files: Sequence[InputFile]) -> ConfigError:
@@ -273,11 +269,7 @@ def _datasets(source: _Source, files: Sequence[InputFile]) -> list[SavedDataset]
 
 
 def _cut(
-    source: _Source,
-    chosen: Sequence[_File],
-    shard_bytes: int,
-    limits: Limits,
-    damaged: dict[str, str],
+    source: _Source, chosen: Sequence[_File], damaged: dict[str, str]
 ) -> Iterator[SourceShard | FailedInput]:
     """Shards and failures of an input, in the order of its files.
 
@@ -286,9 +278,9 @@ def _cut(
 
     def look(item: _File) -> list[Piece] | InputError:
         """Twice where damage is met: it may have been met on the way here alone."""
-        found, damage = _looked(source, item, shard_bytes, limits)
+        found, damage = _looked(source, item)
         if damage:
-            found, damage = _looked(source, item, shard_bytes, limits)
+            found, damage = _looked(source, item)
         if damage and not isinstance(found, InputError):
             damaged[item.file.path] = damage
         return found
@@ -301,7 +293,7 @@ def _cut(
         several = sum(f.reader.samples for f in chosen) > 1
         for reader, alike in groupby(chosen, key=attrgetter("reader")):
             if reader.whole:
-                for group in group_texts([item.file for item in alike], shard_bytes):
+                for group in group_texts([item.file for item in alike], source.shard_bytes):
                     size = sum(f.bytes for f in group)
                     whole = Piece(Columns("text", None, None), 0, None, bytes=size)
                     yield _shard(source, reader, group, whole)
@@ -309,14 +301,8 @@ def _cut(
             for item in alike:
                 pieces = _known(source, item.file, next(looks))
                 if isinstance(pieces, InputError):
-                    rows = item.reader.rows
-                    yield _failed(
-                        source,
-                        item.file.path,
-                        pieces,
-                        n_bytes=item.file.bytes,
-                        docs=None if rows is None else rows(item.file.path),
-                    )
+                    path, n_bytes = item.file.path, item.file.bytes
+                    yield _failed(source, path, pieces, n_bytes, reader.rows(path))
                 else:
                     for piece in pieces:
                         yield _shard(source, reader, [item.file], piece, item.sidecar, several)
@@ -325,11 +311,7 @@ def _cut(
 def _known(
     source: _Source, file: InputFile, pieces: list[Piece] | InputError
 ) -> list[Piece] | InputError:
-    """A file as it is cut, unless it has images that nobody named in a recipe without.
-
-    Raises:
-        ConfigError: its images and texts are in a layout that nobody knows.
-    """
+    """A file as it is cut, unless it has images that nobody named in a recipe without."""
     if isinstance(pieces, InputError):
         if pieces.cause == UNKNOWN:
             raise ConfigError(f"{source.place}{pieces}")
@@ -339,15 +321,14 @@ def _known(
     return InputError(str(_no_images(source, [file])), cause="no_images")
 
 
-def _looked(
-    source: _Source, item: _File, shard_bytes: int, limits: Limits
-) -> tuple[list[Piece] | InputError, str]:
+def _looked(source: _Source, item: _File) -> tuple[list[Piece] | InputError, str]:
     """A file as it is cut, or why it cannot be; and the cause of damage that was met, or ""."""
     file, cut = item.file, item.reader.cut
     if cut is None:
         return [], ""
     try:
-        found = patiently(lambda: cut(file, source.wanted, shard_bytes, limits), file.path)
+        how = source.wanted, source.shard_bytes, source.limits
+        found = patiently(lambda: cut(file, *how), file.path)
     except InputError as e:
         return e, e.cause
     return found, next((piece.damage for piece in found if piece.damage), "")
@@ -362,12 +343,10 @@ def _shard(
     several: bool = False,
 ) -> SourceShard:
     """A piece as a shard.  several: the input has other files of samples, which may share keys."""
-    text, id_, url, images = piece.columns
     name = files[0].name
     stream = reader.compressions and not reader.whole
+    has_captions = piece.columns.images is not None or reader.samples
     return SourceShard(
-        key="",
-        ordinal=0,
         input=source.number,
         source=source.wanted.source_name,
         format=reader.name,
@@ -377,18 +356,15 @@ def _shard(
         start=piece.start,
         stop=piece.stop,
         first_row=piece.first_row,
-        text=text,
-        id=id_,
-        url=url,
         bytes=piece.bytes,
-        images=images,
-        captions=source.wanted.captions if images is not None or reader.samples else None,
+        captions=source.wanted.captions if has_captions else None,
         sidecar=sidecar,
         join=source.wanted.join,
         quote=piece.quote,
         roots=source.wanted.roots,
         columns=tuple(source.wanted.columns.items()),
         prefix=f"{name}/" if several and reader.samples else None,
+        **piece.columns._asdict(),
     )
 
 

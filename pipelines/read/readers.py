@@ -62,7 +62,7 @@ class Reader:
     samples: bool = False
     beside: frozenset[str] = frozenset()
     quotes: bool = False
-    rows: Callable[[str], int | None] | None = None
+    rows: Callable[[str], int | None] = lambda _: None
 
     @property
     def whole(self) -> bool:

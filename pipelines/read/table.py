@@ -33,6 +33,7 @@ from tokenmill.pipelines.read.columns import (
     refuse_unknown,
     turns_in,
 )
+from tokenmill.pipelines.read.images import layouts
 from tokenmill.pipelines.read.images.documents import (
     ERROR,
     GENERAL,
@@ -46,15 +47,7 @@ from tokenmill.pipelines.read.images.documents import (
     layout_problem,
 )
 from tokenmill.pipelines.read.images.folder import Folder, Place, unsigned
-from tokenmill.pipelines.read.images.layouts import (
-    MATCHED,
-    PATHS,
-    SENTENCES,
-    TURN,
-    Value,
-    conversation,
-    matched,
-)
+from tokenmill.pipelines.read.images.layouts import Value
 from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits, Reading
 from tokenmill.pipelines.read.stream import DamagedError, UnreadableError, one_line
 from tokenmill.pipelines.read.weights import VIEWS, in_bounds, text_lengths
@@ -95,13 +88,7 @@ def image_columns(shard: SourceShard) -> list[str]:
 def _batches(
     shard: SourceShard, table: pa.RecordBatch, row: int, limits: Limits
 ) -> Iterator[ReadBatch]:
-    """The rows of a record batch as documents, in batches of bounded size.
-
-    row: number in the shard of the table's first row.
-
-    Raises:
-        ArrowInvalid: the columns are damaged.
-    """
+    """The rows of a record batch as documents, in batches of bounded size; row: of the first."""
     beside = [n for n in shard.asked if n != shard.text or n in (shard.id, shard.url)]
     for first in range(0, table.num_rows, LOOKED_AT_ROWS):
         some = table.slice(first, LOOKED_AT_ROWS)
@@ -118,10 +105,7 @@ def _batches(
 
 
 def _broken_off(shard: SourceShard, row: int, error: BaseException) -> SourceDocument:
-    """The document that a table breaks off at, one of `TABLE_ERRORS` being met.
-
-    row: its number in the shard.
-    """
+    """The document that a table breaks off at, one of `TABLE_ERRORS` being met."""
     number = shard.first_row + row
     cause = error.cause if isinstance(error, DamagedError) else f"damaged_{shard.format}"
     message = f"{shard.paths[0]} row {number}: {one_line(error)}"
@@ -336,14 +320,14 @@ class _Layout:
         self.text, self._talks = text, turns_in(text.type) is not None
         if self._talks:
             text.validate(full=True)
-            values = pc.struct_field(text.flatten(), [TURN])
+            values = pc.struct_field(text.flatten(), [layouts.TURN])
             ends = pc.fill_null(text.value_lengths(), 0).cast(pa.int64())
             offsets = np.concatenate(([0], np.cumsum(np.asarray(ends))))
             self.text = pa.LargeListArray.from_arrays(pa.array(offsets), values)
         self._places: list[Any] | None = None
-        if name.rpartition(".")[2] == SENTENCES and is_listed(images.type):
+        if name.rpartition(".")[2] == layouts.SENTENCES and is_listed(images.type):
             of = images.type.value_type
-            matched_to = pa.types.is_struct(of) and of.get_field_index(MATCHED) >= 0
+            matched_to = pa.types.is_struct(of) and of.get_field_index(layouts.MATCHED) >= 0
             self._places = _plain_list(images) if matched_to else None
 
     def row(
@@ -353,12 +337,12 @@ class _Layout:
         if lost is not None or not isinstance(text, list):
             return text, images, lost
         if self._talks:
-            return conversation(text), images, None
+            return layouts.conversation(text), images, None
         if self._places is not None:
             try:
                 there = images or []
-                places = [told[MATCHED] for told in self._places[i] or ()]
-                return *matched(text, there, places), None
+                places = [told[layouts.MATCHED] for told in self._places[i] or ()]
+                return *layouts.matched(text, there, places), None
             except UnreadableError as e:
                 return None, images, Lost(e.cause, f"{place.where}: {e}")
         return text, images, None
@@ -422,7 +406,7 @@ def _flat_values(column: pa.Array) -> list[Value | None]:
         column.validate()
         parts = dict(zip((f.name for f in column.type), column.flatten(), strict=True))
         nulls = pa.nulls(len(column))
-        paths = [_references(parts[name]) for name in PATHS if name in parts]
+        paths = [_references(parts[name]) for name in layouts.PATHS if name in parts]
         said = [next(filter(None, of), None) for of in zip(*paths, strict=True)]
         pairs = zip(_views(parts.get(BYTES, nulls)), said or [None] * len(column), strict=True)
         return [None if b is None and not p else Value(b, p) for b, p in pairs]
