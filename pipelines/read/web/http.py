@@ -6,7 +6,7 @@ compressed, though its headers say so, is taken as it is.
 
 import re
 import zlib
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import brotli
@@ -43,18 +43,24 @@ def parse_response(block: bytes) -> Response:
     words = lines[0].split(None, 2)
     status = int(words[1]) if len(words) > 1 and words[1].isascii() and words[1].isdigit() else None
     headers: dict[str, str] = {}
-    name = ""
-    for line in lines[1:]:
-        if line[:1] in (" ", "\t") and name:
-            headers[name] += " " + line.strip()
-            continue
-        key, colon, value = line.partition(":")
-        name = key.strip().lower() if colon else ""
-        if name.endswith("-encoding") and name in headers:
-            headers[name] += f", {value.strip()}"
-        elif name:
-            headers[name] = value.strip()
+    for name, value in header_fields(lines[1:]):
+        adds_up = name.endswith("-encoding") and name in headers
+        headers[name] = f"{headers[name]}, {value}" if adds_up else value
     return Response(status, headers, body)
+
+
+def header_fields(lines: Sequence[str]) -> list[tuple[str, str]]:
+    """Names, in small letters, and values of a header's fields, whatever lines they go on over."""
+    fields: list[tuple[str, str]] = []
+    goes_on = False
+    for line in lines:
+        key, colon, value = line.partition(":")
+        if goes_on and line[:1] in (" ", "\t"):
+            fields[-1] = fields[-1][0], f"{fields[-1][1]} {line.strip()}"
+            continue
+        goes_on = bool(colon and key.strip())
+        fields += [(key.strip().lower(), value.strip())] if goes_on else []
+    return fields
 
 
 def decoded_body(response: Response, most_bytes: int) -> tuple[bytes, list[str]]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from tokenmill.pipelines.read.stream import DamagedError, UnreadableError
+from tokenmill.pipelines.read.web.http import header_fields
 from tokenmill.pipelines.read.web.members import Feed, Piece, Place
 
 ARC_HEADER, DAMAGED, OTHER = "arc_header", "damaged", "other_type"
@@ -243,18 +244,8 @@ class Walk:
 
 def _warc_head(record: Record, data: bytes) -> Record:
     """Raises: UnreadableError."""
-    headers: dict[str, str] = {}
-    name = ""
-    for line in data.decode("utf-8", "replace").splitlines()[1:]:
-        if line[:1] in (" ", "\t") and name:
-            headers[name] += " " + line.strip()
-            continue
-        key, colon, value = line.partition(":")
-        name = key.strip().lower() if colon else ""
-        if name and name not in headers:
-            headers[name] = value.strip()
-        else:
-            name = ""
+    fields = header_fields(data.decode("utf-8", "replace").splitlines()[1:])
+    headers = dict(reversed(fields))  # of one that comes twice the first counts
     claimed = headers.get("content-length", "")
     if not _is_length(claimed):
         message = f"a record whose Content-Length is {claimed[:SHOWN]!r}"
