@@ -43,13 +43,10 @@ class Sight(NamedTuple):
 def evict(files: Iterable[Path]) -> None:
     """Drop the pages of the files from this host's cache, those that no process has mapped."""
     for path in files:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
+        with path.open("rb") as f:
             with contextlib.suppress(OSError):
-                os.fsync(descriptor)  # what is not yet on the device stays in the cache
-            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        finally:
-            os.close(descriptor)
+                os.fsync(f.fileno())  # what is not yet on the device stays in the cache
+            os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def device_bytes() -> int | None:
@@ -62,9 +59,8 @@ def device_bytes() -> int | None:
         return None
 
 
-def fetched_since(before: int | None) -> int | None:
-    """Bytes fetched since `device_bytes` was asked before; None where the kernel does not tell."""
-    after = device_bytes()
+def fetched(before: int | None, after: int | None) -> int | None:
+    """Bytes fetched between two answers of `device_bytes`; None where the kernel does not tell."""
     return None if before is None or after is None else after - before
 
 
@@ -111,9 +107,8 @@ def sight(files: Sequence[Path], mount: Mount) -> Sight:
         why = f"{mount.at} is {mount.fstype}: the dataset lies in this host's memory"
         return Sight(False, why, is_memory=True)
     if mount.fstype in _FAR or mount.fstype.startswith("fuse"):
-        return Sight(
-            False, f"{mount.at} is {mount.fstype}: what servers and clients cache is not told"
-        )
+        why = f"{mount.at} is {mount.fstype}: what servers and clients cache is not told"
+        return Sight(False, why)
     if device_bytes() is None:
         return Sight(False, "this kernel has no /proc/self/io")
     if mount.fstype in _DISKS or _counted(files):
@@ -129,4 +124,4 @@ def _counted(files: Sequence[Path]) -> bool:
         with path.open("rb", buffering=0) as f:
             f.seek(path.stat().st_size // 2)
             f.read(_SPOT_BYTES)
-    return (fetched_since(before) or 0) > 0
+    return (fetched(before, device_bytes()) or 0) > 0

@@ -17,7 +17,7 @@ import numpy as np
 import xxhash
 
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.probe.cache import device_bytes, evict, fetched_since
+from tokenmill.pipelines.probe.cache import device_bytes, evict, fetched
 from tokenmill.pipelines.probe.demand import Demand
 from tokenmill.sizing.roots import held
 from tokenmill.sizing.units import format_bytes
@@ -84,7 +84,7 @@ class CheckpointFile:
             n_bytes=written,
             write_s=write_s,
             read_s=time.perf_counter() - begun,
-            device_bytes=fetched_since(before),
+            device_bytes=fetched(before, device_bytes()),
             verified=read_back == digest,
         )
 
@@ -144,7 +144,12 @@ def node_files(
     name = f".tokenmill-probe-{uuid.uuid4().hex}"
     is_new = check_writable(folder, "checkpoints cannot be written there", " --checkpoint")
     try:
-        _check_room(folder, total)
+        free = shutil.disk_usage(folder).free
+        if free < ROOM * total:
+            raise ConfigError(
+                f"{folder}: {format_bytes(free)} are free, checkpoints of {format_bytes(total)} are"
+                " to be written; give a smaller --checkpoint-bytes"
+            )
         each = max(1, total // ranks)
         yield [
             CheckpointFile(folder=folder, name=name, n_bytes=each, rank=rank, seed=seed)
@@ -171,15 +176,6 @@ def check_writable(folder: Path, wrong: str, option: str = "") -> bool:
     except OSError as e:
         raise ConfigError(f"{folder}: {wrong} ({e.strerror}); choose another{option}") from e
     return is_new
-
-
-def _check_room(folder: Path, total: int) -> None:
-    free = shutil.disk_usage(folder).free
-    if free < ROOM * total:
-        raise ConfigError(
-            f"{folder}: {format_bytes(free)} are free, checkpoints of {format_bytes(total)} are to"
-            " be written; give a smaller --checkpoint-bytes"
-        )
 
 
 def rates(written: Sequence[Written], each: int, *, seen: bool) -> CheckpointRates:

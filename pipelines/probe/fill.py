@@ -36,7 +36,13 @@ def fill(
     """
     medium, rows = medium_of(folder), max(1, n_bytes // (width * seq_len))
     if is_filler(folder):
-        _check_same(folder, rows=rows, width=width, seq_len=seq_len)
+        there = open_dataset(folder)
+        if (there.rows, there.width, there.seq_len) != (rows, width, seq_len):
+            raise ConfigError(
+                f"{folder}: an earlier --fill wrote {format_bytes(there.bytes)} there, in rows of"
+                f" {there.seq_len} ids of {there.width} bytes; ask for the same, or delete the"
+                " folder"
+            )
         return folder
     medium.check_free(n_bytes)
     tell(f"filling {folder} with {format_bytes(n_bytes)} of random token ids")
@@ -92,15 +98,6 @@ def is_filler(folder: Place) -> bool:
     """Whether `fill` wrote the dataset here."""
     medium, info = medium_of(folder), MARKS[1]
     return medium.holds(info) and read_json(medium, info).get("description") == MARK
-
-
-def _check_same(folder: Place, *, rows: int, width: int, seq_len: int) -> None:
-    there = open_dataset(folder)
-    if (there.rows, there.width, there.seq_len) != (rows, width, seq_len):
-        raise ConfigError(
-            f"{folder}: an earlier --fill wrote {format_bytes(there.bytes)} there, in rows of"
-            f" {there.seq_len} ids of {there.width} bytes; ask for the same, or delete the folder"
-        )
 
 
 def _batches(

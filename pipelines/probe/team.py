@@ -24,12 +24,14 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.probe.cache import fetched
 from tokenmill.pipelines.probe.checkpoints import CheckpointFile, Written
 from tokenmill.pipelines.probe.loader import Counters, Loader, Reading, StoppedError
 
 GO, STOP, READY = "go", "stop", "ready"
 POLL_S = 0.05
 PATIENCE_S = 1.0  # with workers that are to end
+COUNTED = ("logical_bytes", "useful_bytes", "reads", "requests", "again")  # of all ranks
 GRACE_S = 20.0  # for a read that is under way when a run ends
 _DIED = (
     "a worker of the probe died; in a script, call it beneath if __name__ == '__main__', else see"
@@ -102,10 +104,12 @@ class _Training:
             self._loader.close()
         if self._error is not None:
             raise self._error
-        after, cpu = self._loader.device_bytes(), time.process_time() - cpu
-        fetched = None if before is None or after is None else after - before
-        counters = self._loader.counters
-        self._connection.send(Finished(counters=counters, device_bytes=fetched, cpu_s=cpu))
+        finished = Finished(
+            counters=self._loader.counters,
+            device_bytes=fetched(before, self._loader.device_bytes()),
+            cpu_s=time.process_time() - cpu,
+        )
+        self._connection.send(finished)
 
     def _take(self) -> bool:
         """Wait for the next batch; False where the parent says stop, or loading has failed."""
@@ -234,6 +238,7 @@ class Team:
         r, step_s, done = orders[0].reading, orders[0].compute_s, max(len(marks) - 1, 0)
         devices = [e.device_bytes for e in ended if e.device_bytes is not None]
         cut_s = end - marks[-1] if marks else 0.0  # what a step cut off has taken
+        counted = {n: sum(getattr(e.counters, n) for e in ended) for n in COUNTED}
         return Run(
             steps=done,
             elapsed_s=end - (marks[0] if marks else begun),
@@ -242,14 +247,10 @@ class Team:
             step_bytes=r.ranks * r.sequences * r.seq_len * r.shards.width,
             read_s=end - begun,
             whole_s=whole_s,
-            logical_bytes=sum(e.counters.logical_bytes for e in ended),
-            useful_bytes=sum(e.counters.useful_bytes for e in ended),
             device_bytes=sum(devices) if len(devices) == len(ended) else None,
-            reads=sum(e.counters.reads for e in ended),
-            requests=sum(e.counters.requests for e in ended),
-            again=sum(e.counters.again for e in ended),
             cpu_s=sum(e.cpu_s for e in ended),
             complete=len(marks) > steps,
+            **counted,
         )
 
     @contextlib.contextmanager
