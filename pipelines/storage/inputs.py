@@ -23,16 +23,8 @@ from typing import Any, TypeVar
 import pyarrow as pa
 from pyarrow import fs
 
+from tokenmill.pipelines.core import places
 from tokenmill.pipelines.core.errors import ConfigError, InputError
-from tokenmill.pipelines.core.places import (
-    CONNECT_TIMEOUT_S,
-    PATIENCE_S,
-    READ_ATTEMPTS,
-    REQUEST_TIMEOUT_S,
-    check_no_credentials,
-    local_path,
-    within_roots,
-)
 from tokenmill.pipelines.core.shard import InputFile
 from tokenmill.pipelines.storage.aws import arrow_settings
 from tokenmill.pipelines.storage.stores import STORES, name_of, reached
@@ -56,16 +48,16 @@ def resolve(path: str) -> tuple[fs.FileSystem, str]:
         ConfigError: the path holds credentials.
         ConfigError: the roots do not allow it, see `pipelines.core.places`.
     """
-    local = local_path(within_roots(path))
+    local = places.local_path(places.within_roots(path))
     if local is not None:
         return fs.LocalFileSystem(), local
     scheme, _, rest = path.partition("://")
     if scheme == "s3":
-        check_no_credentials(path)
+        places.check_no_credentials(path)
         bucket, _, key = rest.partition("/")
         if not bucket:
             raise InputError(f"{path}: names no bucket; write s3://bucket/key", cause="not_found")
-        return arrow_s3(arrow_settings(), READ_ATTEMPTS), f"{bucket}/{key}".rstrip("/")
+        return arrow_s3(arrow_settings(), places.READ_ATTEMPTS), f"{bucket}/{key}".rstrip("/")
     if scheme in STORES:
         return reached(path)
     raise InputError(
@@ -189,8 +181,8 @@ def translated(error: OSError, path: str) -> Exception:
 def arrow_s3(settings: tuple[tuple[str, Any], ...], attempts: int) -> fs.FileSystem:
     return fs.S3FileSystem(
         **dict(settings),
-        connect_timeout=CONNECT_TIMEOUT_S,
-        request_timeout=REQUEST_TIMEOUT_S,
+        connect_timeout=places.CONNECT_TIMEOUT_S,
+        request_timeout=places.REQUEST_TIMEOUT_S,
         # pauses of 50, 100, 200 … ms; the "standard" one's would add up to half a minute
         retry_strategy=fs.AwsDefaultS3RetryStrategy(max_attempts=attempts - 1),  # repetitions
     )
@@ -260,7 +252,7 @@ def _entries(store: fs.FileSystem, folder: str) -> list[fs.FileInfo]:
         ConfigError: a link led here, and out of the roots.
     """
     if isinstance(store, fs.LocalFileSystem):
-        within_roots(folder)
+        places.within_roots(folder)
     selector = fs.FileSelector(folder, allow_not_found=True)
     try:
         entries = sorted(store.get_file_info(selector), key=lambda e: str(e.path))
@@ -359,7 +351,7 @@ def _store(address: str) -> str:
 
 
 def _answers(store: str, address: str) -> bool:
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + places.PATIENCE_S
     while time.monotonic() < end:
         if _answers_once(store, address):
             return True

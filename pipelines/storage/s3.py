@@ -38,14 +38,8 @@ from botocore.exceptions import (
 from botocore.exceptions import ResponseStreamingError as StreamingError
 from urllib3.exceptions import HTTPError
 
+from tokenmill.pipelines.core import places
 from tokenmill.pipelines.core.errors import ConfigError, ShardError
-from tokenmill.pipelines.core.places import (
-    CONNECT_TIMEOUT_S,
-    REQUEST_TIMEOUT_S,
-    WRITE_ATTEMPTS,
-    WRITE_TIMEOUT_S,
-    bucket_and_key,
-)
 from tokenmill.pipelines.storage import aws
 from tokenmill.pipelines.storage.inputs import OutageError, outage, stop_if_gone
 
@@ -166,7 +160,7 @@ class ObjectStore:
 
     def __init__(self, address: str, *, hasty: bool = False) -> None:
         """hasty: nothing is tried twice."""
-        self._bucket, self._prefix = bucket_and_key(address)
+        self._bucket, self._prefix = places.bucket_and_key(address)
         self._hasty = hasty
         self.address = f"s3://{self._bucket}/{self._prefix}".rstrip("/")
 
@@ -354,7 +348,7 @@ class ObjectStore:
 
     @property
     def _client(self) -> Any:
-        return _client(aws.environment(), 1 if self._hasty else WRITE_ATTEMPTS)
+        return _client(aws.environment(), 1 if self._hasty else places.WRITE_ATTEMPTS)
 
     def _patiently(self, name: str, call: Callable[[], T]) -> T:
         left, pause_s = 0 if self._hasty else PATIENCE, 0.1
@@ -377,8 +371,8 @@ def _client(_: aws.Environment, attempts: int) -> Any:
     """A client for the environment as it is now; it is used by all threads."""
     url = aws.endpoint()
     config = Config(
-        connect_timeout=CONNECT_TIMEOUT_S,
-        read_timeout=WRITE_TIMEOUT_S if attempts > 1 else REQUEST_TIMEOUT_S,
+        connect_timeout=places.CONNECT_TIMEOUT_S,
+        read_timeout=places.WRITE_TIMEOUT_S if attempts > 1 else places.REQUEST_TIMEOUT_S,
         retries={"mode": "adaptive", "total_max_attempts": attempts},
         max_pool_connections=256,
         signature_version=UNSIGNED if aws.unsigned() else None,

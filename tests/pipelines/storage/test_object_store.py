@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError, NoCredenti
 
 from tests.cluster.s3 import SECRET
 from tests.pipelines.conftest import PAGE_KEYS
+from tokenmill.pipelines.core import places
 from tokenmill.pipelines.core.errors import ConfigError, ShardError
 from tokenmill.pipelines.core.places import place
 from tokenmill.pipelines.core.shard import Input
@@ -46,8 +47,7 @@ def store(request):
 @pytest.fixture
 def soon(monkeypatch):
     """Give up after a second instead of most of a minute."""
-    monkeypatch.setattr(object_store, "WRITE_ATTEMPTS", 2)
-    monkeypatch.setattr(inputs, "PATIENCE_S", 1.0)
+    monkeypatch.setattr(places, "PATIENCE_S", 1.0)
 
 
 def digest(data):
@@ -225,10 +225,10 @@ def test_uploads_that_were_left_are_aborted_below_the_prefix_alone(s3, store):
 
 @pytest.mark.parametrize("fault", ["slow_down", "time_out", "truncate", "reset"])
 def test_a_store_that_answers_nothing_is_given_up(s3, store, soon, monkeypatch, fault):
-    for module, made in ((object_store, object_store._client), (inputs, arrow_s3)):
-        monkeypatch.setattr(module, "REQUEST_TIMEOUT_S", 0.5)
-        monkeypatch.setattr(module, "WRITE_TIMEOUT_S", 0.5, raising=False)
-        made.cache_clear()
+    monkeypatch.setattr(places, "REQUEST_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(places, "WRITE_TIMEOUT_S", 0.5)
+    object_store._client.cache_clear()
+    arrow_s3.cache_clear()
     s3.proxy.rates = {fault: 1.0}
     start = time.monotonic()
     with pytest.raises(ConfigError) as e:

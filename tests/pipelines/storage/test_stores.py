@@ -13,6 +13,7 @@ from tests.pipelines.read.corpus import read_all
 from tests.pipelines.storage.served import REPO, Served, certified, serving
 from tests.pipelines.storage.test_store import FILES, PATTERNS
 from tokenmill.pipelines.contamination.items.rows import read_rows
+from tokenmill.pipelines.core import places
 from tokenmill.pipelines.core.errors import ConfigError, InputError
 from tokenmill.pipelines.core.places import VARIABLE, within_roots
 from tokenmill.pipelines.core.shard import Input
@@ -136,7 +137,7 @@ def test_each_part_is_a_request(store, monkeypatch):
 
 
 def test_a_store_that_answers_nothing_is_given_up(store, monkeypatch):
-    monkeypatch.setattr(inputs, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(places, "PATIENCE_S", 0.5)
     for name in ("CALL_S", "STALLED_S", "PATIENT_S"):
         monkeypatch.setattr(stores, name, 0.7)
     store.server.files = {"a.txt": b"x"}
