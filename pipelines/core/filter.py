@@ -98,15 +98,8 @@ class Filter(Step):
     def annotated(self, batch: pa.RecordBatch, arrays: Sequence[pa.Array]) -> StageResult:
         """All documents, with a column for each of `annotations`."""
         result = keep_where(self.stage_name, batch, np.full(batch.num_rows, KEEP, np.uint8), ())
-        return result._replace(kept=with_columns(batch, self.annotations(), arrays))
-
-
-def with_columns(
-    batch: pa.RecordBatch, fields: Sequence[pa.Field], arrays: Sequence[pa.Array]
-) -> pa.RecordBatch:
-    """The documents with more columns, behind those they have."""
-    schema = pa.schema([*batch.schema, *fields], metadata=batch.schema.metadata)
-    return pa.record_batch([*batch.columns, *arrays], schema=schema)
+        schema = pa.schema([*batch.schema, *self.annotations()], metadata=batch.schema.metadata)
+        return result._replace(kept=pa.record_batch([*batch.columns, *arrays], schema=schema))
 
 
 def _array(values: pa.Array | npt.NDArray[np.generic], kind: pa.DataType) -> pa.Array:

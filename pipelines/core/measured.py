@@ -164,11 +164,6 @@ def _measured(shards: Sequence[ShardCounts], scale: float) -> Measurement:
     )
 
 
-def _ratio(numerator: Sequence[float], denominator: Sequence[float]) -> Ratio:
-    value, se = ratio_and_error(numerator, denominator)
-    return Ratio(value=value, se=se)
-
-
 def _text_tokens(shards: Sequence[ShardCounts]) -> list[int]:
     return [
         (s["tokens"] or 0) - (s["images"]["image_tokens"] if "images" in s else 0) for s in shards
@@ -194,9 +189,10 @@ def _illustrations(shards: Sequence[ShardCounts]) -> Illustrations:
         "text_tokens_per_doc": (_text_tokens(shards), docs),
         "text_bytes_per_doc": (text_bytes, docs),
     }
+    made = {name: ratio_and_error(*parts) for name, parts in ratios.items()}
     return Illustrations(
         images=sum(of["images"]),
         image_bytes=sum(of["image_bytes"]),
         image_tokens=sum(of["image_tokens"]),
-        **{name: _ratio(*parts) for name, parts in ratios.items()},
+        **{name: Ratio(value=value, se=se) for name, (value, se) in made.items()},
     )

@@ -69,11 +69,7 @@ def read_arrow(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
 
 
 def _record_batches(shard: SourceShard) -> Iterator[pa.RecordBatch]:
-    """Yield a shard's record batches, all columns of them.
-
-    Raises:
-        DamagedError: after the last good one was yielded.
-    """
+    """A shard's record batches, all columns of them; what breaks them off is raised behind."""
     path = shard.paths[0]
     with open_input(path, mapped=True) as handle:
         try:

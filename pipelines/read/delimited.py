@@ -146,20 +146,14 @@ def rows_of(
 
 
 def _bad_row(error: csv.Error, lines: _Lines, form: str) -> Row:
-    """What the csv module took for none.
-
-    Raises:
-        DamagedError: it goes on to the end of the file.
-    """
+    """What the csv module took for none; raises where it goes on to the end of the file."""
     if UNENDED in str(error):
         raise DamagedError(
             DAMAGED, f"{lines.where}: a quote begins a field and none ends it; {_NO_QUOTES}"
         ) from None
-    if OLD_LINES in str(error):
-        return Row(
-            (), f"invalid_{form}", f"{lines.where}: line ends are \\r alone; write them as \\n"
-        )
-    return Row((), f"invalid_{form}", f"{lines.where}: {error}")
+    old = OLD_LINES in str(error)
+    why = "line ends are \\r alone; write them as \\n" if old else str(error)
+    return Row((), f"invalid_{form}", f"{lines.where}: {why}")
 
 
 _NO_QUOTES = "double it, or say quote: '' in the recipe if no field stands between quotes"

@@ -331,7 +331,11 @@ def _sniff(
             _refuse_unknown(file, columns, first)
         return columns, is_whole
     if problems:
-        raise _not_jsonl(path, problems[0])
+        cause, message = problems[0]
+        if cause == "invalid_json":
+            message = f"no line is a JSON object ({message}); one object a line is needed,"
+            message += " or one array of objects"
+        raise InputError(f"{path}: {message}", cause=cause)
     return Columns(wanted.text or "text", wanted.id, wanted.url), False
 
 
@@ -361,17 +365,6 @@ def _paths_in(value: dict[str, Any]) -> Iterator[str]:
             for key, inner in of.items()
             if isinstance(inner, dict)
         ]
-
-
-def _not_jsonl(path: str, problem: tuple[str, str]) -> InputError:
-    cause, message = problem
-    if cause != "invalid_json":
-        return InputError(f"{path}: {message}", cause=cause)
-    return InputError(
-        f"{path}: no line is a JSON object ({message}); one object a line is needed,"
-        " or one array of objects",
-        cause=cause,
-    )
 
 
 def _documents(

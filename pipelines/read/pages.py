@@ -26,11 +26,8 @@ COUNTED = 8192  # groups of eight numbers, at a time
 HEADER_BYTES, MOST_HEADER_BYTES = 256, 16 * 1024**2  # read at first; what pyarrow takes at most
 WIDEST_NUMBER = 12  # bytes
 LEVEL_BYTES = 16  # of a nested value that is nothing, as pyarrow holds it
-_ABOUT = {
-    0: (5, 2),
-    DICTIONARY_PAGE: (7, 2),
-    DATA_PAGE_V2: (8, 4),
-}  # by kind: fields of PageHeader, encoding
+# by kind: fields of PageHeader, encoding
+_ABOUT = {0: (5, 2), DICTIONARY_PAGE: (7, 2), DATA_PAGE_V2: (8, 4)}
 _TRUE, _FALSE, _BYTE, _I32, _DOUBLE, _BINARY, _STRUCT = 1, 2, 3, 5, 7, 8, 12  # of Thrift
 _KEPT = (_TRUE, _FALSE, _I32, _STRUCT)
 _ReadAt = Callable[[int, int], bytes]  # size, place

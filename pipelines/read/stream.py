@@ -153,8 +153,6 @@ GZIP_WBITS = 31  # zlib's way to say: gzip, and nothing else
 GZIP_ERROR: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # a slip of its stub
 RATIO_SAMPLE_BYTES = 1024**2
 RATIO_OUT_BYTES = 1024**3
-
-
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}  # by the endings of names
 
 

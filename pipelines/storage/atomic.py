@@ -19,8 +19,6 @@ from tokenmill.sizing.roots import held
 
 PARTIAL = ".partial-"
 OURS = re.compile(re.escape(PARTIAL) + "[0-9a-f]{32}$")
-
-
 _DURABLE: ContextVar[bool] = ContextVar("durable", default=True)
 
 

@@ -52,7 +52,8 @@ def region() -> str:
     """Without one the clients ask a metadata service, which may not be there."""
     env = os.environ
     found = env.get("AWS_REGION") or env.get("AWS_DEFAULT_REGION")
-    return found or (not unsigned() and _profile_region()) or DEFAULT_REGION
+    found = found or (None if unsigned() else _asked(lambda of: of.region_name))
+    return found or DEFAULT_REGION
 
 
 def endpoint() -> str | None:
@@ -86,7 +87,10 @@ def arrow_settings() -> tuple[tuple[str, Any], ...]:
     if unsigned():
         options["anonymous"] = True
     else:
-        found = _credentials()
+        found = _asked(lambda of: of.get_credentials())
+        if found is None:
+            raise ConfigError(NONE_FOUND)
+        found = _asked(lambda _: found.get_frozen_credentials())
         options |= {"access_key": found.access_key, "secret_key": found.secret_key}
         options["session_token"] = found.token
     if url := endpoint():
@@ -94,18 +98,6 @@ def arrow_settings() -> tuple[tuple[str, Any], ...]:
         options["scheme"] = scheme if separator else "https"
         options["endpoint_override"] = (host if separator else url).rstrip("/")
     return tuple(sorted(options.items()))
-
-
-def _credentials() -> Any:
-    found = _asked(lambda of: of.get_credentials())
-    if found is None:
-        raise ConfigError(NONE_FOUND)
-    return _asked(lambda _: found.get_frozen_credentials())
-
-
-def _profile_region() -> str | None:
-    found: str | None = _asked(lambda of: of.region_name)
-    return found
 
 
 def _asked(of_session: Callable[[Any], Any]) -> Any:

@@ -79,8 +79,7 @@ def open_arrow(path: Path) -> tuple[list[pa.RecordBatch], pa.Schema]:
     Raises:
         ShardError: not a whole Arrow IPC file.
     """
-    batches, schema, _ = _mapped(path)
-    return batches, schema
+    return _mapped(path)[:2]
 
 
 def open_batch(path: Path, number: int) -> pa.RecordBatch:

@@ -26,7 +26,6 @@ EXPIRES_S = 60
 RENEW_S, AGAIN_S = 15.0, 1.0  # again: after one that failed
 RELEASES = 2  # times that it is tried
 
-
 PROBE = ".probe-"  # and something that no other has
 NO_ETAG = '"00000000000000000000000000000000"'
 

@@ -152,7 +152,8 @@ class Folder:
         try:
             store, where = resolve(path)
             is_here = isinstance(store, fs.LocalFileSystem)
-            if is_here and not _holds(root, where):
+            real = _real(root) if is_here else ""
+            if is_here and os.path.commonpath([real, os.path.realpath(where)]) != real:
                 return Lost("outside_input", f"{shown} is a link that leaves {root}")
             info = store.get_file_info(where)
             if info.type != fs.FileType.File:
@@ -161,7 +162,7 @@ class Folder:
             if info.size > self._options.max_bytes:
                 lost = too_large(info.size, self._options)
                 return Lost(lost.cause, f"{shown}: {lost.detail}", info.size)
-            name_held = held(where, within=_real(root)) if is_here else nullcontext(where)
+            name_held = held(where, within=real) if is_here else nullcontext(where)
             with name_held as known, store.open_input_file(known) as file:
                 return unsigned(file.read_buffer())
         except ValueError as e:  # a name that no file system takes
@@ -172,10 +173,6 @@ class Folder:
 
 def _leads_out(name: str) -> bool:
     return name.startswith("../") or name in ("..", ".")
-
-
-def _holds(root: str, where: str) -> bool:
-    return os.path.commonpath([_real(root), os.path.realpath(where)]) == _real(root)
 
 
 def _real(root: str) -> str:

@@ -316,16 +316,14 @@ def png_header(data: Data) -> Header | None:
 def _odd_chunk(name: bytes, chunk: Data, mode: str) -> bool:
     if name == b"tRNS":
         return len(chunk) < _LEAST_TRNS.get(mode, 0)
-    if name in _TEXTS and _says_orientation(bytes(chunk)):
-        return True
+    if name in _TEXTS:  # either of which may say which way up
+        text = bytes(chunk)
+        if text.startswith(b"Raw profile type exif\0") or _in_xmp(text) is not None:
+            return True
     if name == b"iTXt":
         flag = bytes(chunk).find(b"\0") + 1
         return 0 < flag < len(chunk) and chunk[flag] != 0  # compressed
     return len(chunk) < _LEAST[name] or (name == b"iCCP" and _odd_profile(bytes(chunk)))
-
-
-def _says_orientation(text: bytes) -> bool:
-    return text.startswith(b"Raw profile type exif\0") or _in_xmp(text) is not None
 
 
 def _odd_profile(chunk: bytes) -> bool:

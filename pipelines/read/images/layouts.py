@@ -69,17 +69,13 @@ def laid_out(text: Any, images: Any, name: str) -> tuple[Any, Any]:
     """
     if not isinstance(text, list):
         return text, images
-    if text and isinstance(text[0], dict) and all(_is_turn(turn) for turn in text):
+    if text and all(isinstance(t, dict) and isinstance(t.get(TURN), str) for t in text):
         return conversation([turn[TURN] for turn in text]), images
     if name.endswith(SENTENCES):
         images = images or []
         if isinstance(images, list) and all(isinstance(image, dict) for image in images):
             return matched(text, images, [image.get(MATCHED) for image in images])
     return text, images
-
-
-def _is_turn(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get(TURN), str)
 
 
 def matched(

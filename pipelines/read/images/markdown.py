@@ -27,9 +27,7 @@ from markdown_it.token import Token
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.batch import ReadBatch, SourceDocument
-from tokenmill.pipelines.read.images.documents import (
-    illustrated_batches,
-)
+from tokenmill.pipelines.read.images.documents import illustrated_batches
 from tokenmill.pipelines.read.images.folder import Folder, Place, is_url
 from tokenmill.pipelines.read.images.layouts import Value
 from tokenmill.pipelines.read.images.nodes import BREAK, own_text

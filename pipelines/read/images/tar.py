@@ -137,10 +137,7 @@ class Tar:
         Raises:
             DamagedError: the tar ends before.
         """
-        data = self._tape.take(member.size)
-        if len(data) < member.size:
-            raise _cut_short(f"inside of {member.name!r}", self._tape.at)
-        return data
+        return self._take(member.size, f"inside of {member.name!r}")
 
     def beginning(self, member: Member, most: int) -> bytes:
         """The first bytes of a member, whose data is then not taken."""
@@ -195,14 +192,10 @@ class Tar:
         elif long and any(key.startswith("GNU.sparse.") for key in long):
             what = "sparse"
         elif what == "sparse":
-            self._pass_extents(header)
+            more = header[482]  # records that go on with GNU's list of the file's extents
+            while more:
+                more = self._take(RECORD, "inside of a header")[504]
         return Member(name, what, self._tape.at, 0 if kind in _WITHOUT_DATA else size)
-
-    def _pass_extents(self, header: bytes) -> None:
-        """Pass over the records that go on with GNU's list of a sparse file's extents."""
-        more = header[482]
-        while more:
-            more = self._take(RECORD, "inside of a header")[504]
 
 
 def _cut_short(where: str, at: int) -> DamagedError:
@@ -226,11 +219,7 @@ def _text(name: bytes) -> str:
 
 
 def _size(header: bytes, at: int) -> int:
-    """The size in the header at byte `at`: octal digits, or base 256 where the first bit says so.
-
-    Raises:
-        DamagedError: neither.
-    """
+    """The size in the header at byte `at`: octal digits, or base 256 where a bit says so."""
     field = header[124:136]
     size = int.from_bytes(field[1:]) if field[0] == 0x80 else _octal(field)
     if size is None or size > MOST_BYTES:

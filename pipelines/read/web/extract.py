@@ -156,8 +156,6 @@ def _table() -> tuple[U64, I64]:
 
 
 _NAMES, _NAME_KINDS = _table()
-
-
 CHOICES = {"main_content", "comments", "favor", "links", "tables", "formatting"}
 REFUSED, STOPPED = "not_extracted", "extractor_stopped"
 SHOWN = 200

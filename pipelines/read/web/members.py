@@ -33,7 +33,6 @@ SKIPPABLE_HEADER = 8
 MOST_DICTIONARY_BYTES = 16 * 1024**2
 LZ4_PIECE_BYTES = 64 * 1024
 
-
 # Some plain bytes, and the byte of the file where a member begins with these; else None.
 Piece: TypeAlias = tuple[int | None, bytes]
 
