@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -35,7 +36,8 @@ def cut_parquet(file: InputFile, wanted: Input, shard_bytes: int, limits: Limits
         columns = table_columns(parquet.schema_arrow, wanted, file.path)
         if columns.images is not None:
             shard = looked_at(file, "parquet", columns)
-            tables = parquet_tables(file.path, image_columns(shard), n_bytes=PIECE_BYTES, stop=1)
+            first_rows = Wanted(image_columns(shard), n_bytes=PIECE_BYTES, groups=slice(1))
+            tables = parquet_tables(file.path, first_rows)
             kind = type_at(parquet.schema_arrow, columns.images)
             check_layout(shard, tables, kind, limits)
         groups = [parquet.metadata.row_group(i) for i in range(parquet.metadata.num_row_groups)]
@@ -67,41 +69,37 @@ def read_parquet(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     (`write_batch_size`).
     """
     illustrated = how.images is not None and shard.images is not None
-    tables = parquet_tables(
-        shard.paths[0],
-        image_columns(shard) if illustrated else shard.asked,
-        filling=None if illustrated else shard.text,
-        n_bytes=BATCH_IMAGE_BYTES // 4 if illustrated else BATCH_BYTES,
-        start=shard.start,
-        stop=shard.stop,
-        buffer_bytes=PIECE_BYTES if illustrated else 0,
-    )
-    return table_batches(shard, tables, how)
+    wanted = Wanted(shard.asked, slice(shard.start, shard.stop), filling=shard.text)
+    if illustrated:
+        n_bytes = BATCH_IMAGE_BYTES // 4
+        wanted = Wanted(image_columns(shard), wanted.groups, None, n_bytes, PIECE_BYTES)
+    return table_batches(shard, parquet_tables(shard.paths[0], wanted), how)
 
 
-def parquet_tables(
-    path: str,
-    columns: list[str],
-    *,
-    filling: str | None = None,
-    n_bytes: int = BATCH_BYTES,
-    start: int = 0,
-    stop: int | None = None,
-    buffer_bytes: int = 0,
-) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of row groups [start, stop), some at a time.
+class Wanted(NamedTuple):
+    """What is read of a file.
 
-    columns: those of them that the file has are read.
+    columns: those of them that it has.  groups: row groups.
     n_bytes: to decode at a time, about; of the column `filling` alone, if there is one.
     buffer_bytes: to read at a time of a column; 0 reads all that a row group has of it.
+    """
+
+    columns: Sequence[str]
+    groups: slice = slice(None)
+    filling: str | None = None
+    n_bytes: int = BATCH_BYTES
+    buffer_bytes: int = 0
+
+
+def parquet_tables(path: str, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that are wanted, some at a time.
 
     Raises:
         DamagedError: after the last good row was yielded.
     """
     with open_input(path) as handle:
         try:
-            groups = slice(start, stop)
-            yield from _tables(handle, path, columns, filling, n_bytes, groups, buffer_bytes)
+            yield from _tables(handle, path, wanted)
         except (pa.ArrowException, OSError, InputError, ValueError) as e:
             cause = CAUSE if isinstance(e, ExpandsError) else "damaged_parquet"
             raise outage_or(DamagedError(cause, one_line(e)), e, path) from None
@@ -114,7 +112,7 @@ def whole_tables(handle: pa.NativeFile, name: str) -> Iterator[pa.RecordBatch]:
         InputError, ValueError, ArrowException: it is damaged, or expands too far.
     """
     names = _open(handle, name).schema_arrow.names
-    yield from _tables(handle, name, names, None, BATCH_BYTES, slice(None), 0)
+    yield from _tables(handle, name, Wanted(names))
 
 
 def bounded(path: Path, columns: Sequence[str] | None = None) -> Path:
@@ -138,38 +136,27 @@ def bounded(path: Path, columns: Sequence[str] | None = None) -> Path:
     return path
 
 
-def _tables(
-    handle: pa.NativeFile,
-    path: str,
-    columns: Sequence[str],
-    filling: str | None,
-    n_bytes: int,
-    groups: slice,
-    buffer_bytes: int,
-) -> Iterator[pa.RecordBatch]:
+def _tables(handle: pa.NativeFile, path: str, wanted: Wanted) -> Iterator[pa.RecordBatch]:
     file = _Ahead(handle)
-    parquet = _open(pa.PythonFile(file, "r"), path, buffer_bytes)
-    for i in range(parquet.metadata.num_row_groups)[groups]:
+    parquet = _open(pa.PythonFile(file, "r"), path, wanted.buffer_bytes)
+    names = set(parquet.schema_arrow.names)
+    # of a path into a struct the whole struct
+    heads = list(dict.fromkeys(c if c in names else c.split(".")[0] for c in wanted.columns))
+    for i in range(parquet.metadata.num_row_groups)[wanted.groups]:
         group = parquet.metadata.row_group(i)
-        rows, coded = _rows_at_a_time(group, filling, n_bytes), []
-        for chunk, column in _chunks(parquet, group, _with_heads(parquet, columns)):
-            if not buffer_bytes:
+        rows, coded = _rows_at_a_time(group, wanted.filling, wanted.n_bytes), []
+        for chunk, column in _chunks(parquet, group, heads):
+            if not wanted.buffer_bytes:
                 file.hold(*chunk_place(chunk))
             bound = chunk_bound(file.read_at, chunk, column, rows)
             rows = min(rows, bound.rows)
             coded += [column.path] if bound.coded else []
-        reader, wanted = parquet, _with_heads(parquet, columns)
+        reader = parquet
         if coded:
-            reader = _open(pa.PythonFile(file, "r"), path, buffer_bytes, coded)
+            reader = _open(pa.PythonFile(file, "r"), path, wanted.buffer_bytes, coded)
         yield from reader.iter_batches(
-            batch_size=rows, row_groups=[i], columns=wanted, use_threads=False
+            batch_size=rows, row_groups=[i], columns=heads, use_threads=False
         )
-
-
-def _with_heads(parquet: pq.ParquetFile, columns: Sequence[str]) -> list[str]:
-    """The columns to read for some paths: of one into a struct the whole struct."""
-    names = set(parquet.schema_arrow.names)
-    return list(dict.fromkeys(c if c in names else c.split(".")[0] for c in columns))
 
 
 class _Ahead:

@@ -54,7 +54,7 @@ from tokenmill.pipelines.read.images.sample import (
 )
 from tokenmill.pipelines.read.images.tar import Member, Tar, unpacked
 from tokenmill.pipelines.read.options import Images, Limits, Reading
-from tokenmill.pipelines.read.parquet import parquet_tables
+from tokenmill.pipelines.read.parquet import Wanted, parquet_tables
 from tokenmill.pipelines.read.stream import (
     BLOCK_BYTES,
     DamagedError,
@@ -102,7 +102,7 @@ def _missing(shard: SourceShard, sidecar: str) -> Iterator[SourceDocument]:
     """What a sidecar says is not there, not yet numbered; why it breaks off, if so, is the last."""
     name, row = posixpath.basename(sidecar), 0
     try:
-        for table in parquet_tables(sidecar, list(COLUMNS)):
+        for table in parquet_tables(sidecar, Wanted(COLUMNS)):
             columns = {n: strings(table[n]).to_pylist() for n in table.schema.names}
             for number, values in enumerate(zip(*columns.values(), strict=True), row):
                 said = dict(zip(columns, values, strict=True))
