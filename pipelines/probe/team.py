@@ -158,7 +158,6 @@ class Run:
     read_s: from the first read to the end of the last step.
     whole_s: to the last worker's end; all counters are of this time.
     device_bytes: None where the kernel does not tell.
-    complete: no step was cut off by the time limit.
     """
 
     steps: int
@@ -175,7 +174,6 @@ class Run:
     requests: int
     again: int
     cpu_s: float
-    complete: bool
 
     @property
     def bytes_per_s(self) -> float:
@@ -249,7 +247,6 @@ class Team:
             whole_s=whole_s,
             device_bytes=sum(devices) if len(devices) == len(ended) else None,
             cpu_s=sum(e.cpu_s for e in ended),
-            complete=len(marks) > steps,
             **counted,
         )
 
@@ -373,7 +370,7 @@ def together(runs: Sequence[Run]) -> Run:
     sums |= {"step_s": runs[0].step_s, "step_bytes": runs[0].step_bytes}
     if any(run.device_bytes is None for run in runs):
         sums["device_bytes"] = None
-    return Run(**{**sums, "complete": all(run.complete for run in runs)})
+    return Run(**sums)
 
 
 @contextlib.contextmanager

@@ -26,7 +26,7 @@ def found(supported, failing=None, ended="found"):
     return SearchResult(supported=supported, failing=failing, ended=ended, tried=())
 
 
-def a_run(device_bytes=1000, *, steps=10, elapsed_s=10.0, useful_bytes=1000, complete=True):
+def a_run(device_bytes=1000, *, steps=10, elapsed_s=10.0, useful_bytes=1000):
     return Run(
         steps=steps,
         elapsed_s=elapsed_s,
@@ -42,7 +42,6 @@ def a_run(device_bytes=1000, *, steps=10, elapsed_s=10.0, useful_bytes=1000, com
         again=0,
         reads=10,
         cpu_s=1.0,
-        complete=complete,
     )
 
 
@@ -134,8 +133,8 @@ def test_a_run_that_lives_on_its_first_fetch_is_not_fed():
 
 
 def test_runs_together():
-    both = together([a_run(), a_run(steps=5, elapsed_s=20.0, complete=False)])
-    assert (both.steps, both.elapsed_s, both.step_bytes, both.complete) == (15, 30.0, 80, False)
+    both = together([a_run(), a_run(steps=5, elapsed_s=20.0)])
+    assert (both.steps, both.elapsed_s, both.step_bytes) == (15, 30.0, 80)
     assert together([a_run(), a_run(None)]).device_bytes is None
 
 
