@@ -44,7 +44,7 @@ def parse_response(block: bytes) -> Response:
     status = int(words[1]) if len(words) > 1 and words[1].isascii() and words[1].isdigit() else None
     headers: dict[str, str] = {}
     for name, value in header_fields(lines[1:]):
-        adds_up = name.endswith("-encoding") and name in headers
+        adds_up = name in headers and name.endswith("-encoding")
         headers[name] = f"{headers[name]}, {value}" if adds_up else value
     return Response(status, headers, body)
 
@@ -52,14 +52,15 @@ def parse_response(block: bytes) -> Response:
 def header_fields(lines: Sequence[str]) -> list[tuple[str, str]]:
     """Names, in small letters, and values of a header's fields, whatever lines they go on over."""
     fields: list[tuple[str, str]] = []
-    goes_on = False
+    name = ""
     for line in lines:
-        key, colon, value = line.partition(":")
-        if goes_on and line[:1] in (" ", "\t"):
-            fields[-1] = fields[-1][0], f"{fields[-1][1]} {line.strip()}"
+        if name and line[:1] in (" ", "\t"):
+            fields[-1] = name, f"{fields[-1][1]} {line.strip()}"
             continue
-        goes_on = bool(colon and key.strip())
-        fields += [(key.strip().lower(), value.strip())] if goes_on else []
+        key, colon, value = line.partition(":")
+        name = key.strip().lower() if colon else ""
+        if name:
+            fields.append((name, value.strip()))
     return fields
 
 
