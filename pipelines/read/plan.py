@@ -181,8 +181,8 @@ def _selected(
         "images": wanted.images is not None,
         "roots": wanted.roots,
     }
-    for key in filter(given.get, given if chosen else ()):
-        if not any(_has(key, f.reader) for f in chosen):
+    for key, is_given in given.items():
+        if is_given and chosen and not any(_has(key, f.reader) for f in chosen):
             why = f"files of format {chosen[0].reader.name} have none; leave it out"
             raise ConfigError(f"{source.place}{key}: {why}")
     data = reader_named(DATA_FORMAT)
