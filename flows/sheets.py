@@ -17,7 +17,7 @@ from tokenmill.sizing.requirements import find_plan, size
 from tokenmill.sizing.sheet import Sheet
 
 
-def plan_within(name: str | None, changes: Mapping[str, Any] | None = None) -> Plan:
+def plan_within(name: str | None) -> Plan:
     """A plan by its path or the name of an example; it and its corpora are held to the roots.
 
     Raises:
@@ -26,7 +26,7 @@ def plan_within(name: str | None, changes: Mapping[str, Any] | None = None) -> P
     """
     path = None if name is None else find_plan(name)
     folder = Path() if path is None else path.parent
-    plan = load_plan(path, changes=changes)
+    plan = load_plan(path)
     for named in (plan.corpus, *plan.sources):
         if named.path is not None:
             within_roots(str(folder / named.path))

@@ -136,7 +136,7 @@ def postings_of(
     items: I64,
     lengths: I64,
     starts: I64,
-    gram_words: GramWords = "scripts",
+    gram_words: GramWords,
     *,
     kind: Family | None = None,
 ) -> Postings:
@@ -190,7 +190,7 @@ def _shared(found: Postings, items: I64, starts: I64) -> Bools:
 
 
 def gram_tables(
-    texts: pa.Array, words: I64, lengths: I64, seeds: Seeds, gram_words: GramWords = "scripts"
+    texts: pa.Array, words: I64, lengths: I64, seeds: Seeds, gram_words: GramWords
 ) -> Texts:
     """The grams of each text that count, and its words.
 

@@ -117,7 +117,7 @@ def several_files(job: ContaminationJob) -> list[str]:
     ]
 
 
-def has_hit(report: Report, kinds: Sequence[str] = FOUND_KINDS) -> bool:
+def has_hit(report: Report, kinds: Sequence[str]) -> bool:
     """Whether any item of any benchmark is of one of these kinds, keys of `FAIL_KINDS`."""
     return any(report.total(FAIL_KINDS[kind]) for kind in kinds)
 

@@ -508,7 +508,7 @@ def key_sidecar(
     steps: Sequence[CorpusStep],
     *,
     source: str,
-    images: Images | None = None,
+    images: Images | None,
 ) -> Sidecar:
     schema = key_schema(steps)
 

@@ -261,9 +261,7 @@ class Probing:
     See `corpus.step.Probing`; `first` is a row.
     """
 
-    def __init__(
-        self, rows: Rows, drawn: I64, units: I64, *, is_whole: bool, asked: bool = False
-    ) -> None:
+    def __init__(self, rows: Rows, drawn: I64, units: I64, *, is_whole: bool, asked: bool) -> None:
         """units: (n_shards,) what each shard of the rows is of.  is_whole: all inputs were read.
 
         asked: who passes the filters before is known of those alone that were asked.

@@ -52,7 +52,7 @@ class Earlier:
         *,
         bands: list[str],
         comparing: Comparing,
-        asked: bool = False,
+        asked: bool,
     ) -> None:
         """drawn: rows, ascending, each with keys.  units: (n_shards,) what each shard is of.
 

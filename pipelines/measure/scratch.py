@@ -71,9 +71,7 @@ Counts: TypeAlias = Any  # numbers of documents
 NewFile: TypeAlias = Callable[[Any, pa.Schema], Any]  # of pa.ipc: of a file or a stream
 
 
-def of_step(
-    step: CorpusStep, docs: Drawn, left: Drawn, *, unknown: float = 0.0
-) -> dict[str, Drawn]:
+def of_step(step: CorpusStep, docs: Drawn, left: Drawn, *, unknown: float) -> dict[str, Drawn]:
     """Bytes of spilled keys and of forests; of the former alone, where the step is not predicted.
 
     docs, left: before and behind the step.  unknown: share of which it is not known who stays.

@@ -97,7 +97,7 @@ def make_batch(
     ids: pa.Array,
     urls: pa.Array | None,
     texts: pa.Array,
-    failures: Sequence[Failure] = (),
+    failures: Sequence[Failure],
 ) -> ReadBatch:
     """Put the columns of (n_docs,) read documents and the failures together.
 

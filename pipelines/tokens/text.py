@@ -38,9 +38,7 @@ def carried(annotations: Sequence[pa.Field], *, of_pages: bool) -> list[pa.Field
     return [DOCUMENT.field("text"), *pages, *(f for f in annotations if f.name != "source")]
 
 
-def text_schema(
-    annotations: Sequence[pa.Field], *, of_pages: bool = False, copies: bool = False
-) -> pa.Schema:
+def text_schema(annotations: Sequence[pa.Field], *, of_pages: bool, copies: bool) -> pa.Schema:
     """Columns of kept text. copies: it is of a shuffled dataset."""
     names = {f.name for f in annotations}
     return pa.schema(

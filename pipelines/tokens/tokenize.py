@@ -69,7 +69,7 @@ class Engine:
         than its largest; None where documents have no images.
     """
 
-    def __init__(self, config: Tokenizer, dtype: IdType, image_token: str | None = None) -> None:
+    def __init__(self, config: Tokenizer, dtype: IdType, image_token: str | None) -> None:
         self.reference = open_reference(config.path, plain=config.special_tokens_in_text == "plain")
         self._wanted = config.engine
         self.eos_id = _end_id(self.reference, config, "eos", config.eos)

@@ -40,7 +40,7 @@ UNLUCKY, LUCKY = "IS_ALPHA", "IS_ALPHB"
 NEWLINE, BLANK = 0x0A, 0x20
 
 
-def check_installed(language: str = "en") -> None:
+def check_installed(language: str) -> None:
     """Refuse to go on without the library, or its rules of a language.
 
     Raises:
@@ -294,7 +294,7 @@ def _texts(data: U8, spans: I64) -> list[str]:
 _IDLE: defaultdict[str, deque[Memo]] = defaultdict(deque)
 
 
-def spacy_classes(text: Characters, language: str = "en") -> U8:
+def spacy_classes(text: Characters, language: str) -> U8:
     """The classes of a text's bytes, SPLIT where a word begins inside a piece."""
     try:
         memo = _IDLE[language].pop()

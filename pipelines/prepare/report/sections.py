@@ -62,7 +62,7 @@ TEXT = Axis("UTF-8 bytes of text", format_bytes)
 
 
 def report_page(
-    title: str, sections: Sequence[Section], report: Report, sheets: Sequence[str] = ()
+    title: str, sections: Sequence[Section], report: Report, sheets: Sequence[str]
 ) -> str:
     """The document as HTML, with plots of the report's figures in their sections.
 
