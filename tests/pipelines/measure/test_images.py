@@ -124,7 +124,8 @@ def test_where_all_documents_are_probed_images_are_told_as_the_run_counts_them(
     assert rows["stored in dataset"].predicted.value == pytest.approx(
         rows["stored in dataset"].actual, rel=0.01
     )
-    assert not [line for line in outcome.predicted.remarks if "not predicted" in line]
+    odd = "not predicted", "each by itself"  # the latter of two steps that look for copies
+    assert not [line for line in outcome.predicted.remarks if any(words in line for words in odd)]
 
 
 @pytest.mark.long_but("0-then exact")  # the others repeat its first step

@@ -1,3 +1,4 @@
+import gzip
 import json
 
 import pytest
@@ -66,3 +67,14 @@ def test_a_pattern_without_a_match_is_refused(tmp_path):
     assert str(e.value) == (
         f"benchmark 'quiz': {tmp_path}/*.json: matches no file; check the pattern"
     )
+
+
+def test_a_small_packed_file_unpacks_to_4_mib_and_no_more(tmp_path):
+    path = tmp_path / "a.jsonl.gz"
+    row = b'{"q": "%s"}' % (b"a" * (4 * 1024**2 - 9))
+    path.write_bytes(gzip.compress(row, 1))
+    assert len(row) == 4 * 1024**2
+    assert len(read_rows(str(path))) == 1
+    path.write_bytes(gzip.compress(row + b"\n", 1))
+    with pytest.raises(ValueError, match="bytes unpack to over .*; unpack it first"):
+        read_rows(str(path))
