@@ -301,10 +301,10 @@ def _posts(rows: I64, terms: I64, slots: I64, words: I64, n_terms: int) -> Posts
 def _table(stems: U64) -> tuple[U64, I32]:
     """The open-addressing table of terms, by their stems and by number words."""
     words, numbers = _number_words()
-    at = np.searchsorted(stems, numbers) % max(len(stems), 1)
-    met = stems[at] == numbers if len(stems) else np.zeros(len(numbers), bool)
+    met = np.isin(numbers, stems)
     hashes = np.concatenate((stems, words[met]))
-    of_hashes = np.concatenate((np.arange(len(stems)), at[met])).astype(np.int32)
+    at = np.searchsorted(stems, numbers[met])
+    of_hashes = np.concatenate((np.arange(len(stems)), at)).astype(np.int32)
     table = np.zeros(power_of_two(2 * len(hashes) + 1), np.uint64)
     terms = np.full(len(table), -1, np.int32)
     kernels.enter_terms(read_only(hashes), read_only(of_hashes), table, terms, shift_of(table))
