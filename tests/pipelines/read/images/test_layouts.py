@@ -472,6 +472,21 @@ def test_lines_in_no_known_layout_are_refused_before_the_run(tmp_path, row, foun
     assert got.texts[-1] == f"{P}\n\na"
 
 
+def test_texts_of_one_image_are_its_captions_and_of_a_list_of_images_its_context(tmp_path):
+    texts = ["a", None, "b"]
+    rows = [
+        {"text": texts, "image": url_of(1)},
+        {"text": texts, "image": [None, url_of(2), None]},
+        {"text": texts, "image": None},
+        {"text": "a", "image": None},
+    ]
+    for captions, caption in (("join", "a\nb"), ("first", "a")):
+        path = write_lines(tmp_path / "d.jsonl", rows)
+        got = read_pictured(path, images="image", captions=captions)
+        assert got.texts == [caption, f"a\n\n{P}\n\nb", "a"]
+        assert got.causes == ["unequal_lists"]  # 3 texts, and no image
+
+
 def write_arrow(table, path):
     with pa.ipc.new_file(path, table.schema) as writer:
         writer.write_table(table, max_chunksize=2)
