@@ -3,7 +3,7 @@ import random
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.reference import paraphrase as reference
@@ -72,6 +72,11 @@ def test_windows_match_the_reference(corpus):
         assert got[pair] == pytest.approx(values)
 
 
+ENDINGS = ("", "s", "ss", "e", "es", "ed", "eds", "ing", "ings")
+OF_ALL_LENGTHS = ["xyxyxyx"[:n] + ending for ending in ENDINGS for n in range(1, 8)]
+
+
+@example(OF_ALL_LENGTHS)  # what is an ending of a long word alone
 @given(st.lists(st.sampled_from([*WORDS, "日本", "seventeen", "Twelve", "twelfth"]), max_size=12))
 def test_words_have_one_stem_if_the_reference_says_so(words):
     hashes, rows = stems_of(pa.array([" ".join(words)], pa.large_string()))
