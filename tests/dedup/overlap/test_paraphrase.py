@@ -84,7 +84,8 @@ def test_words_have_one_stem_if_the_reference_says_so(words):
     assert len(hashes) == len(stems)
     assert not rows.any()
     same = canonical(hashes)[:, None] == canonical(hashes)
-    assert same.tolist() == [[one == other for other in stems] for one in stems]
+    wanted = np.array([[one == other for other in stems] for one in stems], bool)
+    assert np.array_equal(same, wanted.reshape(same.shape))
 
 
 def test_a_rephrased_question_is_found_where_it_stands():

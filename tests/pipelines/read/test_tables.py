@@ -6,8 +6,10 @@ import pytest
 
 from tests.pipelines.read.corpus import read_all, write_arrow_file, write_arrow_stream
 from tests.strategies import THOROUGH
+from tokenmill.pipelines.core.errors import ShardError
 from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.read.options import Limits
+from tokenmill.pipelines.read.parquet import bounded
 from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard
 from tokenmill.pipelines.storage import ipc
@@ -240,3 +242,16 @@ def test_texts_of_which_few_stand_for_many_are_read_from_lists(tmp_path):
     path = write(tmp_path / "d.parquet", pa.table({"text": lists}))
     assert path.stat().st_size < 400_000
     assert read_all(path, join="\n").texts == ["\n".join(texts) for texts in lists]
+
+
+def test_a_table_that_is_read_whole_may_take_96_mib_however_small_its_file(tmp_path):
+    """More only where the file is a part of it that is not tiny."""
+    path, n_bytes = tmp_path / "t.parquet", 96 * 1024
+    kind = pa.binary(n_bytes)
+    for rows in (1024, 1025):
+        values = pa.py_buffer(bytes(rows * n_bytes))
+        pq.write_table(pa.table([pa.Array.from_buffers(kind, rows, [None, values])], ["a"]), path)
+        if rows == 1024:
+            assert bounded(path) == path
+    with pytest.raises(ShardError, match="its rows would take 100,761,600 bytes; write it again"):
+        bounded(path)
