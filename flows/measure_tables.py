@@ -54,7 +54,7 @@ def show_estimate(outcome: "Outcome", out: Path) -> None:
             *outcome.predicted.remarks,
             *bounded(unread(outcome), "the inputs"),
             f"estimate  {out.absolute()}",
-            f"next      tokenmill size --corpus {out}",
+            f"next      tokenmill size PLAN --corpus {out}",
             "          tokenmill prepare … --dry-run, which compares this disk with what is free",
         ],
     )

@@ -111,8 +111,8 @@ def _run(
 def told_finished(out: Place) -> None:
     """Say that there is nothing to do, and how there would be."""
     sys.stderr.write(
-        f"{out}: this run has finished, so nothing is done. To make it anew, give another --out or"
-        " delete this one\n"
+        f"{out}: this run has finished, so it is not made again. To make it anew, give another"
+        " --out or delete this one\n"
     )
 
 

@@ -25,6 +25,7 @@ from tokenmill.pipelines.prepare.report.sections import (
 )
 from tokenmill.pipelines.tokens.mix.report import columns_of, mixed_in_short, mixture_rows
 from tokenmill.sizing.document.section import count
+from tokenmill.sizing.report.notes import chosen_wait
 from tokenmill.sizing.report.outline import about
 from tokenmill.sizing.requirements import headline as first_of
 from tokenmill.sizing.sheet import Sheet
@@ -68,6 +69,7 @@ def _storage(sheet: Sheet, out: Place) -> Iterator[Any]:
     """What storage it takes to train on a run's dataset."""
     yield about(sheet)
     yield requirements_table("storage to train on it", first_of(sheet), sheet)
+    yield chosen_wait(sheet)
     yield from map(warning, sheet.warnings)
     yield [UNVERIFIED, f"storage  {below(out, 'requirements.html')}"]
 

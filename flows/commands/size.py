@@ -29,7 +29,7 @@ from tokenmill.sizing.comparison import (
 )
 from tokenmill.sizing.report.data import rests_on, sheet_json
 from tokenmill.sizing.report.image_tokens import by_image_tokens
-from tokenmill.sizing.report.notes import notes, waits
+from tokenmill.sizing.report.notes import chosen_wait, notes
 from tokenmill.sizing.report.outline import FIRST, about, answer, prepared
 from tokenmill.sizing.report.tiers import (
     COSTS_WORDS,
@@ -42,7 +42,6 @@ from tokenmill.sizing.report.tiers import (
 from tokenmill.sizing.report.tornado import tornado_table
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.requirements import example_names, headline, size
-from tokenmill.sizing.sections.jobs import FIRST as FIRST_JOB
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.verdict import judge
 
@@ -149,21 +148,11 @@ def _compare(args: argparse.Namespace, corpus: Path | None) -> int:
     show(
         _unplanned(args),
         *(table("", grid.columns, grid.rows) for grid in grids),
-        _wait(cases[0]),
+        chosen_wait(cases[0].sheet, f", with {listed(cases[0].changes)}"),
         *map(warning, warned(cases)),
         _where(written, "--out FOLDER writes the comparison, with intervals"),
     )
     return OK
-
-
-def _wait(case: Case) -> str | None:
-    """Which wait, where nobody stated one, the checkpoint writes of a comparison's case are for."""
-    of, own = (
-        (f" of {FIRST_JOB}", case.sheet.jobs[FIRST_JOB][1]) if case.sheet.jobs else ("", case.sheet)
-    )
-    if own.plan.checkpoints.mode != "sync" or own.stated("checkpoints.stall_frac"):
-        return None
-    return f"checkpoint write bandwidth{of}, with {listed(case.changes)}: {waits(own)}"
 
 
 class Grid(NamedTuple):

@@ -110,6 +110,15 @@ def _checkpoints(sheet: Sheet) -> str:
     )
 
 
+def chosen_wait(sheet: Sheet, when: str = "") -> str | None:
+    """Of the checkpoints' rate where it stands alone: the wait it is for, if nobody stated that."""
+    of, own = (f" of {FIRST}", sheet.jobs[FIRST][1]) if sheet.jobs else ("", sheet)
+    is_stated = own.plan.checkpoints.mode != "sync" or own.stated("checkpoints.stall_frac")
+    if is_stated or not is_asked(own, JOB_RATE):
+        return None
+    return f"checkpoint write bandwidth{of}{when}: {waits(own)}"
+
+
 def waits(sheet: Sheet) -> str:
     """For which wait the write bandwidth is; of one that nobody stated, what a short one takes."""
     told = f"training waits {_percent(sheet.plan.checkpoints.stall_frac)} of the time"

@@ -72,7 +72,7 @@ def test_prepare_shows_where_documents_went(recipe, finished, capsys):
     for word in ("near_duplicate", "exact_duplicate", "text bytes per token", "report.html"):
         assert word in shown
     assert told == (
-        f"{finished}: this run has finished, so nothing is done. To make it anew, give another"
+        f"{finished}: this run has finished, so it is not made again. To make it anew, give another"
         " --out or delete this one\n"
     )
     assert main(["prepare", str(recipe), "--out", str(finished), "--dry-run"]) == 0

@@ -48,6 +48,19 @@ def test_another_plan_for_a_finished_run(finished, capsys):
     assert json.loads(capsys.readouterr().out)["requirements"] == before == sheet_of(out)
 
 
+def test_the_wait_that_nobody_stated_is_told_with_what_a_short_one_takes(finished, capsys):
+    recipe, out = finished
+    plan = out.parent / "plan.yaml"
+    for stated in ("{}", "{stall_frac: 2%}"):
+        plan.write_text(f"corpus: {{tokens: 1T}}\ncheckpoints: {stated}")
+        assert main(["prepare", str(recipe), "--out", str(out), "--plan", str(plan)]) == 0
+        shown = " ".join(capsys.readouterr().out.split())
+        told = (
+            "checkpoint write bandwidth: training waits 5 % of the time (our choice: checkpoints."
+        )
+        assert (told in shown) == (stated == "{}")
+
+
 def test_without_a_plan_one_line_tells_how_to_learn_it(finished, capsys):
     recipe, out = finished
     assert main(["prepare", str(recipe), "--out", str(out)]) == 0
