@@ -11,7 +11,7 @@ from tokenmill.sizing.requirements import headline
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.verdict import judge
 
-SHEET_VERSION = "3"  # raise it when a key changes its meaning
+SHEET_VERSION = "4"  # raise it when a key changes its meaning
 
 
 def sheet_json(sheet: Sheet) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.plan.plan import Plan
 from tokenmill.sizing.requirement import Input, leaves
 from tokenmill.sizing.requirements import requirement_sheet
+from tokenmill.sizing.sections.jobs import FIRST
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.units import format_quantity
 
@@ -58,10 +59,13 @@ def moved_by(sheet: Sheet) -> tuple[Moved, ...]:
 
     An input is varied within its interval, and by a fifth where it has none; a share stays one.
     """
-    found: dict[str, Input] = {}  # the plan's own come before those of its jobs
+    found: dict[str, Input] = {}
     for given in (i for name in MOVED for i in leaves(sheet[name], sheet.rows)):
         if given.key and (given.key not in GIVEN or given.spread):
             found.setdefault(given.key, given)
+    if sheet.jobs:  # what a job alone states is no setting of the plan
+        own = {i.key: i for row in sheet.jobs[FIRST][1] for i in row.inputs}
+        found = {key: own[key] for key in found if key in own}
     made = [*_drawn(sheet), *(m for i in found.values() if (m := _varied(sheet, i)) is not None)]
     return tuple(sorted(made, key=lambda moved: -moved.most))
 

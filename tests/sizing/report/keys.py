@@ -119,7 +119,7 @@ class BillData(_Data):
 class SheetData(_Data):
     """requirements.json."""
 
-    sheet: Annotated[Literal["3"], Field(description="Version of this schema")]
+    sheet: Annotated[Literal["4"], Field(description="Version of this schema")]
     corpora: Annotated[dict[str, Any], Field(description="What was measured, by corpus or source")]
     headline: Annotated[list[str], Field(description="Names of the rows that matter first")]
     sections: list[SectionData]

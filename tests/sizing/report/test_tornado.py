@@ -50,4 +50,8 @@ def test_of_several_jobs_the_plan_s_own_settings_are_varied():
     made = sheet("jobs: [{name: b, training: {read_amplification: 2}}]")
     moved = {moved.name: moved for moved in moved_by(made)}
     assert moved["training.read_amplification"].ends == "1.04 to 1.56"
+    photos = "{name: b, corpus: {image_text: {image_bytes: 1 MB}}, training: {tokens: 1B}}"
+    made = sheet(f"checkpoints: {{keep_every_s: 1h}}\njobs: [{photos}]")
+    assert {key for key in (moved.name for moved in moved_by(made)) if "image" in key} == set()
+    assert "training.tokens" not in {moved.name for moved in moved_by(made)}
     assert tornado_table(made).caption.endswith("of the plan's own settings")
