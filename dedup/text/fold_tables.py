@@ -66,11 +66,7 @@ def lookalikes() -> dict[str, str]:
 
 @cache
 def tables() -> FoldTables:
-    """Load the packaged tables.
-
-    Raises:
-        RuntimeError: the packaged file is of another version of Unicode than this module.
-    """
+    """Load the packaged tables, as `dedup.text.unicode.tables` does."""
     columns = {name: column.tolist() for name, column in packaged(FILE).items()}
     found: dict[str, Any] = {name: frozenset(columns[name]) for name in SETS}
     for name in MAPS:

@@ -50,11 +50,7 @@ class WordKinds(NamedTuple):
 
 @cache
 def tables() -> WordKinds:
-    """Load the packaged tables; the arrays are shared and read-only.
-
-    Raises:
-        RuntimeError: the packaged file is of another version of Unicode than this module.
-    """
+    """Load the packaged tables, as `dedup.text.unicode.tables` does."""
     return WordKinds(**packaged(FILE))
 
 

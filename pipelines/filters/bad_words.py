@@ -32,11 +32,7 @@ class WordFile(PinnedFile):
         words_in(path)
 
     def words(self) -> list[str]:
-        """The words, as they stand in the file.
-
-        Raises:
-            ConfigError: see `PinnedFile.checked`.
-        """
+        """The words, as they stand in the file; raises as `PinnedFile.checked` does."""
         return words_in(self.checked())
 
 

@@ -133,26 +133,17 @@ class GopherRepetition(Filter):
         n_newlines = newline_counts(text)
         para = part_facts(text, n_newlines, newlines=2, trim=True)
         line = part_facts(text, n_newlines)
+        paragraphs, lines = ratio(para.n_repeated, para.n), ratio(line.n_repeated, line.n)
+        of_paragraphs = ratio(para.repeated_chars, chars)
+        of_lines = ratio(line.repeated_chars, chars)
         return [
             without_value("empty", chars == 0),
+            above("duplicate_paragraphs", paragraphs, self.max_duplicate_paragraphs_ratio),
             above(
-                "duplicate_paragraphs",
-                ratio(para.n_repeated, para.n),
-                self.max_duplicate_paragraphs_ratio,
+                "duplicate_paragraph_chars", of_paragraphs, self.max_duplicate_paragraph_chars_ratio
             ),
-            above(
-                "duplicate_paragraph_chars",
-                ratio(para.repeated_chars, chars),
-                self.max_duplicate_paragraph_chars_ratio,
-            ),
-            above(
-                "duplicate_lines", ratio(line.n_repeated, line.n), self.max_duplicate_lines_ratio
-            ),
-            above(
-                "duplicate_line_chars",
-                ratio(line.repeated_chars, chars),
-                self.max_duplicate_line_chars_ratio,
-            ),
+            above("duplicate_lines", lines, self.max_duplicate_lines_ratio),
+            above("duplicate_line_chars", of_lines, self.max_duplicate_line_chars_ratio),
         ]
 
 

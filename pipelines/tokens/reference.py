@@ -167,7 +167,7 @@ def open_tokenizer(path: str) -> tokenizers.Tokenizer:
 def _open_file(path: Path) -> tokenizers.Tokenizer:
     if path.suffix == ".tiktoken":
         return read_tiktoken(path)
-    if path.name == "vocab.bpe" or path.name == "merges.txt":
+    if path.name in ("vocab.bpe", "merges.txt"):
         return _read_gpt2_pair(path)
     try:
         with held(path) as name, giving_up():

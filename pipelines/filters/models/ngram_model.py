@@ -136,14 +136,6 @@ class LanguageModel:
             raise ValueError("n-grams stand there twice")
         return read_only(table)
 
-    def check(self) -> None:
-        """Refuse n-grams that are not different.
-
-        Raises:
-            ValueError: they are not.
-        """
-        _ = self._table
-
 
 def perplexities(sums: Sums) -> F64:
     """(n_docs,) float64, with one decimal; NaN of no words.
@@ -247,7 +239,7 @@ def _made(arrays: Arrays, about: dict[str, Any]) -> LanguageModel:
         about=about,
     )
     _check_cutoffs(about.get("cutoffs", {}))
-    model.check()
+    _ = model._table  # refuses n-grams that stand there twice
     return model
 
 

@@ -43,31 +43,35 @@ def weighed(job: TokenRun, made: Sequence[Receipt], finished: Finished) -> tuple
         ConfigError: see `weights`.
     """
     settings, by_key = job.tokenizing, {shard.key: shard for shard in finished.shards}
+    shards = [by_key[receipt.key] for receipt in made]
+    grouping: Grouping | None = None
     if settings.grouped:
-        return _grouped(job, made, finished)
-    of_source: dict[str, float] = {}
-    if settings.mix is not None:
-        tokens = dict.fromkeys(settings.mix.shares, 0)
-        for receipt in made:
-            source = by_key[receipt.key].source
-            tokens[source] += receipt.facts["measured"]["tokens"]["train"]
-        of_source = weights(settings.mix, tokens, epochs=settings.output.epochs)
+        grouping, means = _grouped(job, finished)
+        of_shards = [means[shard.key] for shard in shards]
+    else:
+        of_source: dict[str, float] = {}
+        if settings.mix is not None:
+            tokens = dict.fromkeys(settings.mix.shares, 0)
+            for shard, receipt in zip(shards, made, strict=True):
+                tokens[shard.source] += receipt.facts["measured"]["tokens"]["train"]
+            of_source = weights(settings.mix, tokens, epochs=settings.output.epochs)
+        of_shards = [of_source.get(s.source, settings.weights[s.input]) for s in shards]
     return tuple(
         Weighed(
-            key=receipt.key,
+            key=shard.key,
             source=shard.source,
-            weight=of_source.get(shard.source, settings.weights[shard.input]),
+            weight=weight,
             tokens=receipt.facts["measured"]["tokens"],
             salt=_salt(shard),
+            grouping=grouping,
         )
-        for receipt in made
-        for shard in [by_key[receipt.key]]
+        for shard, weight, receipt in zip(shards, of_shards, made, strict=True)
     )
 
 
-def _grouped(job: TokenRun, made: Sequence[Receipt], finished: Finished) -> tuple[Weighed, ...]:
-    """The same where documents differ: of each shard the mean weight, by which buckets are made."""
-    by_key, mix = {shard.key: shard for shard in finished.shards}, job.tokenizing.mix
+def _grouped(job: TokenRun, finished: Finished) -> tuple[Grouping, dict[str, float]]:
+    """What tells documents' weights, and the mean of each shard, by which buckets are made."""
+    mix = job.tokenizing.mix
     assert mix is not None
     counted = {receipt.key: receipt.facts for receipt in finished.of(GROUPS)}
     cuts: Mapping[str, Sequence[float]] = next(
@@ -84,22 +88,12 @@ def _grouped(job: TokenRun, made: Sequence[Receipt], finished: Finished) -> tupl
         )
     found = weights(mix, tokens, epochs=job.tokenizing.output.epochs) if mix.shares else {}
     grouping = Grouping(mix=mix, cuts=cuts, weights=found)
-    made_of = []
-    for receipt in made:
-        of, shard = counted[receipt.key], by_key[receipt.key]
+    means = {}
+    for key, of in counted.items():
         asked = sum(n * found.get(name, 0.0) for name, n in of.tokens.items())
         asked = asked if mix.shares else sum(of.wanted.values())
-        made_of.append(
-            Weighed(
-                key=receipt.key,
-                source=shard.source,
-                weight=asked / max(sum(of.tokens.values()), 1),
-                tokens=receipt.facts["measured"]["tokens"],
-                salt=_salt(shard),
-                grouping=grouping,
-            )
-        )
-    return tuple(made_of)
+        means[key] = asked / max(sum(of.tokens.values()), 1)
+    return grouping, means
 
 
 def weights(mix: Mix, tokens: Mapping[str, int], *, epochs: int = 1) -> dict[str, float]:
