@@ -3,6 +3,7 @@
 A command does this while its server starts; a flow that a deployment runs does it itself.
 """
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -182,6 +183,15 @@ def whole(out: Place) -> str:
     return str(out) if is_remote(out) else str(Path(out).absolute())
 
 
+def _input(named: str, text_column: str | None) -> dict[str, str | None]:
+    """A path of a corpus; the column behind a last colon, unless that is of the file's name."""
+    from tokenmill.pipelines.read.readers import reader_of
+
+    path, _, column = named.rpartition(":")
+    there = not os.path.exists(named) and (os.path.exists(path) or reader_of(path) is not None)
+    return {"path": path, "text": column} if there else {"path": named, "text": text_column}
+
+
 def check_of(
     corpus: Sequence[str],
     specs: Sequence[str],
@@ -195,7 +205,8 @@ def check_of(
 ) -> "Check":
     """A search of a corpus for benchmarks.
 
-    specs: as `parse_benchmark` reads them.  matching: settings of `Matching` besides.
+    corpus: paths, each with a colon and the column of its text behind it where `text_column` is
+        not its.  specs: as `parse_benchmark` reads them.  matching: settings of `Matching` besides.
 
     Raises:
         ConfigError: one line that names what is wrong and the way out.
@@ -215,7 +226,7 @@ def check_of(
         if names.count(name) > 1:
             raise ConfigError(f"--benchmark {name!r} stands twice; give each its own name")
     settings = {
-        "inputs": [{"path": path, "text": text_column} for path in corpus],
+        "inputs": [_input(named, text_column) for named in corpus],
         "matching": {**matching, "benchmarks": benchmarks},
         "copies": copies,
         "paraphrases": paraphrases,

@@ -15,6 +15,7 @@ from tokenmill.sizing.document import section
 
 PIPED_WIDTH = 110
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and newline
+MOST_WIDE = 6  # columns of a document's table whose names stand in one line
 MATCH = "bold black on yellow"
 
 
@@ -57,6 +58,8 @@ def show(*blocks: Any) -> None:
 def _drawn(part: Any) -> RenderableType:
     if isinstance(part, section.Table):
         names = [f">{c.name}" if c.kind == "number" else c.name for c in part.columns]
+        if len(names) > MOST_WIDE:
+            names = [name.replace(" ", "\n") for name in names]
         return table(part.caption, names, part.rows)
     return Text(printable(part)) if isinstance(part, str) else part
 

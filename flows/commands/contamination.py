@@ -5,7 +5,7 @@ import contextlib
 import re
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -33,9 +33,17 @@ from tokenmill.pipelines.contamination.model import (
     Report,
 )
 from tokenmill.pipelines.contamination.paraphrases import Paraphrasing
-from tokenmill.pipelines.contamination.report_found import columns_of, found_in_short, warnings
+from tokenmill.pipelines.contamination.report import unsearched
+from tokenmill.pipelines.contamination.report_found import (
+    PAGE_ONLY,
+    found_in_short,
+    items_table,
+    warnings,
+)
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
+from tokenmill.pipelines.read.plan import texts_from
+from tokenmill.pipelines.read.readers import passed_over
 from tokenmill.sizing.document.section import count
 from tokenmill.sizing.errors import nearest
 from tokenmill.sizing.units import format_bytes, parse_fraction
@@ -55,7 +63,6 @@ FAIL_KINDS = {
     "paraphrase": "paraphrased",
 }
 FOUND_KINDS = ("dirty", "widespread", "edited", "context")
-PAGE_ONLY = ("edited_docs", "only_ignored", "repeated")
 MOST_WORST, MOST_SOURCES = 5, 5
 MOST_SHOWN = {
     "examples": 3,
@@ -79,7 +86,9 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("--fail-on paraphrase: none is looked for; give --paraphrases on too")
     asked = ask_check(parse_check(args), args.out)
     if not args.json:
-        sys.stderr.writelines(f"{line}\n" for line in several_files(asked.job))
+        before = [*several_files(asked.job), *unlike(texts_from(asked.plan))]
+        before += bounded([f"cannot be read: {f.message}" for f in asked.plan.failed], DOCUMENT)
+        sys.stderr.writelines(f"{line}\n" for line in before)
     shown = {"corpus": args.paths, "benchmarks": args.benchmark, "text_column": args.text_column}
     report = asked.report
     if report is None:
@@ -115,6 +124,19 @@ def several_files(job: ContaminationJob) -> list[str]:
         for benchmark, files in benchmarks
         if len(files) > 1
     ]
+
+
+def unlike(texts: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """A line that says from where texts are taken, unless all are from columns of one name."""
+    sources: dict[str, list[str]] = {}
+    for source, columns in texts.items():
+        for column in columns:
+            sources.setdefault(column, []).append(source)
+    told = [
+        f"{column} ({', '.join(of[:MOST_SOURCES])}{', …' if len(of) > MOST_SOURCES else ''})"
+        for column, of in sources.items()
+    ]
+    return [f"text is taken from columns {', '.join(told)}"] if len(told) > 1 else []
 
 
 def has_hit(report: Report, kinds: Sequence[str]) -> bool:
@@ -234,9 +256,11 @@ def show_report(report: Report, out: Path) -> None:
         [
             f"{read}, {format_bytes(report.documents.text_bytes)} of text,"
             f" searched for {count(report.total('items'), 'item')}",
-            *found_in_short(report, read),
+            *found_in_short(report, read)[:1],
+            *(Text(line, style="bold red") for line in unsearched(report)),
+            *found_in_short(report, read)[1:],
         ],
-        benchmarks_table(report.benchmarks, "items of benchmarks"),
+        items_table(report, "items of benchmarks", PAGE_ONLY),
         filled(_foldings(report.benchmarks)),
         filled(_worst(report)),
         filled(_sources(report)),
@@ -252,24 +276,6 @@ def show_report(report: Report, out: Path) -> None:
             *(f"{k:<9} {folder / report.files[k]}" for k in ("report", "items", "overlaps")),
         ],
     )
-
-
-def benchmarks_table(benchmarks: Sequence[BenchmarkSummary], title: str) -> Table:
-    """Numbers of items, but for the share, the documents and N; without empty columns.
-
-    Some columns are on the page alone, where there is room.
-    """
-    columns = {k: v for k, v in columns_of(benchmarks).items() if k not in PAGE_ONLY}
-    rows = [
-        (b.name, *(_share(b.dirty_frac) if k == "dirty_frac" else getattr(b, k) for k in columns))
-        for b in benchmarks
-    ]
-    labels = (f">{label}".replace(" ", "\n") for label in columns.values())
-    return table(title, ("benchmark", *labels), rows)
-
-
-def _share(frac: float | None) -> str:
-    return "-" if frac is None else f"{hundredths(frac)} %"
 
 
 def hundredths(frac: float) -> str:
@@ -409,6 +415,4 @@ def _troubles(report: Report) -> list[str | Text]:
         lost.append(f"documents that could not be read: {causes}")
     lines = [f"warning: {line}" for line in warnings(report)][:MOST_FAILURES]
     red = [Text(printable(line), style="bold red") for line in bounded(lost, DOCUMENT)]
-    skipped = ", ".join(report.inputs.skipped)
-    told = [f"not read, for their names tell no format: {skipped}"] if skipped else []
-    return [*lines, *red, *told]
+    return [*lines, *red, *passed_over(report.inputs.skipped, MOST_FILES)]

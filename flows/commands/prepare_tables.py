@@ -6,11 +6,11 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from tokenmill.flows.commands.contamination import benchmarks_table
+from tokenmill.flows.commands.contamination import unlike
 from tokenmill.flows.commands.size import UNVERIFIED, requirements_table, warning
 from tokenmill.flows.show import filled, printable, show, table
 from tokenmill.flows.troubles import MOST_FAILURES, bounded, failures
-from tokenmill.pipelines.contamination.report_found import warnings
+from tokenmill.pipelines.contamination.report_found import PAGE_ONLY, items_table, warnings
 from tokenmill.pipelines.core.places import Place, below
 from tokenmill.pipelines.prepare.report.images import (
     WAY_TO_IMAGES,
@@ -23,6 +23,7 @@ from tokenmill.pipelines.prepare.report.sections import (
     further_tables,
     storage_way,
 )
+from tokenmill.pipelines.read.readers import passed_over
 from tokenmill.pipelines.tokens.mix.report import columns_of, mixed_in_short, mixture_rows
 from tokenmill.sizing.document.section import count
 from tokenmill.sizing.report.notes import chosen_wait
@@ -50,7 +51,7 @@ def show_report(
         headline(report),
         summary
         and [
-            benchmarks_table(summary.benchmarks, "benchmark items in the corpus, before cutting"),
+            items_table(summary, "benchmark items in the corpus, before cutting", PAGE_ONLY),
             *(f"warning: {line}" for line in warnings(summary)),
         ],
         [
@@ -134,10 +135,7 @@ def troubles(report: Report) -> list[str | Text]:
     lines = [printable(line) for line in absent_columns(report)[:MOST_FAILURES]]
     for source in sources_without(report)[:MOST_FAILURES]:
         lines.append(f"no image was read from {source}; {WAY_TO_IMAGES}")
-    if report.inputs.skipped:
-        names = ", ".join(report.inputs.skipped[:MOST_FAILURES])
-        lines.append(f"not read, for their names tell no format: {names}")
-    return [*red, *lines]
+    return [*red, *lines, *passed_over(report.inputs.skipped, MOST_FAILURES)]
 
 
 def plan_blocks(planned: dict[str, Any]) -> Iterator[Any]:
@@ -152,10 +150,8 @@ def plan_blocks(planned: dict[str, Any]) -> Iterator[Any]:
         table(count(len(planned["files"]), "input file"), ("path", ">bytes"), files),
         *([f"and {more:,} more"] if more else ()),
         *(f"cannot be read: {failed['message']}" for failed in planned["failed_inputs"]),
-        *(
-            f"not read, its name tells no format: {name}"
-            for name in planned["skipped"][:MOST_FAILURES]
-        ),
+        *passed_over(planned["skipped"], MOST_FAILURES),
+        *unlike(planned["texts"]),
         *(f"read as text, without images: {path}; {WAY_TO_IMAGES}" for path in without),
     ]
     yield [

@@ -13,6 +13,7 @@ from tokenmill.pipelines.core.config import Config, explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import folder_here
 from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.read.readers import passed_over
 from tokenmill.sizing.document.section import Block
 
 T = TypeVar("T", bound=Config)
@@ -79,9 +80,6 @@ def ended(
         as_json(about)
     else:
         lost = [f"could not be read: {n:,} {cause}" for cause, n in failed.items()]
-        if skipped:
-            more = f" and {len(skipped) - MOST_NAMES:,} more" if len(skipped) > MOST_NAMES else ""
-            names = ", ".join(skipped[:MOST_NAMES])
-            lost.append(f"not read, for their names tell no format: {names}{more}")
+        lost += passed_over(skipped, MOST_NAMES)
         show(*blocks(about), [*lost, f"model   {out}", f"report  {out.with_suffix('.md')}"])
     return PARTIAL if any(failed.values()) else OK

@@ -88,7 +88,7 @@ from tokenmill.pipelines.core.shard import RUN, Input, Plan, SourceShard
 from tokenmill.pipelines.read.batch import read_stats
 from tokenmill.pipelines.read.kept import with_kept_text
 from tokenmill.pipelines.read.options import Html, Limits
-from tokenmill.pipelines.read.plan import plan_inputs
+from tokenmill.pipelines.read.plan import plan_inputs, texts_from
 from tokenmill.pipelines.read.readers import read_shard, reader_named
 from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.drive import drive
@@ -131,9 +131,10 @@ PAGE, DOCUMENT, DATA = (f"contamination.{form}" for form in ("html", "md", "json
 UNDECIDING: Any = {"run": True, "limits": {"failed_frac"}}
 SCRATCH = ("found", "copies", "paraphrases")  # they go when a run has finished
 FOUND_FOLDER, COPIES_FOLDER, OTHERS_FOLDER = SCRATCH
-WAY = "name the one that holds the text, as --text-column NAME"  # there is no recipe to do so in
+# there is no recipe to do so in
+WAY = "name the one that holds the text, as PATH:NAME, or --text-column NAME for all"
 SEARCH = "search"
-CHECK_VERSION = "5"  # raise it when the same settings and input make other output bytes
+CHECK_VERSION = "6"  # raise it when the same settings and input make other output bytes
 
 # what the command line calls settings, for a run that finds others in its folder
 WORDS = {
@@ -530,7 +531,7 @@ def _report(job: ContaminationJob, plan: Plan, finished: Finished, started: floa
         },
         **dict(failures(plan, finished, {r.key: r.facts.damage for r in searched}, lost)),
         identity=job.identity,
-        inputs=inventory(plan),
+        inputs=inventory(plan, texts_from(plan)),
         documents=Documents(
             read=stats.docs_out,
             text_bytes=stats.bytes_out,

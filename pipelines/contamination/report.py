@@ -19,7 +19,12 @@ from tokenmill.pipelines.contamination.report_found import (
     percent,
     warnings,
 )
-from tokenmill.pipelines.runs.report import failed_in_short, failure_blocks, failure_figures
+from tokenmill.pipelines.runs.report import (
+    failed_counts,
+    failure_blocks,
+    failure_figures,
+    texts_table,
+)
 from tokenmill.pipelines.storage.atomic import write_json, write_text
 from tokenmill.sizing.document import charts
 from tokenmill.sizing.document.charts import Bar
@@ -76,8 +81,17 @@ def headline(report: Report) -> str:
             f" ({percent(worst.dirty_frac)})."
         )
         sentences.insert(1, greatest)
-    failed = failed_in_short(report, sum(documents.failed.values()))
-    return " ".join([*sentences, *warnings(report), failed])
+    lost = unsearched(report)
+    sentences[1:1] = lost
+    return " ".join([*sentences, *warnings(report), *([] if lost else ["Nothing failed."])])
+
+
+def unsearched(report: Report) -> list[str]:
+    """A sentence on what of the corpus was not searched, so that nothing clears it; or none."""
+    lost = failed_counts(report, sum(report.documents.failed.values()))
+    lost["skipped file"] = len(report.inputs.skipped)
+    told = ", ".join(count(n, noun) for noun, n in lost.items() if n)
+    return [f"Not searched, so that nothing is known of it: {told}."] if told else []
 
 
 def _inputs(report: Report) -> list[str | Table]:
@@ -93,7 +107,7 @@ def _inputs(report: Report) -> list[str | Table]:
         f"Read: {count(documents.read, 'document')} with {format_bytes(documents.text_bytes)}"
         f" of text, from {count(inputs.files, 'input file')} ({format_bytes(inputs.bytes)},"
         f" {count(inputs.shards, 'shard')}).",
-        *(listed for listed in (failed, skipped) if listed.rows),
+        *(listed for listed in (texts_table(inputs), failed, skipped) if listed.rows),
         *failure_blocks(report),
         *([beside] if files else []),
     ]

@@ -52,7 +52,8 @@ COUNTED = {
     "repeated": "repeated rows",
     "ngram": "N",
 }
-ALWAYS = ("items", "dirty", "dirty_frac", "clean", "ngram")  # though they were 0 in every row
+ALWAYS = ("items", "dirty", "dirty_frac", "edited", "clean", "ngram")  # though 0 in every row
+PAGE_ONLY = ("edited_docs", "only_ignored", "repeated")  # not on a terminal, which is narrow
 NO_SUM = ("dirty_frac", "docs", "edited_docs", "ngram")
 MEANINGS = {
     "widespread": "Widespread: clean by the published rule, but at least half of its n-grams stand"
@@ -134,22 +135,28 @@ def columns_of(benchmarks: Sequence[BenchmarkSummary]) -> dict[str, str]:
     }
 
 
+def items_table(summary: Summary, caption: str, without: Sequence[str] = ()) -> Table:
+    """Numbers of items, but for the share, the documents and N; no empty columns.
+
+    without: columns that are left out too, where there is little room.
+    """
+    columns = {k: v for k, v in columns_of(summary.benchmarks).items() if k not in without}
+    counts = [(b.name, vars(b)) for b in summary.benchmarks]
+    if len(counts) > 1:
+        counts.append(("all", _sums(summary)))
+    rows = [(name, *_cells(of, columns, summary.settings)) for name, of in counts]
+    labels = (f">{label}" for label in columns.values())
+    return table(caption, ("benchmark", *labels), rows, sums=len(rows) > 1)
+
+
 def _benchmarks(summary: Summary) -> list[str | Table]:
     benchmarks = summary.benchmarks
     columns = columns_of(benchmarks)
-    rows = [(b.name, *_cells(vars(b), columns)) for b in benchmarks]
-    if len(rows) > 1:
-        rows.append(("all", *_cells(_sums(summary), columns)))
     meanings = " ".join(MEANINGS[name] for name in MEANINGS if name in columns)
     return [
         f"{dirty_means(summary.settings)} The dirty share is of the items that can be tested, and"
         f" not with their context only. {meanings}".strip(),
-        table(
-            "Items",
-            ("benchmark", *(f">{label}" for label in columns.values())),
-            rows,
-            sums=len(rows) > 1,
-        ),
+        items_table(summary, "Items"),
         *_foldings(benchmarks),
         table(
             "Benchmarks",
@@ -171,11 +178,13 @@ def _sums(summary: Summary) -> dict[str, float | None]:
     }
 
 
-def _cells(counts: Mapping[str, float | None], columns: Iterable[str]) -> list[str]:
-    return [
-        percent(counts[k]) if k == "dirty_frac" else f"{counts[k]:,}" if k in counts else ""
-        for k in columns
-    ]
+def _cells(
+    counts: Mapping[str, float | None], columns: Iterable[str], settings: Settings
+) -> list[str]:
+    cells = {k: f"{counts[k]:,}" for k in columns if counts.get(k) is not None}
+    if settings.copies is None:
+        cells["edited"] = "not looked for"
+    return [percent(counts[k]) if k == "dirty_frac" else cells.get(k, "") for k in columns]
 
 
 def _foldings(benchmarks: Sequence[BenchmarkSummary]) -> list[Table]:

@@ -16,6 +16,7 @@ from tokenmill.pipelines.prepare.against import remarks
 from tokenmill.pipelines.prepare.prepare import plan_run
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.read.options import Images
+from tokenmill.pipelines.read.plan import texts_from
 from tokenmill.pipelines.read.readers import reader_named
 from tokenmill.sizing.document.section import count
 from tokenmill.sizing.units import format_count
@@ -95,6 +96,7 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
         "files": [{"path": f.path, "bytes": f.bytes} for f in plan.files],
         "failed_inputs": [f.to_json() for f in plan.failed],
         "skipped": list(plan.skipped),
+        "texts": texts_from(plan),
         "shards": len(plan.shards),
         "text_bytes": text,
         **(_of_images(plan.shards, illustrated) if recipe.images else {}),

@@ -37,6 +37,7 @@ from tokenmill.pipelines.read.batch import (
 from tokenmill.pipelines.read.beside import ABSENT, are_texts, beside_of, value_at, with_beside
 from tokenmill.pipelines.read.columns import (
     MOST_DEPTH,
+    SHOWN,
     Columns,
     Piece,
     find_columns,
@@ -329,6 +330,8 @@ def _sniff(
         columns = find_columns(keys, wanted.model_copy(update={"columns": {}}), path)
         if columns.images is not None:
             _refuse_unknown(file, columns, first)
+        else:
+            _refuse_structs(path, columns.text, wanted.join, first)
         return columns, is_whole
     if problems:
         cause, message = problems[0]
@@ -352,6 +355,23 @@ def _refuse_unknown(file: InputFile, columns: Columns, objects: Sequence[dict[st
     if problems:
         parts = {n: value_at(objects[0], n) for n in (shard.text, shard.images) if n is not None}
         refuse_unknown(file.path, problems, described(parts))
+
+
+def _refuse_structs(
+    path: str, text: str, join: str | None, objects: Sequence[dict[str, Any]]
+) -> None:
+    """Raise InputError ("text_not_string") if all texts that are there are objects, or lists."""
+    there = [v for o in objects if (v := value_at(o, text, join)) is not None]
+    if not there or not all(isinstance(v, dict | list) for v in there):
+        return
+    inner = [p for p in _paths_in(objects[0]) if p.startswith(f"{text}.")]
+    what = f"{json_type(there[0])}, not text"
+    way = r'say what stands between them, as {path: …, join: "\n\n"}'
+    if isinstance(there[0], dict):
+        what += f", of {', '.join(inner[:SHOWN])}" if inner else ""
+        named = inner[0] if inner else "NAME"
+        way = f"name one in it in the recipe, as {{path: …, text: {named}}}"
+    raise InputError(f"{path}: column {text!r} is {what}; {way}", cause="text_not_string")
 
 
 def _paths_in(value: dict[str, Any]) -> Iterator[str]:

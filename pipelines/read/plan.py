@@ -128,6 +128,16 @@ def plan_inputs(
     )
 
 
+def texts_from(plan: Plan) -> dict[str, dict[str, int]]:
+    """By source, of how many files which column is the text; of files that have columns."""
+    found: dict[str, dict[str, int]] = {}
+    for shard in {shard.paths[0]: shard for shard in plan.shards}.values():
+        if shard.text and _has_columns(reader_named(shard.format)):
+            of = found.setdefault(shard.source, {})
+            of[shard.text] = of.get(shard.text, 0) + 1
+    return found
+
+
 def list_inputs(inputs: Sequence[Input], *, images: bool = False) -> list[InputFile]:
     """The files of the plan of a recipe's inputs, which are not looked into.
 

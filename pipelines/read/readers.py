@@ -122,6 +122,28 @@ def reader_of(name: str, among: Sequence[Reader] | None = None) -> Reader | None
     return next((reader for reader in readers if reader.tells_by(endings)), None)
 
 
+def passed_over(paths: Sequence[str], most: int) -> list[str]:
+    """Lines that name files of inputs which nothing reads, `most` of each kind, and say why.
+
+    >>> passed_over(["a/LICENSE", "a/web.warc.gz", "a/NOTICE"], 1)
+    ['not read, for their names tell no format: a/LICENSE and 1 more',
+     'not read without html: {} in a recipe: a/web.warc.gz']
+    """
+    by_reason: dict[str, list[str]] = {}
+    for path in paths:
+        reader = reader_of(path)
+        why = ", for their names tell no format"
+        if reader is not None:
+            section = reader.section
+            why = f" without {section}: {{}} in a recipe" if section else ", of another format"
+        by_reason.setdefault(why, []).append(path)
+    return [
+        f"not read{why}: {', '.join(these[:most])}"
+        + (f" and {len(these) - most:,} more" if len(these) > most else "")
+        for why, these in by_reason.items()
+    ]
+
+
 def _endings(name: str) -> list[str]:
     """The endings of a file name, the longest first.
 

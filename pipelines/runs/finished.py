@@ -37,6 +37,8 @@ class Inventory(Data):
     bytes: int = Field(description="Of all of them")
     shards: int = Field(description="Into how many shards they were cut")
     skipped: list[str] = Field(description="Paths not read: their names tell no format")
+    texts: dict[str, dict[str, int]] | None = None
+    """By source, of how many files which column is the text; absent where none has columns."""
 
 
 class UnreadInput(Data):
@@ -76,12 +78,13 @@ class Failures(Data):
         return not any(getattr(self, kind) for kind in Failures.model_fields)
 
 
-def inventory(plan: Plan) -> Inventory:
+def inventory(plan: Plan, texts: dict[str, dict[str, int]]) -> Inventory:
     return Inventory(
         files=len(plan.files),
         bytes=sum(f.bytes for f in plan.files),
         shards=len(plan.shards),
         skipped=list(plan.skipped),
+        texts=texts or None,
     )
 
 

@@ -2,15 +2,16 @@
 
 import math
 
-from tokenmill.pipelines.runs.finished import Failures
+from tokenmill.pipelines.runs.finished import Failures, Inventory
 from tokenmill.sizing.document.page import KeyFigure
 from tokenmill.sizing.document.section import NONE, Table, count, table
+
+MOST_SOURCES = 30  # listed
 
 
 def failed_in_short(failures: Failures, docs: int) -> str:
     """One sentence; docs: documents that failed."""
-    counts = {"document": docs, **_counts(failures)}
-    failed = [count(n, noun) for noun, n in counts.items() if n]
+    failed = [count(n, noun) for noun, n in failed_counts(failures, docs).items() if n]
     return f"Failed: {', '.join(failed)}." if failed else "Nothing failed."
 
 
@@ -19,8 +20,7 @@ def failure_figures(failures: Failures, docs: int, section: str) -> list[KeyFigu
 
     docs: documents that failed.  section: where all are listed.
     """
-    counts = {"document": docs, **_counts(failures)}
-    told = [count(n, noun) for noun, n in counts.items() if n]
+    told = [count(n, noun) for noun, n in failed_counts(failures, docs).items() if n]
     return [KeyFigure("failed or damaged", told[0], ", ".join(told[1:]), section)] if told else []
 
 
@@ -39,12 +39,24 @@ def failure_blocks(failures: Failures) -> list[str | Table]:
     return [t for t in made if t.rows] or ["No input file or shard failed or is damaged."]
 
 
-def _counts(failures: Failures) -> dict[str, int]:
+def failed_counts(failures: Failures, docs: int) -> dict[str, int]:
+    """What failed or is damaged, by its noun. docs: documents that failed."""
     return {
+        "document": docs,
         "input file": len(failures.failed_inputs),
         "shard": len(failures.failed_shards),
         "damaged shard": len({d.key for d in failures.damaged_shards}),
     }
+
+
+def texts_table(inputs: Inventory) -> Table:
+    """The columns that texts are taken from, by source."""
+    rows = [
+        (source, column, f"{n:,}")
+        for source, columns in list((inputs.texts or {}).items())[:MOST_SOURCES]
+        for column, n in columns.items()
+    ]
+    return table("Text is taken from", ("source", "`column", ">files"), rows)
 
 
 def fixed(value: float | None) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.e2e.corpus import write_corpus
 from tests.running import one_by_one, prepare
-from tokenmill.flows.asked import _grow_to, _share, ask_run, measuring_of, read_recipe
+from tokenmill.flows.asked import _grow_to, _input, _share, ask_run, measuring_of, read_recipe
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.prepare.recipe import load_recipe, make_recipe
@@ -20,6 +20,25 @@ DATA = {"inputs": [{"path": "docs.jsonl"}], "tokenizer": {"path": "t.json"}}
 )
 def test_a_share_or_bytes(text, found):
     assert _share("--sample", text) == found
+
+
+@pytest.mark.parametrize(
+    ("named", "path", "column"),
+    [
+        ("a.jsonl:meta.text", "a.jsonl", "meta.text"),
+        ("there:body", "there", "body"),
+        ("s3://bucket/*.parquet:body", "s3://bucket/*.parquet", "body"),
+        ("s3://bucket/10:30.jsonl", "s3://bucket/10:30.jsonl", "all"),
+        ("at:12.jsonl", "at:12.jsonl", "all"),
+        ("https://host:80/a.jsonl", "https://host:80/a.jsonl", "all"),
+        ("a.jsonl", "a.jsonl", "all"),
+    ],
+)
+def test_a_path_may_have_its_column_behind_it(tmp_path, monkeypatch, named, path, column):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").mkdir()
+    (tmp_path / "at:12.jsonl").touch()
+    assert _input(named, "all") == {"path": path, "text": column}
 
 
 @pytest.mark.parametrize("text", ["0", "0%", "100.1%", "-1", "-1%", "inf", "nan", "some", "5 XB"])

@@ -227,6 +227,24 @@ def test_a_benchmark_too_short_to_test_does_not_pass_in_silence(tmp_path, server
     assert "warning: No item of b is long enough to be tested by n-grams." in shown
 
 
+def test_what_is_not_searched_is_told_before_and_behind_the_first_sentence(
+    corpus, tmp_path, server, capsys
+):
+    lines = {"a": {"text": QUESTIONS[0]}, "b": {"raw": QUESTIONS[1]}, "c": {"text": {"of": "it"}}}
+    for name, row in lines.items():
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
+    paths = [f"{tmp_path}/a.jsonl", f"{tmp_path}/b.jsonl:raw", f"{tmp_path}/c.jsonl"]
+    words = ["contamination", *paths, "--benchmark", corpus.specs[0]]
+    assert main([*words, "--out", str(tmp_path / "run")]) == 3
+    shown = capsys.readouterr()
+    before = " ".join(shown.err.split("starting")[0].split())
+    assert "text is taken from columns text (a), raw (b)" in before
+    assert f"cannot be read: {tmp_path}/c.jsonl: column 'text' is an object, not text" in before
+    out = " ".join(shown.out.split())
+    assert "2 are in the corpus" in out
+    assert "in 2 of 2 documents. Not searched, so that nothing is known of it: 1 input file." in out
+
+
 def test_a_share_may_be_in_percent(corpus):
     for words in ("60%", "0.6", "60 %"):
         args = parser().parse_args(corpus.command("out", "--containment", words))

@@ -12,6 +12,7 @@ import pyarrow as pa
 from tokenmill.pipelines.contamination.items.rows import Row, read_rows
 from tokenmill.pipelines.contamination.items.spec import Benchmark, Known, find
 from tokenmill.pipelines.core.errors import ConfigError, InputError
+from tokenmill.pipelines.read.columns import ID
 from tokenmill.pipelines.storage.inputs import is_outage
 
 ITEM = "item"  # the column of names, the first of a table of items
@@ -23,9 +24,9 @@ def read_items(benchmark: Benchmark) -> pa.Table:
     Returns:
         A row for each item: column `item`, "NAME:ROW" with rows counted from 0 through all
         files, then a text column for each field used, in the order of `benchmark.fields`, of
-        the known benchmark (passage, question, choices, answer) or else of the file. Lists
-        and structs become their strings, in order, on a line each; null is "". Numbers are
-        text only in fields that the benchmark names.
+        the known benchmark (passage, question, choices, answer) or else of the file, but for
+        ids where it has others. Lists and structs become their strings, in order, on a line each;
+        null is "". Numbers are text only in fields that the benchmark names.
 
     Raises:
         ConfigError: the file is not there, cannot be read as what its name says, has no
@@ -89,6 +90,8 @@ def _field_texts(benchmark: Benchmark, rows: list[Row]) -> dict[str, list[str]]:
     fields = _columns(rows) if known is None else _known_fields(benchmark, known, rows)
     texts = {f: _column(rows, f, numbers=known is not None) for f in fields}
     texts = {f: column for f, column in texts.items() if any(column)}
+    if known is None:
+        texts = {f: texts[f] for f in texts if not _is_id(f)} or texts
     if not texts:
         raise ConfigError(f"{_where(benchmark)}: no field holds text; {_listed(rows)}")
     return texts
@@ -123,6 +126,16 @@ def _known_fields(benchmark: Benchmark, known: Known, rows: list[Row]) -> tuple[
         f" name those to look for, as {benchmark.name}=PATH:FIELD,FIELD or as `fields` in a"
         f" recipe, or call the benchmark otherwise; {_listed(rows)}"
     )
+
+
+def _is_id(field: str) -> bool:
+    """Whether a field names an item, by its name.
+
+    >>> _is_id("question_ID"), _is_id("idea")
+    (True, False)
+    """
+    name = field.casefold()
+    return name in ID or name.endswith("_id")
 
 
 def _columns(rows: list[Row]) -> tuple[str, ...]:

@@ -135,7 +135,7 @@ class Benchmark(Config):
         without one is that of the hub.
     fields: the fields to look for, each by itself and all of them together; `a.b` is the
         field b of what stands in field a. None looks for those of the benchmark of this
-        name, or else for every field that holds text.
+        name, or else for every field that holds text and is no id.
     """
 
     name: Annotated[str, Field(pattern=r"^[^\s:]+$")]

@@ -38,11 +38,13 @@ from tokenmill.pipelines.prepare.report.model import (
     Tokenizer,
 )
 from tokenmill.pipelines.prepare.report.thumbnails import contact_sheet
+from tokenmill.pipelines.read.readers import passed_over
 from tokenmill.pipelines.runs.report import (
     failed_in_short,
     failure_blocks,
     failure_figures,
     fixed,
+    texts_table,
     with_error,
 )
 from tokenmill.pipelines.storage.atomic import write_json, write_text
@@ -321,11 +323,12 @@ def headline(report: Report) -> str:
     return " ".join([*sentences, failed])
 
 
-def _failed(report: Report) -> list[Table]:
+def _failed(report: Report) -> list[str | Table]:
     first = report.first_failed
     rows = [(c, f"{n:,}", first.get(c, NONE)) for c, n in report.failed_documents().items()]
     columns = ("cause", ">documents", "`the first of them")
-    return [table("Documents that failed", columns, rows)] if rows else []
+    failed = [table("Documents that failed", columns, rows)] if rows else []
+    return [*failed, *passed_over(report.inputs.skipped, MOST_LISTED)]
 
 
 def text_in_short(text: KeptText) -> str:
@@ -474,7 +477,8 @@ def _origin(report: Report) -> list[str | Table]:
         *machine.libraries.items(),
         ("report version", report.report),
     ]
-    return [table("Made with", ("what", "`value"), rows)]
+    texts = texts_table(report.inputs)
+    return [*([texts] if texts.rows else ()), table("Made with", ("what", "`value"), rows)]
 
 
 def _engines(tokenizer: Tokenizer) -> list[tuple[str, str]]:

@@ -16,6 +16,7 @@ from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.phases import Prepared
 from tokenmill.pipelines.prepare.report import model
 from tokenmill.pipelines.prepare.report.images import image_facts, image_summary, notes_of
+from tokenmill.pipelines.read.plan import texts_from
 from tokenmill.pipelines.runs.finished import (
     failed_sources,
     failures,
@@ -69,7 +70,7 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
         report=REPORT_VERSION,
         name=job.recipe.name,
         identity=job.identity,
-        inputs=inventory(plan),
+        inputs=inventory(plan, texts_from(plan)),
         ledger=[model.LedgerRow(stage=name, **stats.to_json()) for name, stats in rows],
         **dict(failures(plan, finished, damage, lost)),
         # what is measured are documents once: of what copies take as well, their part

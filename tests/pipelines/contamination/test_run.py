@@ -238,7 +238,9 @@ def test_every_document_is_read_or_failed_by_cause(check, tmp_path):
     assert read["read"] > 1000
     (failed,) = report["failed_inputs"]
     assert failed["cause"] == "missing_column"
-    assert failed["message"].endswith("name the one that holds the text, as --text-column NAME")
+    way = "name the one that holds the text, as PATH:NAME, or --text-column NAME for all"
+    assert failed["message"].endswith(way)
+    assert report["inputs"]["texts"] == {"in": {"text": 2}}
     (damaged,) = report["damaged_shards"]
     assert "truncated_gzip" in damaged["message"]
     assert report["inputs"]["skipped"] == [str(folder / "notes.xyz")]
@@ -405,7 +407,7 @@ def test_a_corpus_that_cannot_be_read_is_one_line(check, tmp_path):
     with pytest.raises(ConfigError, match=r"^/\S*: no such file or folder; check the path"):
         check_contamination(with_inputs(check, tmp_path / "x"), tmp_path / "run", nothing_more)
     (folder / "x.jsonl").write_text('{"prose": "x", "n": 1}\n')
-    columns = "no text column among: prose, n; name the one that holds the text, as --text-column"
+    columns = "no text column among: prose, n; name the one that holds the text, as PATH:NAME"
     with pytest.raises(ConfigError, match=columns):
         check_contamination(with_inputs(check, folder), tmp_path / "run", nothing_more)
     named = [{"path": str(folder), "text": "prose"}]

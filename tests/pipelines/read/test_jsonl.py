@@ -120,6 +120,25 @@ def test_a_file_without_a_text_column_is_listed_with_the_way_out(tmp_path):
     assert "no column 'nr' among: text" in got.plan.failed[0].message
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ({"lang": "en", "body": "words"}, "an object, not text, of text.lang, text.body; name one"),
+        ({}, "an object, not text; name one in it in the recipe, as {path: …, text: NAME}"),
+        (["a", "b"], "an array, not text; say what stands between them, as {path: …, join:"),
+    ],
+)
+def test_texts_that_are_objects_are_told_before_they_are_read(tmp_path, text, told):
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"text": text}) + "\n" + json.dumps({"text": None}) + "\n")
+    plan = read_all(path).plan
+    assert [(f.cause, told in f.message) for f in plan.failed] == [("text_not_string", True)]
+    with path.open("a") as more:
+        more.write('{"text": "words"}\n')
+    got = read_all(path)
+    assert (got.plan.failed, got.texts) == ((), ["words"])
+
+
 @pytest.mark.parametrize("data", [b'[\n{"text": "a"}\n]\n'[:2], b"hello\nworld\n", b"1\n2\n"])
 def test_what_is_not_json_lines_is_listed(tmp_path, data):
     got = read_bytes(tmp_path, data)

@@ -22,7 +22,8 @@ from tests.pipelines.read.corpus import (
 )
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Input, SourceShard
-from tokenmill.pipelines.read.plan import plan_inputs
+from tokenmill.pipelines.read.plan import plan_inputs, texts_from
+from tokenmill.pipelines.read.readers import passed_over
 
 LINE = b'{"text": "some text"}\n'
 
@@ -141,6 +142,18 @@ def test_a_name_that_tells_no_format_is_refused(tmp_path):
             f"inputs.0: {path}: {names} tell no format;"
             " say which in the recipe, as {path: …, format: text}"
         )
+
+
+def test_files_of_a_folder_that_are_not_read_are_told_by_why(tmp_path):
+    for name in ("a.jsonl", "LICENSE", "b.warc.gz", "c.tar", "d.tar", "NOTICE"):
+        (tmp_path / name).write_bytes(LINE)
+    plan = plan_inputs([Input(path=str(tmp_path))], 100)
+    assert texts_from(plan) == {tmp_path.name: {"text": 1}}
+    assert passed_over(plan.skipped, 1) == [
+        f"not read, for their names tell no format: {tmp_path}/LICENSE and 1 more",
+        f"not read without html: {{}} in a recipe: {tmp_path}/b.warc.gz",
+        f"not read without images: {{}} in a recipe: {tmp_path}/c.tar and 1 more",
+    ]
 
 
 def saved(texts):

@@ -68,14 +68,15 @@ def test_another_form_is_refused_with_its_fields(tmp_path):
     assert items["instruction"].to_pylist() == ["Choose."]
 
 
-def test_an_unknown_name_looks_for_every_text(tmp_path):
-    path = write(tmp_path / "a.jsonl", {"id": "x1", "question": "Who?", "n": 3, "a": ["me"]})
-    assert read_items(parse_benchmark(f"quiz={path}")).column_names == [
-        "item",
-        "id",
-        "question",
-        "a",
-    ]
+def test_an_unknown_name_looks_for_every_text_but_ids(tmp_path):
+    row = {"id": "x1", "Question_ID": "q1", "question": "Who?", "n": 3, "a": ["me"]}
+    path = write(tmp_path / "a.jsonl", row)
+    items = read_items(parse_benchmark(f"quiz={path}"))
+    assert items.column_names == ["item", "question", "a"]
+    named = read_items(parse_benchmark(f"quiz={path}:id,question"))
+    assert named.column_names == ["item", "id", "question"]
+    alone = write(tmp_path / "b.jsonl", {"id": "x1", "n": 3})
+    assert read_items(parse_benchmark(f"quiz={alone}")).column_names == ["item", "id"]
 
 
 # Each was looked at: the item's texts are whole, in the order of a prompt, without ids and
