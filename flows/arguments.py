@@ -50,17 +50,9 @@ class FileOrName(Named):
     __slots__ = ()
 
 
-def _doc_id(text: str) -> int:
-    value = int(text) if text.isdecimal() else -1
-    if not 0 <= value < 2**64:
-        raise argparse.ArgumentTypeError(f"{text} is no document id: 0 to 2**64 - 1")
-    return value
-
-
 TYPES = {
     "place": Named,
     "file or name": FileOrName,
-    "document": _doc_id,
     "int": int,
     "float": float,
 }

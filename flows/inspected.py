@@ -10,6 +10,7 @@ equal, some words around a change are shown.
 """
 
 import argparse
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -40,6 +41,7 @@ from tokenmill.pipelines.prepare.inspect import (
     cut_documents,
     cuts,
     difference,
+    doc_ids_of,
     documents,
     pieces,
     removals,
@@ -269,6 +271,9 @@ EXCERPT = 100  # characters of a document in a list
 CUT = "cut"  # as if a reason: it has no receipt, for nothing left but a stretch of text
 SHOWN = 2000  # characters of a document shown whole
 
+MOST_NAMED = 5  # documents with one id
+IN_BRACKETS = re.compile(r"\((?:doc_id )?(\d+)\)")
+
 Answer: TypeAlias = tuple[Any, Iterable[Any]]  # as data, and as blocks of `show`
 
 
@@ -285,7 +290,7 @@ def answer(out: Path, args: argparse.Namespace) -> Answer:
     if manifest["status"] == RUNNING:
         raise ConfigError(f"{out}: the run has not finished; run prepare again to continue it")
     if args.doc is not None:
-        return _document(out, manifest, args.doc)
+        return _document(out, manifest, _doc_id([out], args.doc))
     if args.reason is not None:
         if args.reason != CUT:
             _known_reason(out, manifest, args.reason)
@@ -300,8 +305,10 @@ def _of_collection(out: Path, args: argparse.Namespace) -> Answer:
     if not runs:
         raise ConfigError(f"{out}: no run of the collection has finished; ingest again")
     if args.doc is not None:
-        shard = shard_and_row(args.doc)[0]
-        return answer([run for run in runs if first_ordinal(run) <= shard][-1], args)
+        doc_id = _doc_id(runs, args.doc)
+        shard = shard_and_row(doc_id)[0]
+        run = [run for run in runs if first_ordinal(run) <= shard][-1]
+        return _document(run, prepared_run(run), doc_id)
     if args.reason is None and not args.documents:
         found = growth(collection)
         removed = [(r["run"], why, n) for r in found["runs"] for why, n in r["removed"].items()]
@@ -321,6 +328,35 @@ def _of_collection(out: Path, args: argparse.Namespace) -> Answer:
     if args.reason is not None and not data:
         raise ConfigError(f"{out}: no document left for the reason {args.reason!r} in any run")
     return data, blocks
+
+
+def _doc_id(runs: Sequence[Path], text: str) -> int:
+    """The number of a document, from any form in which commands and reports print it.
+
+    These are the number, with commas or in brackets behind the id, the id, and "source: id".
+
+    Raises:
+        ConfigError: no document of the runs has the id, or several have.
+    """
+    number = text.replace(",", "")
+    if number.isdecimal() and int(number) < 2**64:
+        return int(number)
+    for name in filter(None, (text, text.partition(": ")[2])):
+        doc_ids = [doc_id for run in runs for doc_id in doc_ids_of(run, name)]
+        if len(doc_ids) > 1:
+            some = ", ".join(map(str, doc_ids[:MOST_NAMED]))
+            more = ", …" if len(doc_ids) > MOST_NAMED else ""
+            raise ConfigError(
+                f"--doc {text}: {len(doc_ids):,} documents have this id: {some}{more}; name one"
+            )
+        if doc_ids:
+            return doc_ids[0]
+    if (told := IN_BRACKETS.search(text)) is not None and int(told[1]) < 2**64:
+        return int(told[1])
+    raise ConfigError(
+        f"--doc {text}: no document that left, or is kept, has this id; write its number, the"
+        " doc_id of --documents and --reason, or its id as the input has it"
+    )
 
 
 def _reasons(out: Path, manifest: dict[str, Any]) -> Answer:
@@ -398,7 +434,8 @@ def _of_reason(out: Path, reason: str, limit: int) -> Answer:
 
 
 def _removals_table(reason: str, rows: Sequence[dict[str, Any]]) -> Table | None:
-    columns = (">doc_id", "id", "stage", ">value", ">duplicate_of", ">similarity", "detail")
+    columns = [">doc_id", "id", "stage", ">value", ">duplicate_of", ">similarity", "detail"]
+    columns += ["url"] if any(row["url"] for row in rows) else []
     cells = [[row[c.removeprefix(">")] for c in columns] for row in rows]
     for row in cells:  # ids are names, not quantities: no thousands separators
         row[0], row[4] = str(row[0]), None if row[4] is None else str(row[4])
@@ -419,19 +456,24 @@ def _documents(out: Path, manifest: dict[str, Any], limit: int) -> Answer:
             for image in row.get("images", ()):
                 if isinstance(image["bytes"], bytes):
                     image["bytes"] = len(image["bytes"])
-    has_images = _has_images(manifest)
+    if not _has_images(manifest):
+        return rows, [_listed("documents of the dataset", rows, ">tokens")]
+    counted = [{**row, "images": len(row["images"])} for row in rows]
+    return rows, [_listed("documents of the dataset", counted, ">tokens", ">images")]
+
+
+def _listed(title: str, rows: Sequence[dict[str, Any]], *more: str) -> Table:
+    """Documents, a row each, with their addresses where they have some."""
+    columns = ["id", "split", *more, *(["url"] if any(r.get("url") for r in rows) else [])]
     cells = [
         (
             str(r["doc_id"]),
-            r["split"],
-            r["tokens"],
-            *([len(r["images"])] if has_images else []),
+            *(r.get(c.removeprefix(">")) for c in columns),
             " ".join(r["text"].split())[:EXCERPT],
         )
         for r in rows
     ]
-    columns = ("doc_id", "split", ">tokens", *([">images"] if has_images else []), "text")
-    return rows, [table("documents of the dataset", columns, cells)]
+    return table(title, ("doc_id", *columns, "text"), cells)
 
 
 def _texts(out: Path, limit: int) -> Answer:
@@ -441,8 +483,7 @@ def _texts(out: Path, limit: int) -> Answer:
         if len(of := by_split.setdefault(split, [])) < limit:
             of.append({**row, "split": split})
     rows = [row for of in by_split.values() for row in of]
-    cells = [(str(r["doc_id"]), r["split"], " ".join(r["text"].split())[:EXCERPT]) for r in rows]
-    return rows, [table("documents of the kept text", ("doc_id", "split", "text"), cells)]
+    return rows, [_listed("documents of the kept text", rows)]
 
 
 def _document(out: Path, manifest: dict[str, Any], doc_id: int) -> Answer:
@@ -474,7 +515,7 @@ def _document(out: Path, manifest: dict[str, Any], doc_id: int) -> Answer:
 def _beside(kept: dict[str, Any]) -> Iterator[str]:
     """What steps and inputs told of a document, where the run kept that with its text."""
     for name, value in kept.items():
-        if name not in OWN_COLUMNS and value is not None:
+        if (name not in OWN_COLUMNS or name == "url") and value is not None:
             yield f"  {name}: {f'{value:.6g}' if isinstance(value, float) else value}"
 
 
@@ -509,7 +550,7 @@ def _pair_blocks(out: Path, pair: Pair, links: list[dict[str, Any]]) -> Iterator
     """Why a document left, and beside it the one that was kept in its place."""
     receipt = pair.receipt
     first: list[Any] = [f"{receipt['outcome']} at {receipt['stage']}: {receipt['reason']}"]
-    for name in ("value", "similarity", "detail"):
+    for name in ("value", "similarity", "detail", "url"):
         if (value := receipt[name]) is not None:
             first.append(f"  {name}: {f'{value:.4g}' if isinstance(value, float) else value}")
     first += _links(links)

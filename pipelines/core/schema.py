@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from tokenmill.dedup.arrays import U64
 
-SCHEMA_VERSION = "1"  # raise it when a file of a run directory changes its columns
+SCHEMA_VERSION = "2"  # raise it when a file of a run directory changes its columns
 
 
 def needed(**kinds: pa.DataType) -> list[pa.Field]:
@@ -59,6 +59,7 @@ REMOVED = versioned(
     # for duplicates: the document kept in its place, and the estimated Jaccard similarity to it
     pa.field("duplicate_of", pa.uint64()),
     pa.field("similarity", pa.float32()),
+    pa.field("url", pa.string()),  # as in DOCUMENT
 )
 
 IMAGE = pa.struct(

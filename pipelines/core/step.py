@@ -243,6 +243,7 @@ def removed_rows(
         "text_bytes": pa.array(text_bytes, pa.int64()),
         "duplicate_of": duplicate_of,
         "similarity": similarity,
+        "url": documents["url"] if "url" in documents.schema.names else None,
     }
     return rows_of(REMOVED, columns, n)
 

@@ -379,18 +379,22 @@ def removals(
     *,
     reason: str | None = None,
     doc_id: int | None = None,
+    name: str | None = None,
     limit: int | None = None,
     images: bool = False,
 ) -> pa.Table:
     """Receipts of documents that left, shard by shard (schema REMOVED).
 
     reason: only those removed or failed for it.  doc_id: only that document's.
+    name: only of documents with this id.
     images: those of images that left their documents (schema REMOVED_IMAGE).
     """
     folder, schema = ("removed-images", REMOVED_IMAGE) if images else ("removed", REMOVED)
     wanted, shard = pc.scalar(True), ""
     if reason is not None:
         wanted &= pc.field("reason") == reason
+    if name is not None:
+        wanted &= pc.field("id") == name
     if doc_id is not None:
         wanted &= pc.field("doc_id") == pa.scalar(doc_id, pa.uint64())
         shard = f"{part_number(out, doc_id):05d}-"
@@ -402,6 +406,21 @@ def removals(
         if limit is not None and receipts.num_rows >= limit and doc_id is None:
             break
     return receipts.slice(0, limit) if limit is not None else receipts
+
+
+def doc_ids_of(out: Path, name: str) -> list[int]:
+    """The documents, ascending, that left, or are kept, with the id of the input.
+
+    Of a dataset packed into sequences, which has no ids, only those that left.
+    """
+    doc_ids = {row["doc_id"] for _, row in kept_rows(out) if row["id"] == name}
+    doc_ids |= set(removals(out, name=name)["doc_id"].to_pylist())
+    for path in [p for pattern in ("*", "*/*") for p in find(out / "dataset", f"{pattern}.arrow")]:
+        with open_input(str(present(path)), mapped=True) as file, pa.ipc.open_stream(file) as rows:
+            for batch in rows if "id" in rows.schema.names else ():
+                these = pc.equal(batch["id"], name)
+                doc_ids |= set(batch["doc_id"].filter(these).to_pylist())
+    return sorted(doc_ids)
 
 
 def documents(out: Path, doc_ids: list[int]) -> dict[int, dict[str, Any]]:

@@ -60,6 +60,7 @@ class Failure(NamedTuple):
     reason: str
     detail: str
     text_bytes: int = 0
+    url: str | None = None
 
 
 class ReadBatch(NamedTuple):
@@ -190,7 +191,7 @@ def batch_of(ordinal: int, documents: Sequence[SourceDocument]) -> ReadBatch:
         ids=pa.array([d.id for d in read], pa.string()),
         urls=pa.array([d.url for d in read], pa.string()),
         texts=text_array([d.text for d in read]),
-        failures=[Failure(d.row, d.id, *d.lost) for d in documents if d.lost is not None],
+        failures=[Failure(d.row, d.id, *d.lost, d.url) for d in documents if d.lost is not None],
     )
 
 
@@ -300,6 +301,7 @@ def _failed(ordinal: int, failures: Sequence[Failure]) -> pa.RecordBatch:
         "reason": pa.array([f.reason for f in failures], pa.string()),
         "detail": pa.array([f.detail for f in failures], pa.string()),
         "text_bytes": pa.array([f.text_bytes for f in failures], pa.int64()),
+        "url": pa.array([f.url for f in failures], pa.string()),
         **dict.fromkeys(("value", "duplicate_of", "similarity")),
     }
     return rows_of(REMOVED, columns, n)

@@ -184,10 +184,11 @@ def _batch(shard: SourceShard, part: Part, first_row: int) -> ReadBatch:
     if ids.null_count:
         ids = pc.coalesce(ids, named_places(shard.names[0], part.places[rows]))
     failures = []
-    for i, reason, message in failed:
+    for i, reason, message, url in failed:
         row, place = int(part.rest[i]), int(part.places[part.rest[i]])
         detail = f"{shard.paths[0]} byte {place}: {message}"
-        failures.append(Failure(first_row + row, f"{shard.names[0]}#{place}", reason, detail))
+        name = f"{shard.names[0]}#{place}"
+        failures.append(Failure(first_row + row, name, reason, detail, url=url))
     batch = make_batch(
         shard.ordinal, first_row + rows, ids=ids, urls=urls, texts=texts, failures=failures
     )
@@ -196,8 +197,10 @@ def _batch(shard: SourceShard, part: Part, first_row: int) -> ReadBatch:
 
 def _parsed(
     shard: SourceShard, lines: Sequence[bytes]
-) -> tuple[Sequence[int], list[dict[str, Any]], pa.Array, list[tuple[int, str, str]]]:
+) -> tuple[Sequence[int], list[dict[str, Any]], pa.Array, list[tuple[int, str, str, str | None]]]:
     """Which lines are documents, their objects and texts, and why each other one is none.
+
+    Of each of those its number, reason, message and address.
 
     All are parsed at once if all are good, else one by one.
     """
@@ -209,7 +212,12 @@ def _parsed(
         found = [_parse_one(line, shard) for line in lines]
     good = [i for i, (_, reason, _) in enumerate(found) if not reason]
     objects = [found[i][0] for i in good]
-    failed = [(i, reason, message) for i, (_, reason, message) in enumerate(found) if reason]
+    failed = [
+        (i, reason, message, url if isinstance(url, str) else None)
+        for i, (value, reason, message) in enumerate(found)
+        for url in [shard.url and value_at(value, shard.url)]
+        if reason
+    ]
     return good, objects, text_array(list(map(text, objects))), failed
 
 
@@ -244,10 +252,10 @@ def _parse_one(line: bytes, shard: SourceShard) -> tuple[dict[str, Any], str, st
         return {}, reason, message
     found, name = value_at(value, shard.text, shard.join), shard.text
     if found is None:
-        return {}, "missing_text", f"{name!r} is {'null' if name in value else 'not there'}"
+        return value, "missing_text", f"{name!r} is {'null' if name in value else 'not there'}"
     if not isinstance(found, str):
         way = "; say what stands between, as join" if isinstance(found, list) else ""
-        return {}, "text_not_string", f"{name!r} is {json_type(found)}{way}"
+        return value, "text_not_string", f"{name!r} is {json_type(found)}{way}"
     return value, "", ""
 
 

@@ -142,6 +142,7 @@ def _documents(
             reason,
             f"{shard.paths[0]} row {shard.first_row + int(rows[i])}: {message}",
             int(sizes[i]),
+            None if urls is None else urls[i].as_py(),
         )
         for i, (reason, message) in sorted(reasons.items())
     ]

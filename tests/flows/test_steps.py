@@ -51,9 +51,3 @@ def test_a_name_that_is_nearly_right(capsys):
     assert main(["steps", "xyz"]) == 2
     told = capsys.readouterr().err
     assert "names: tokenmill steps; one of your own: TOKENMILL_PLUGINS names its module" in told
-
-
-def test_what_is_no_document_id(capsys):
-    with pytest.raises(SystemExit):
-        main(["inspect", "run", "--doc", "abc"])
-    assert "abc is no document id: 0 to 2**64 - 1" in capsys.readouterr().err

@@ -39,6 +39,10 @@ class Page(NamedTuple):
     odd: Counter[str]
 
 
+def url_of(record: Record) -> str | None:
+    return record.headers.get("warc-target-uri", "").strip("<>") or None
+
+
 class Pages:
     """Tells pages by the options, and keeps what it has named in a shard bounded."""
 
@@ -57,7 +61,7 @@ class Pages:
             raise UnreadableError(record.cause, record.damage)
         if record.kind not in MADE_OF or record.block is None:
             return f"skipped_{record.kind}"
-        url = record.headers.get("warc-target-uri", "").strip("<>")
+        url = url_of(record) or ""
         if record.kind == "resource" and not url.lower().startswith(WEB):
             return "skipped_not_of_the_web"
         response = Response(None, {}, record.block)
@@ -87,7 +91,7 @@ class Pages:
             return "skipped_empty"
         if told:
             return f"skipped_payload_{self._named(told)}"
-        url = record.headers.get("warc-target-uri", "").strip("<>") or None
+        url = url_of(record)
         utf8 = self._utf8(record, data, charset, odd)
         date = parse_date(record.headers.get("warc-date", ""))
         return Page(url, date, kind, utf8, "html" in kind, +odd)

@@ -26,7 +26,7 @@ from tokenmill.pipelines.read.stream import UnreadableError, expansion_ratio
 from tokenmill.pipelines.read.web.damage import read_past_damage
 from tokenmill.pipelines.read.web.extract import Extractor
 from tokenmill.pipelines.read.web.members import DICTIONARY, MAGIC, Feed, read_members
-from tokenmill.pipelines.read.web.pages import Page, Pages
+from tokenmill.pipelines.read.web.pages import Page, Pages, url_of
 from tokenmill.pipelines.read.web.records import LONGEST_ARC_LINE, Walk, begins_record
 from tokenmill.pipelines.storage.inputs import open_input, patiently
 
@@ -184,6 +184,7 @@ class _Found(NamedTuple):
 
     row: int
     id: str
+    url: str | None
     where: str
     page: Page | UnreadableError
 
@@ -199,13 +200,13 @@ def _found(shard: SourceShard, walk: Walk, pages: Pages, notes: Counter[str]) ->
         try:
             page = pages(record)
         except UnreadableError as e:
-            yield _Found(row, own, where, e)
+            yield _Found(row, own, url_of(record), where, e)
         else:
             if isinstance(page, str):
                 notes[page] += 1
                 continue
             notes.update(page.odd)
-            yield _Found(row, own, where, page)
+            yield _Found(row, own, page.url, where, page)
         row += 1
 
 
@@ -225,18 +226,19 @@ def _documents(found: Iterator[_Found], extractor: Extractor) -> Iterator[Source
 def _extracted(found: Sequence[_Found], extractor: Extractor) -> Iterator[SourceDocument]:
     pages = [one.page.utf8 for one in found if isinstance(one.page, Page) and one.page.html]
     texts = iter(extractor(pages))
-    for row, own, where, page in found:
+    for row, own, url, where, page in found:
         if isinstance(page, UnreadableError):
-            yield SourceDocument(row, own, lost=Lost(page.cause, f"{where}: {page}"))
+            lost = Lost(page.cause, f"{where}: {page}")
+            yield SourceDocument(row, own, url=url, lost=lost)
             continue
         text = next(texts) if page.html else page.utf8.decode()
         if isinstance(text, str) and not text.strip():
             text = UnreadableError("no_text", "nothing is left of the page")
         if isinstance(text, UnreadableError):
-            lost = Lost(text.cause, f"{where}: {page.url}: {text}")
-            yield SourceDocument(row, own, lost=lost)
+            lost = Lost(text.cause, f"{where}: {url}: {text}")
+            yield SourceDocument(row, own, url=url, lost=lost)
         else:
-            yield SourceDocument(row, own, text, page.url, date=page.date, content_type=page.type)
+            yield SourceDocument(row, own, text, url, date=page.date, content_type=page.type)
 
 
 def _crawled(ordinal: int, documents: Sequence[SourceDocument]) -> ReadBatch:

@@ -102,6 +102,38 @@ def test_what_was_cut_out_is_marked_with_the_items_it_went_for(out, capsys):
     assert f"piece 1 of 2: whole#piece-1 ({PIECE}), bytes 0 to {cut['start_byte']}, kept" in shown
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("0", "kept: other (docs)"),
+        ("other", "kept: other (docs)"),
+        ("docs: other", "kept: other (docs)"),
+        ("document other (doc_id 0) of docs", "kept: other (docs)"),
+        (f"{PIECE:,}", "kept: whole#piece-1 (docs)"),
+        (f"piece 1 of 2: whole#piece-1 ({PIECE}), bytes 0 to 9", "kept: whole#piece-1 (docs)"),
+        ("copy#piece-1", "removed at near: near_duplicate"),
+    ],
+)
+def test_a_document_is_found_in_any_form_in_which_it_is_printed(out, capsys, text, told):
+    assert main(["inspect", str(out), "--doc", text]) == 0
+    assert capsys.readouterr().out.startswith(told)
+
+
+def test_an_id_that_no_document_or_several_have_is_told(tmp_path, capsys):
+    lines = [{"id": "twice", "text": words("a")}, {"id": "twice", "text": words("b")}]
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    recipe = {"inputs": [{"path": str(tmp_path / "docs.jsonl")}], "tokenizer": None}
+    recipe["output"] = {"text": "parquet"}
+    prepare(make_recipe(recipe, where="recipe"), tmp_path / "run", one_by_one)
+    for text, told in (
+        ("twice", "--doc twice: 2 documents have this id: 0, 1; name one"),
+        ("once", "--doc once: no document that left, or is kept, has this id; write its number"),
+        (str(2**64), "no document that left, or is kept, has this id"),
+    ):
+        assert main(["inspect", str(tmp_path / "run"), "--doc", text]) == 2
+        assert told in capsys.readouterr().err
+
+
 def test_documents_that_were_cut_are_listed(out, capsys):
     assert main(["inspect", str(out), "--json"]) == 0
     rows = [(row["reason"], row["docs"]) for row in json.loads(capsys.readouterr().out)]

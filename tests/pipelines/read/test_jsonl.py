@@ -65,6 +65,12 @@ def test_a_bad_line_fails_alone_with_its_place(tmp_path, line, reason, said):
     assert failure["doc_id"] == 1
 
 
+def test_a_line_without_text_is_told_with_its_address(tmp_path):
+    line = b'{"text": 5, "url": "http://a"}\n{"text": null, "url": 7}\n'
+    got = read_bytes(tmp_path, b'{"text": "good", "url": "http://b"}\n' + line)
+    assert [f["url"] for f in got.failures] == ["http://a", None]
+
+
 def test_blank_lines_are_no_documents(tmp_path):
     got = read_bytes(tmp_path, b"\n \r\n" + GOOD + b"\n\t\n" + GOOD[:-1] + b"\r\n\n")
     assert got.texts == ["good", "good"]

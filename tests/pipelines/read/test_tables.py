@@ -31,8 +31,11 @@ both = pytest.mark.parametrize("name", ["d.parquet", "d.arrow"])
 
 @both
 def test_nulls_and_large_values_fail_alone(tmp_path, name):
-    path = write(tmp_path / name, pa.table({"text": ["a", None, "x" * 50, "b"]}))
+    path = write(
+        tmp_path / name, pa.table({"text": ["a", None, "x" * 50, "b"], "url": list("stuv")})
+    )
     got = read_all(path, limits=Limits(max_document_bytes=49))
+    assert [f["url"] for f in got.failures] == ["t", "u"]
     assert got.texts == ["a", "b"]
     assert got.reasons == ["missing_text", "too_large"]
     assert [f["text_bytes"] for f in got.failures] == [0, 50]

@@ -93,7 +93,13 @@ def test_documents_and_receipts_are_found_again(tmp_path, tokenizer, capsys):
     (tmp_path / "in" / "crawl.warc.gz").write_bytes(archive(crawl()))
     run(tmp_path, tokenizer, "run")
     (failed,) = removals(tmp_path / "run", reason="too_deep").to_pylist()
-    assert failed["id"] == "<urn:uuid:0091>"
+    assert (failed["id"], failed["url"]) == ("<urn:uuid:0091>", "http://example.org/91")
+    (again,) = removals(tmp_path / "run", reason="same_url").to_pylist()
+    assert again["url"] == "http://example.org/3"
+    assert main(["inspect", str(tmp_path / "run"), "--reason", "same_url"]) == 0
+    assert "http://example.org/3" in capsys.readouterr().out
+    assert main(["inspect", str(tmp_path / "run"), "--doc", "8"]) == 0
+    assert "url: http://example.org/8" in capsys.readouterr().out
     (found,) = documents(tmp_path / "run", [8]).values()
     assert found["url"] == "http://example.org/8"
     assert found["text"].startswith("This is page 8. word8x0 is here.")

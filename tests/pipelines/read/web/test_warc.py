@@ -161,6 +161,7 @@ def test_what_should_be_a_document_and_cannot_be_has_failed(tmp_path):
     }
     assert list(got.texts.values()) == [TEXT]
     assert got.damage == []
+    assert [f["url"] for f in got.failed] == [f"http://example.org/{n}" for n in range(1, 8)]
     details = {f["id"]: f["detail"] for f in got.failed}
     at = len(archive(made[:4]))
     assert details["<urn:uuid:0005>"] == (
