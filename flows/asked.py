@@ -202,6 +202,7 @@ def check_of(
     verdict: float | Literal["gpt3"],
     text_column: str | None,
     run: RunOptions,
+    exclude: Sequence[str] = (),
 ) -> "Check":
     """A search of a corpus for benchmarks.
 
@@ -226,7 +227,7 @@ def check_of(
         if names.count(name) > 1:
             raise ConfigError(f"--benchmark {name!r} stands twice; give each its own name")
     settings = {
-        "inputs": [_input(named, text_column) for named in corpus],
+        "inputs": [{**_input(named, text_column), "exclude": exclude} for named in corpus],
         "matching": {**matching, "benchmarks": benchmarks},
         "copies": copies,
         "paraphrases": paraphrases,

@@ -180,6 +180,7 @@ def parse_check(args: argparse.Namespace) -> Check:
         paraphrases=_paraphrases(args.paraphrases),
         verdict=_verdict(args.verdict),
         text_column=args.text_column,
+        exclude=args.exclude,
         run=RunOptions(**run),
     )
 

@@ -141,6 +141,7 @@ WORDS = {
     "check.inputs": "PATH",
     "check.inputs.*.path": "PATH",
     "check.inputs.*.text": "--text-column",
+    "check.inputs.*.exclude": "--exclude",
     "check.matching.benchmarks": "--benchmark",
     **{f"check.matching.benchmarks.*.{f}": "--benchmark" for f in ("name", "path", "fields")},
     "check.matching.ngram": "--ngram",
@@ -457,7 +458,7 @@ def plan_check(check: Check) -> Plan:
     cut = plan_inputs(inputs, check.shard_bytes, limits=check.limits, in_recipe=False, html=True)
     plan = replace(cut, failed=tuple(lost.with_way(WAY) for lost in cut.failed))
     pages_of(plan)  # a missing library is named before anything is written
-    check_outside(check.matching.benchmarks, [given.path for given in check.inputs])
+    check_outside(check.matching.benchmarks, check.inputs)
     if not plan.shards:
         raise ConfigError(f"no document can be read: {_cause(check, plan)}")
     return plan

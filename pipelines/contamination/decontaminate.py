@@ -142,7 +142,7 @@ class Decontaminate(Matching, CuttingStep):
         return bool(self.most_docs)
 
     def check(self, inputs: Sequence[Input]) -> None:
-        check_outside(self.benchmarks, [one.path for one in inputs])
+        check_outside(self.benchmarks, inputs)
 
     def files(self) -> Iterator[InputFile]:
         for benchmark in self.benchmarks:

@@ -34,6 +34,8 @@ class Input(Config):
     """One source of documents; its path alone will do where nothing else is to be said.
 
     path: file, folder or pattern, here or in a store (see `pipelines.storage.inputs`).
+    exclude: patterns of files and folders that are left out, of names below the path, as
+        "drafts/*.md", or of their last part alone, as "*.bak".
     source: name of the source in every report; the stem of the path if not given.
     format: told from the names of the files if not given. "arrow" is an Arrow IPC file or
         stream; "dataset" a Hugging Face dataset saved to disk; "text" takes each file as one
@@ -61,6 +63,7 @@ class Input(Config):
     """
 
     path: FilePath
+    exclude: tuple[str, ...] = Field((), exclude_if=lambda exclude: not exclude)
     source: str | None = None
     format: str | None = None
     split: str | None = None

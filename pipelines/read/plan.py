@@ -35,7 +35,7 @@ from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.readers import Reader, all_readers, reader_named, reader_of
 from tokenmill.pipelines.read.stream import compression_of
 from tokenmill.pipelines.read.text import group_texts
-from tokenmill.pipelines.storage.inputs import expand, patiently
+from tokenmill.pipelines.storage.inputs import expand, patiently, without
 
 LOOKERS = 16  # files looked into at a time: on an object store each look waits for the network
 MOST_LOOKS = 64  # of one of them in turn, where there are many files
@@ -153,6 +153,7 @@ def _expanded(source: _Source, *, may_lack: bool) -> list[InputFile]:
     try:
         path = source.wanted.path
         found = kept_files(path) if source.wanted.format == RUN else expand(path)
+        found = without(found, source.wanted.exclude, path)
         return found + (unlisted(found) if "images" in source.sections else [])
     except (InputError, OSError) as e:
         if may_lack and isinstance(e, InputError) and e.cause == "not_found":

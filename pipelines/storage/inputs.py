@@ -93,6 +93,33 @@ def expand(pattern: str) -> list[InputFile]:
     )
 
 
+def without(found: Sequence[InputFile], exclude: Sequence[str], path: str) -> list[InputFile]:
+    """The files of which no pattern matches the name, or that of a folder they are in.
+
+    exclude: patterns as of `expand`, of names below `path` ("drafts/*.md"), or of the last part of
+        one ("*.bak", "drafts").
+
+    Raises:
+        InputError: none is left ("not_found").
+    """
+    left = [f for f in found if not any(_matched(f.name, pattern) for pattern in exclude)]
+    if found and not left:
+        why = f"all of {len(found):,} files are excluded by {', '.join(exclude)}; check exclude"
+        raise InputError(f"{path}: {why}", cause="not_found")
+    return left
+
+
+def _matched(name: str, pattern: str) -> bool:
+    """Whether a pattern is of a file or a folder that it is in.
+
+    >>> [_matched("drafts/a.md", of) for of in ("drafts", "drafts/", "*.md", "a.*", "draft", "d/*")]
+    [True, True, True, True, False, False]
+    """
+    parts, pattern = name.split("/"), pattern.rstrip("/")
+    above = ["/".join(parts[: n + 1]) for n in range(len(parts))]
+    return any(fnmatch.fnmatchcase(of, pattern) for of in (*parts, *above))
+
+
 def files_among(paths: Sequence[str]) -> list[InputFile]:
     """Those of some paths, written as `InputFile.path`, that are files; all are of one store.
 

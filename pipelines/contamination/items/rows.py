@@ -32,12 +32,12 @@ from pyarrow import fs
 from tokenmill.pipelines.contamination.items.spec import Benchmark
 from tokenmill.pipelines.core.errors import ConfigError, InputError
 from tokenmill.pipelines.core.places import FILES, within_roots
-from tokenmill.pipelines.core.shard import InputFile
+from tokenmill.pipelines.core.shard import Input, InputFile
 from tokenmill.pipelines.read.arrow import check_stream
 from tokenmill.pipelines.read.parquet import whole_tables
 from tokenmill.pipelines.read.weights import in_bounds, made_bytes
 from tokenmill.pipelines.storage.bounds import MOST_TIMES, ExpandsError, check_expansion
-from tokenmill.pipelines.storage.inputs import expand, is_outage, open_input, resolve
+from tokenmill.pipelines.storage.inputs import expand, is_outage, open_input, resolve, without
 from tokenmill.sizing.strict import parse_json
 
 Row = dict[str, Any]
@@ -364,24 +364,26 @@ def files_of(benchmark: Benchmark) -> list[InputFile]:
     return _files(benchmark.path, f"benchmark {benchmark.name!r}: ")
 
 
-def check_outside(benchmarks: Iterable[Benchmark], corpus_paths: Iterable[str]) -> None:
+def check_outside(benchmarks: Iterable[Benchmark], corpus: Iterable[Input]) -> None:
     """Refuse a benchmark that has files in the corpus.
-
-    corpus_paths: files, folders and patterns, as `pipelines.storage.inputs.expand` takes them.
 
     Raises:
         ConfigError: one has; or a benchmark or a path of the corpus does not exist, or its store
             does not answer.
     """
-    corpus = {_real(f.path): f.path for path in corpus_paths for f in _files(path)}
-    by_benchmark = [(b, [corpus.get(_real(f.path)) for f in files_of(b)]) for b in benchmarks]
+    read = {
+        _real(f.path): f.path
+        for given in corpus
+        for f in without(_files(given.path), given.exclude, given.path)
+    }
+    by_benchmark = [(b, [read.get(_real(f.path)) for f in files_of(b)]) for b in benchmarks]
     for benchmark, paths in by_benchmark:
         if inside := [path for path in paths if path is not None]:
             more = f" and {len(inside) - 1} more" if len(inside) > 1 else ""
             raise ConfigError(
                 f"benchmark {benchmark.name!r}: {inside[0]}{more} is also read as corpus, which"
-                " would find every item; move it out of the corpus, or narrow the corpus to a"
-                " pattern such as FOLDER/*.parquet"
+                " would find every item; move it out of the corpus, exclude it, or narrow the"
+                " corpus to a pattern such as FOLDER/*.parquet"
             )
 
 

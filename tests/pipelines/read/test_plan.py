@@ -144,6 +144,33 @@ def test_a_name_that_tells_no_format_is_refused(tmp_path):
         )
 
 
+@pytest.mark.parametrize(
+    ("exclude", "left"),
+    [
+        (["*.bak.jsonl"], ["a.jsonl", "drafts/b.jsonl", "drafts/old/c.jsonl"]),
+        (["drafts"], ["a.bak.jsonl", "a.jsonl"]),
+        (["drafts/", "a.*"], []),
+        (["old", "a.jsonl"], ["a.bak.jsonl", "drafts/b.jsonl"]),
+        (["drafts/*.jsonl"], ["a.bak.jsonl", "a.jsonl"]),
+        (["draft", "/a.jsonl", "A.jsonl"], None),
+    ],
+)
+def test_excluded_files_are_no_input(tmp_path, exclude, left):
+    names = ["a.bak.jsonl", "a.jsonl", "drafts/b.jsonl", "drafts/old/c.jsonl"]
+    (tmp_path / "drafts" / "old").mkdir(parents=True)
+    for name in names:
+        (tmp_path / name).write_bytes(LINE)
+    given = Input(path=str(tmp_path), exclude=exclude)
+    if left == []:
+        with pytest.raises(ConfigError) as e:
+            plan_inputs([given], 100)
+        why = "all of 4 files are excluded by drafts/, a.*; check exclude"
+        assert str(e.value) == f"inputs.0: {tmp_path}: {why}"
+    else:
+        plan = plan_inputs([given], 100)
+        assert [f.name for f in plan.files] == (names if left is None else left)
+
+
 def test_files_of_a_folder_that_are_not_read_are_told_by_why(tmp_path):
     for name in ("a.jsonl", "LICENSE", "b.warc.gz", "c.tar", "d.tar", "NOTICE"):
         (tmp_path / name).write_bytes(LINE)
