@@ -152,6 +152,7 @@ def plan_blocks(planned: dict[str, Any]) -> Iterator[Any]:
         *(f"cannot be read: {failed['message']}" for failed in planned["failed_inputs"]),
         *passed_over(planned["skipped"], MOST_FAILURES),
         *unlike(planned["texts"]),
+        *(line for name, of in planned.get("captions", {}).items() for line in _captions(name, of)),
         *(f"read as text, without images: {path}; {WAY_TO_IMAGES}" for path in without),
     ]
     yield [
@@ -189,6 +190,14 @@ def _slurm_lines(jobs: dict[str, Any] | None, shards: int) -> Iterator[str]:
     told = [f"{k} {v or 'by default'}" for k, v in names.items()]
     yield f"         {', '.join([*told, *jobs['directives']])}; logs in {jobs['logs']}"
     yield f"         jobs run {jobs['python']} with the environment of this shell, no prologue"
+
+
+def _captions(source: str, found: dict[str, list[str]]) -> Iterator[str]:
+    """Where the text of samples stands, and what they leave behind, by the first of them."""
+    yield f"text of {source} is taken from {', '.join(found['taken']) or 'nothing'}, each once"
+    if left := found["left"]:
+        way = f"columns: {{{left[0]}: string}} of the input keeps it"
+        yield f"left behind in {source}: {', '.join(left[:MOST_FAILURES])}; {way}"
 
 
 def _disk_lines(planned: dict[str, Any]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.prepare.against import remarks
 from tokenmill.pipelines.prepare.prepare import plan_run
 from tokenmill.pipelines.prepare.recipe import Recipe
+from tokenmill.pipelines.read.images.webdataset import texts_taken
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.read.plan import texts_from
 from tokenmill.pipelines.read.readers import reader_named
@@ -97,6 +98,7 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
         "failed_inputs": [f.to_json() for f in plan.failed],
         "skipped": list(plan.skipped),
         "texts": texts_from(plan),
+        **({"captions": _captions(recipe, plan)} if recipe.images else {}),
         "shards": len(plan.shards),
         "text_bytes": text,
         **(_of_images(plan.shards, illustrated) if recipe.images else {}),
@@ -117,6 +119,15 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
             "scratch_bytes_per_doc": SCRATCH_BYTES_PER_DOC,
         },
     }
+
+
+def _captions(recipe: Recipe, plan: Plan) -> dict[str, dict[str, list[str]]]:
+    """Of each source of tars, where the first samples of its first tar have texts, and what fields
+    stay behind.
+    """
+    first = {s.source: s for s in reversed(plan.shards) if reader_named(s.format).samples}
+    looked = {name: texts_taken(s, recipe.limits) for name, s in sorted(first.items())}
+    return {name: {"taken": taken, "left": left} for name, (taken, left) in looked.items()}
 
 
 def _scratch(text: int, part: Pass) -> float:

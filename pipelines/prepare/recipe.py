@@ -276,6 +276,11 @@ class Recipe(Config):
         """What a run without a tokenizer cannot do: it has no tokens to pack, mix or count."""
         if self.tokenizer is not None:
             return self
+        if self.images is not None:
+            raise ValueError(
+                "images stand in a dataset of tokens, and tokenizer: null makes none; name any"
+                " tokenizer, as tokenizer: {path: gpt2.json}"
+            )
         if self.output.text is None:
             raise ValueError(
                 "tokenizer: null leaves nothing to write; add output.text: parquet, or name a"
@@ -284,7 +289,6 @@ class Recipe(Config):
         wrong = {
             "output.seq_len": self.output.seq_len is not None,
             "output.shuffle": self.output.shuffle,
-            "images": self.images is not None,
         }
         for name, asked in wrong.items():
             if asked:

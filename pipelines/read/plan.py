@@ -259,7 +259,9 @@ def _no_section(source: _Source, files: Sequence[InputFile], reader: Reader) -> 
 
 
 def _no_images(source: _Source, files: Sequence[InputFile]) -> ConfigError:
-    way = "add images: {} to the recipe" if source.in_recipe else "`prepare` reads them"
+    way = "`prepare` reads them"
+    if source.in_recipe:
+        way = "add images: {} to the recipe, and a tokenizer"
     return ConfigError(f"{source.where}: images with texts in {_names(files)}; {way}")
 
 

@@ -16,6 +16,7 @@ import re
 import tarfile
 from collections import Counter
 from collections.abc import Iterator
+from datetime import datetime
 from io import BufferedWriter
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,11 @@ from typing import Any
 import pyarrow as pa
 import xxhash
 
-from tokenmill.pipelines.core.schema import PLACEHOLDER
+from tokenmill.pipelines.core.schema import ILLUSTRATED, PLACEHOLDER
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.images.blobs import Blobs
-from tokenmill.pipelines.read.images.sample import FACTS
+from tokenmill.pipelines.read.images.layouts import LAYOUTS
+from tokenmill.pipelines.read.images.sample import CAPTIONS, FACTS
 from tokenmill.pipelines.read.readers import reader_named
 from tokenmill.pipelines.storage.atomic import atomic_path
 from tokenmill.pipelines.tokens.images import count_places
@@ -102,11 +104,14 @@ def members(
         about = {**facts[0], "id": document["id"], "url": facts[0]["url"] or document["url"]}
     elif images:
         about["images"] = facts
+    taken = {*ILLUSTRATED.names, *CAPTIONS, *LAYOUTS, *about}  # not to be read as text or images
+    about |= {name: value for name, value in document.items() if name not in taken}
     if interleaved:
         about["nodes"] = nodes_of(text)
     else:
         yield "txt", text.encode()
-    yield "json", json.dumps(about, ensure_ascii=False, sort_keys=True).encode()
+    dates: dict[str, Any] = {"default": datetime.isoformat}
+    yield "json", json.dumps(about, ensure_ascii=False, sort_keys=True, **dates).encode()
 
 
 def nodes_of(text: str) -> list[dict[str, Any]]:

@@ -132,6 +132,7 @@ def placed(fields: Mapping[str, Any], named: str = "") -> Placed | None:
 
 CAPTIONS = ("caption", "captions", "text")  # fields of a .json
 URLS = (*URL, "image_url", "flickr_url", "coco_url")
+KNOWN = {*URLS, *FACTS, *(name for beside in LAYOUTS.values() for name in beside), "id", "nodes"}
 NO_TEXT = {*URLS, *ID, *FACTS, "key", "uid", "status", "error_message", "exif", "sha256", "license"}
 
 
@@ -157,6 +158,8 @@ class Texts(NamedTuple):
     placed: of another's that says where images stand.
     unknown: what its .json hold, if nothing in them is known to be text, and there are no others.
     beside: as in `SourceDocument`, of the first .json that has it.
+    taken: where its texts stand, as ".txt" or ".json:caption".
+    left: the fields of its .json that nothing here takes.
     """
 
     captions: list[str]
@@ -166,6 +169,8 @@ class Texts(NamedTuple):
     placed: Placed | None = None
     unknown: str = ""
     beside: Mapping[str, Any] = NO_COLUMNS
+    taken: tuple[str, ...] = ()
+    left: frozenset[str] = frozenset()
 
 
 def texts_of(parts: Sequence[Part], shard: SourceShard) -> Texts:
@@ -197,7 +202,10 @@ def texts_of(parts: Sequence[Part], shard: SourceShard) -> Texts:
     if not (once or place or export):
         told = (odd or _unknown(fields, shard) for _, fields, odd in objects)
         unknown = "; ".join(filter(None, told))
-    return Texts(list(once.values()), url, own, export, place, unknown, beside)
+    taken = [f".{p.kind}" for p, c in zip(texts, captions, strict=True) if c.strip()]
+    taken += [place for of in said for place in of.taken]
+    left = frozenset[str]().union(*(of.left for of in said))
+    return Texts(list(once.values()), url, own, export, place, unknown, beside, tuple(taken), left)
 
 
 def _said(name: str, fields: dict[str, Any], shard: SourceShard) -> Texts:
@@ -208,6 +216,8 @@ def _said(name: str, fields: dict[str, Any], shard: SourceShard) -> Texts:
     if not shard.text and TURNS in fields:
         there.append(laid_out(fields[TURNS], None, TURNS)[0])
     captions = [_whole(name, c) for value in there for c in _strings(value)]
+    taken = [f for f in (*named, *LAYOUTS) if _strings(fields.get(f)) or (place and f in fields)]
+    known = {*taken, *KNOWN, shard.id, shard.url, *(path for path, _ in shard.columns)}
     return Texts(
         captions,
         _first(name, fields, URLS if shard.url is None else (shard.url,)),
@@ -216,6 +226,8 @@ def _said(name: str, fields: dict[str, Any], shard: SourceShard) -> Texts:
         place,
         "",
         beside_of(fields, shard.columns),
+        tuple(f".{JSON}:{field}" for field in dict.fromkeys(taken)),
+        frozenset(field for field, value in fields.items() if value is not None) - known,
     )
 
 

@@ -135,6 +135,7 @@ UNREAD = frozenset(("svg", "svgz", "jxl", "heic", "heif", "hdr", "exr", "pdf", "
 PICTURES = IMAGE | UNREAD
 ODD = "an image that is not read"  # the kind of a member that has a receipt and no data
 TEXT = frozenset(("txt", "text", "caption"))
+TEXT_OF = "text_of_"  # a note of where texts stand begins with this
 LOOKED_SAMPLES, LOOKED_BYTES = 16, 32 * 1024**2  # of a tar, before a run
 MOST_MEMBERS = 100_000  # of one sample; more are passed over
 NAMED_SUFFIXES = 50  # of members passed over; more are counted together
@@ -175,20 +176,33 @@ def cut_webdataset(file: InputFile, wanted: Input, _: int, limits: Limits) -> li
 
 def _without_known_text(file: InputFile, columns: Columns, limits: Limits) -> list[str]:
     """Of the first samples, why each has no text; nothing if one has, or has nothing but images."""
-    compression = compression_of(file.name)
-    shard = looked_at(file, "webdataset", columns, compression)
-    problems = []
-    with contextlib.closing(read_blocks(file.path, compression, limits=limits)) as blocks:
-        first = islice(blocks, LOOKED_BYTES // BLOCK_BYTES)  # where they end a sample is cut off
-        reader = _Reader(shard, limits, Images(), Counter())
-        for page in islice(reader.pages(Tar(first)), LOOKED_SAMPLES):
-            if page.lost is not None and page.lost.cause == "unequal_lists":
-                problems.append(page.lost.detail)
-            elif page.text:
-                return []
-            elif reader.unknown and page.images and page.lost is None:
-                problems.append(reader.unknown)
+    shard = looked_at(file, "webdataset", columns, compression_of(file.name))
+    reader, problems = _Reader(shard, limits, Images(), Counter()), []
+    for page in _first_pages(reader, shard, limits):
+        if page.lost is not None and page.lost.cause == "unequal_lists":
+            problems.append(page.lost.detail)
+        elif page.text:
+            return []
+        elif reader.unknown and page.images and page.lost is None:
+            problems.append(reader.unknown)
     return problems
+
+
+def _first_pages(reader: "_Reader", shard: SourceShard, limits: Limits) -> Iterator[SourceDocument]:
+    blocks = read_blocks(shard.paths[0], shard.compression, limits=limits)
+    with contextlib.closing(blocks):
+        first = islice(blocks, LOOKED_BYTES // BLOCK_BYTES)  # where they end a sample is cut off
+        yield from islice(reader.pages(Tar(first)), LOOKED_SAMPLES)
+
+
+def texts_taken(shard: SourceShard, limits: Limits) -> tuple[list[str], list[str]]:
+    """Where texts of the first samples of a tar stand, and the fields of .json that none takes."""
+    notes = Counter[str]()
+    reader = _Reader(shard, limits, Images(), notes)
+    for _ in _first_pages(reader, shard, limits):
+        pass
+    taken = [name.removeprefix(TEXT_OF) for name in notes if name.startswith(TEXT_OF)]
+    return taken, sorted(reader.left)
 
 
 def read_webdataset(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
@@ -232,6 +246,7 @@ class _Reader:
         # Some 70 bytes for each sample of the tar: a digest of its key, not the key.
         self._seen: set[int] = set()
         self._passed_over: set[str] = set()
+        self.left: set[str] = set()  # fields of .json that nothing takes, some of them
         self.unknown = ""  # what the last sample has that may be text, if none is known in it
         self._wordy = ""  # a member of the one at hand that is passed over, but has words
         self._at = 0  # where the sample at hand began
@@ -369,6 +384,9 @@ class _Reader:
     def _page(self, sample: _Sample, end: int) -> SourceDocument:
         """The document that a sample is.  end: byte of the tar where the next one's data begins."""
         said, lost = self._texts(sample)
+        self._notes.update(f"{TEXT_OF}{place}" for place in said.taken)
+        if len(self.left) < NAMED_SUFFIXES:
+            self.left |= said.left
         self.unknown = f".{JSON}: {said.unknown}" if said.unknown else self._wordy
         self._wordy = ""
         text = own_text(caption_of(said.captions, self._shard.captions or "join") or "")

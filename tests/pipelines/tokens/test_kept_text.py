@@ -256,6 +256,12 @@ def test_what_takes_tokens_is_refused_without_a_tokenizer(recipe_path, tmp_path,
         recipe_of(recipe_path, tmp_path, output=output, tokenizer=None)
 
 
+@pytest.mark.parametrize("output", [{}, {"text": "parquet"}])
+def test_images_without_a_tokenizer_are_told_what_they_need(recipe_path, tmp_path, output):
+    with pytest.raises(ConfigError, match=r"images stand in a dataset of tokens.*name any tokeniz"):
+        recipe_of(recipe_path, tmp_path, output=output, tokenizer=None, images={})
+
+
 def test_on_an_object_store_text_is_the_same_bytes(recipe_path, tmp_path, reached_s3):
     (here := tmp_path / "here").mkdir()
     output = {"shard_bytes": "64kB", "text": "parquet"}

@@ -4,6 +4,7 @@ import contextlib
 import json
 import re
 import tarfile
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
@@ -104,6 +105,15 @@ def test_a_sample_is_image_caption_and_facts():
         "height": 480,
         "file": "jpg",
     }
+
+
+def test_annotations_go_along_unless_they_would_be_read_as_text():
+    (row,) = illustrated([("words", [image(offset=None)])]).to_pylist()
+    row |= {"license": "CC-BY-4.0", "taken": datetime(2024, 5, 1, tzinfo=UTC), "score": None}
+    made = dict(members({**row, "caption": "other"}, interleaved=False, blobs=None))
+    facts = json.loads(made["json"])
+    beside = {"license": "CC-BY-4.0", "taken": "2024-05-01T00:00:00+00:00", "score": None}
+    assert {name: facts.get(name) for name in (*beside, "caption")} == {**beside, "caption": None}
 
 
 def test_several_images_beside_one_text_are_numbered():

@@ -513,11 +513,26 @@ def test_the_images_of_a_sample_are_bounded_together_and_so_are_its_texts(tmp_pa
     assert read(path, limits=Limits(max_document_bytes=8)).reasons == {"1": "too_large"}
 
 
+def test_where_texts_stand_is_counted_and_told_before(tmp_path):
+    about = {"caption": "more", "license": "CC-BY-4.0", "url": "http://a", "width": 3, "text": None}
+    said = json.dumps(about).encode()
+    members = {"1.jpg": JPEG, "1.txt": b"words", "1.json": said, "2.jpg": JPEG, "2.json": said}
+    path = write(tmp_path, {**members, "3.jpg": JPEG, "3.txt": b" "})
+    assert read(path).notes == {"text_of_.txt": 1, "text_of_.json:caption": 2}
+    asked = {"text": "caption", "columns": {"license": "string"}}
+    for settings, told in (
+        ({}, ([".txt", ".json:caption"], ["license"])),
+        (asked, ([".json:caption"], [])),
+    ):
+        plan = plan_inputs([Input(path=str(path), **settings)], 100, images=True)
+        assert webdataset.texts_taken(plan.shards[0], Limits()) == told
+
+
 def test_members_of_a_sample_beyond_count_are_passed_over(tmp_path, monkeypatch):
     monkeypatch.setattr(webdataset, "MOST_MEMBERS", 4)
     got = read(write(tmp_path, {f"1.{i}.txt": b"same" for i in range(7)} | {"2.txt": b"next"}))
     assert got.texts == {"1": "same", "2": "next"}
-    assert got.notes == {"skipped_beyond_4": 3}
+    assert got.notes == {"skipped_beyond_4": 3, "text_of_.txt": 5}
 
 
 def test_members_that_are_packed_are_unpacked(tmp_path):
@@ -633,7 +648,8 @@ def test_without_images_in_the_recipe_a_tar_is_refused(tmp_path, fields):
     with pytest.raises(ConfigError) as e:
         plan_inputs([Input(path=str(path), **fields)], 100)
     assert str(e.value) == (
-        f"inputs.0: {path}: images with texts in 'a.tar'; add images: {{}} to the recipe"
+        f"inputs.0: {path}: images with texts in 'a.tar'; add images: {{}} to the recipe, and a"
+        " tokenizer"
     )
 
 
@@ -658,5 +674,6 @@ def test_shared_shards_are_read_whole(shared_data):
         assert got.blobs == [i[4] for t in twins for i in t["images"]]
     got = read(folder / "webdataset" / "testdata" / "*.t*")
     assert len(got.documents) == 3 + 90 + 1000
-    assert got.notes == {"skipped_.mp": 100, "skipped_.ten": 100, "skipped_.cls": 90}
+    skipped = {"skipped_.mp": 100, "skipped_.ten": 100, "skipped_.cls": 90}
+    assert got.notes == {**skipped, "text_of_.txt": 1003}
     assert Counter(got.reasons.values()) == {"empty_sample": 200}
