@@ -20,6 +20,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pydantic import Field, model_validator
 
 from tokenmill.dedup.arrays import F64, I64, Bools, text_buffers
@@ -72,6 +73,7 @@ from tokenmill.pipelines.corpus.step import (
 from tokenmill.pipelines.corpus.verdicts import removed_ids
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.options import Images
+from tokenmill.pipelines.read.parquet import bounded
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Phases, Work
@@ -210,10 +212,37 @@ class Decontaminate(Matching, CuttingStep):
         return "tokenmill contamination says how many hold benchmark items"
 
     def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> Told:
-        return {"contamination": mirror.read_json(run.path(CONTAMINATION, pass_index))}
+        found = mirror.read_json(run.path(CONTAMINATION, pass_index))
+        if self.edited is not None:
+            with_edited(found, mirror.find(run.out / OVERLAPS.name, "part-*.parquet"))
+        return {"contamination": found}
 
     def _index(self, run: RunFolder) -> BenchmarkIndex:
         return BenchmarkIndex.load(run.out / BENCHMARKS.name, self)
+
+
+def with_edited(found: dict[str, Any], overlaps: Sequence[Path]) -> None:
+    """Tell apart, of a summary's items without n-grams, those of which a copy was taken out.
+
+    found: of `find_ignored`, which saw n-grams alone.  overlaps: files of all shards.
+    """
+    docs: dict[str, set[int]] = {}  # of the items with copies
+    dirty = set()
+    for path in overlaps:
+        names = ["doc_id", "item", "kind"]
+        rows = pq.read_table(bounded(mirror.present(path)), columns=names).to_pydict()
+        for doc_id, item, kind in zip(*(rows[name] for name in names), strict=True):
+            if kind == "copy":
+                docs.setdefault(item, set()).add(doc_id)
+            else:
+                dirty.add(item)
+    found["settings"]["copies"] = Copies().model_dump()
+    for benchmark in found["benchmarks"]:
+        begins = f"{benchmark['name']}:"
+        edited = [of for item, of in docs.items() if item not in dirty and item.startswith(begins)]
+        benchmark["edited"] = len(edited)
+        benchmark["edited_docs"] = len(set().union(*edited))
+        benchmark["clean"] -= len(edited)
 
 
 def index_benchmarks(run: RunFolder, step: Decontaminate, built: Any) -> Done:

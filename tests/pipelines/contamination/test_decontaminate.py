@@ -55,9 +55,12 @@ def test_an_unknown_key_is_told_with_those_there_are(settings, told):
 def test_a_run_takes_edited_copies_out_and_its_receipts_say_so(tmp_path):
     item = words("item", 40)
     copy = " ".join("other" if i % 5 == 4 else w for i, w in enumerate(item.split()))
-    (tmp_path / "quiz.jsonl").write_text(json.dumps({"question": item}))
+    rows = [{"question": text} for text in (item, words("whole", 40), words("none", 40))]
+    (tmp_path / "quiz.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     runs = Runs(tmp_path)
-    runs.write("web", [words("a", 200), f"{words('b', 200)} {copy} {words('c', 200)}", copy])
+    around = f"{words('b', 200)} {{}} {words('c', 200)}"
+    docs = [words("a", 200), around.format(copy), copy, around.format(rows[1]["question"])]
+    runs.write("web", docs)
     benchmarks = [{"name": "quiz", "path": str(tmp_path / "quiz.jsonl")}]
     steps = [{"decontaminate": {"benchmarks": benchmarks, "edited": "cut"}}]
     report = prepare(
@@ -66,13 +69,17 @@ def test_a_run_takes_edited_copies_out_and_its_receipts_say_so(tmp_path):
     (removed,) = table_rows(tmp_path / "run" / "removed")
     assert (removed["reason"], removed["detail"][:19]) == ("edited", "quiz:0 edited copy ")
     copies = table_rows(tmp_path / "run" / "overlaps")
-    assert [(r["id"], r["kind"], r["source"]) for r in copies] == [
+    assert sorted((r["id"], r["kind"], r["source"]) for r in copies) == [
         ("web-1", "copy", "docs"),
         ("web-2", "copy", "docs"),
+        ("web-3", "ngrams", "docs"),
     ]
     assert report["contamination"]["settings"]["edited"] == "cut"
+    (counts,) = report["contamination"]["benchmarks"]
+    states = {name: counts[name] for name in ("items", "dirty", "edited", "edited_docs", "clean")}
+    assert states == {"items": 3, "dirty": 1, "edited": 1, "edited_docs": 2, "clean": 1}
     pieces = [r["id"] for r in table_rows(tmp_path / "run" / "pieces")]
-    assert pieces == ["web-1#piece-1", "web-1#piece-2"]
+    assert pieces == [f"web-{n}#piece-{k}" for n in (1, 3) for k in (1, 2)]
 
 
 def table_rows(folder):
