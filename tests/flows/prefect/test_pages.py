@@ -23,7 +23,7 @@ def run(tmp_path, monkeypatch):
 
 def asked(address, path, host=None, method="GET"):
     where = urlsplit(address)
-    connection = http.client.HTTPConnection(where.hostname, where.port, timeout=30)
+    connection = http.client.HTTPConnection(where.hostname, where.port, timeout=600)
     connection.request(method, quote(str(path)), headers={"Host": host or where.netloc})
     answer = connection.getresponse()
     found = answer.status, answer.read(), dict(answer.getheaders())
@@ -39,7 +39,7 @@ def test_an_artifact_links_to_the_page_that_is_served(run):
         assert link.startswith(f"{address}/")
         assert " " not in link
         where = urlsplit(link)
-        connection = http.client.HTTPConnection(where.hostname, where.port, timeout=30)
+        connection = http.client.HTTPConnection(where.hostname, where.port, timeout=600)
         connection.request("GET", where.path)
         assert connection.getresponse().read() == b"<p>what came of it"
         connection.close()
