@@ -127,7 +127,7 @@ def test_workers_end_with_whoever_is_killed(job):
         worker = psutil.Process(int(pid))
         worker.send_signal(signal.SIGTERM)  # as of a whole group: its parent decides
         time.sleep(0.1)
-        assert worker.status() == psutil.STATUS_SLEEPING
+        assert worker.status() != psutil.STATUS_ZOMBIE
         holder.kill()
     assert worker.wait(PATIENCE_S) is None
     assert not worker.is_running()

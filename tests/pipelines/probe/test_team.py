@@ -81,7 +81,7 @@ def test_as_many_are_supported_as_a_slow_reader_feeds(team, tmp_path):
         return team.train(made, steps=8, most_s=60).kept
 
     assert wanted.tokens_per_s == pytest.approx(TOKENS_PER_S)
-    for _ in range(4):  # a machine that is busy with something else makes it fewer, never more
+    for _ in range(100):  # a machine that is busy with something else makes it fewer, never more
         found = search(au_of, need=1, first=2, most=3, until=float("inf"))
         assert found.supported <= 2
         if found.supported == 2:
