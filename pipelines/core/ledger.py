@@ -122,7 +122,7 @@ def check_chain(stages: Iterable[tuple[str, StageStats]], where: str) -> None:
         stats.check(f"{where}, {name}")
         if previous is not None:
             before, old = previous
-            check_images(old.images, stats.images, f"{where}, from {before} to {name}")
+            _check_images(old.images, stats.images, f"{where}, from {before} to {name}")
             if (old.docs_out, old.bytes_out) != (stats.docs_in, stats.bytes_in):
                 raise LedgerError(
                     f"{where}: {before} let out {old.docs_out} documents of {old.bytes_out} bytes,"
@@ -131,12 +131,8 @@ def check_chain(stages: Iterable[tuple[str, StageStats]], where: str) -> None:
         previous = (name, stats)
 
 
-def check_images(old: ImageStats | None, new: ImageStats | None, where: str) -> None:
-    """Check that a stage takes in the images that the one before let out.
-
-    Raises:
-        LedgerError: it does not.
-    """
+def _check_images(old: ImageStats | None, new: ImageStats | None, where: str) -> None:
+    """Check that a stage takes in the images that the one before let out."""
     if old is None or new is None:
         return
     if (old.images_out, old.bytes_out) != (new.images_in, new.bytes_in):

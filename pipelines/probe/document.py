@@ -230,15 +230,8 @@ def checkpoint_blocks(data: Data) -> tuple[str | Table, ...]:
         f" {format_rate(plan['restart_bytes_per_s'])} at a restart; its checkpoint is"
         f" {format_bytes(plan['checkpoint_bytes'])}."
     )
-    columns = [
-        "when",
-        ">bytes",
-        ">written",
-        ">read back",
-        ">from the device",
-        "intact",
-        ">utilisation",
-    ]
+    columns = ["when", ">bytes", ">written", ">read back", ">from the device", "intact"]
+    columns += [">utilisation"]
     return (needed, table("Checkpoints", columns, rows))
 
 

@@ -60,7 +60,9 @@ class Finished:
 
 def serve(connection: Connection) -> None:
     """Do what the parent sends until it sends None or is gone; what fails is sent, to be raised."""
-    _allow_many_files()
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    with contextlib.suppress(ValueError, OSError):  # a shuffle has thousands of files open
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's, which then closes the connection
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # as an exception: files are deleted
     with contextlib.suppress(EOFError, ConnectionError):
@@ -136,13 +138,6 @@ class _Training:
             return
         except (OSError, ConfigError) as e:
             self._error = e
-
-
-def _allow_many_files() -> None:
-    """A dataset may have thousands of files, and a shuffle has all of them open."""
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 class ProbeError(OSError):

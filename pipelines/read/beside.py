@@ -85,17 +85,13 @@ def _made(values: Iterable[Any], kind: str) -> tuple[pa.Array, int]:
     made: list[Any] = []
     for value in values:
         try:
-            made.append(None if value is None else make(_known(value)))
+            if value is NOTHING:
+                raise ValueError(value)
+            made.append(None if value is None else make(value))
         except (ValueError, TypeError, OverflowError, KeyError):
             made.append(None)
             odd += 1
     return pa.array(made, COLUMN_TYPES[kind]), odd
-
-
-def _known(value: Any) -> Any:
-    if value is NOTHING:
-        raise ValueError(value)
-    return value
 
 
 def _string(value: Any) -> str:

@@ -55,12 +55,7 @@ from tokenmill.pipelines.read.images.documents import (
     layout_problem,
 )
 from tokenmill.pipelines.read.images.folder import Folder, Place
-from tokenmill.pipelines.read.images.layouts import (
-    described,
-    json_type,
-    laid_out,
-    value_of,
-)
+from tokenmill.pipelines.read.images.layouts import described, json_type, laid_out, value_of
 from tokenmill.pipelines.read.json_array import array_lines, is_array
 from tokenmill.pipelines.read.lines import (
     WIDE_BYTES,

@@ -54,9 +54,9 @@ def made_bytes(column: pa.Array) -> int:
         return items + sum(map(made_bytes, column.flatten()))
     if not pa.types.is_nested(kind):  # each value has its own bytes
         return items + int(column.nbytes)
-    held = n * kind.list_size if pa.types.is_fixed_size_list(kind) else None
-    if held is None:
-        held = int(pc.sum(pc.list_value_length(column)).as_py() or 0)
+    held = int(pc.sum(pc.list_value_length(column)).as_py() or 0)
+    if pa.types.is_fixed_size_list(kind):  # those that are null take as much
+        held = n * kind.list_size
     if held * ITEM_BYTES > MADE_BYTES:  # even to look at them may be too much
         return items + held * ITEM_BYTES
     return items + made_bytes(column.flatten())

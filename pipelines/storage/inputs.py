@@ -89,7 +89,7 @@ def expand(pattern: str) -> list[InputFile]:
     except OSError as e:
         raise translated(e, pattern) from None
     return sorted(
-        InputFile(_written(store, f.path), name, f.size, _version(f)) for f, name in found
+        InputFile(_written(store, f.path), name, f.size, f.mtime_ns or 0) for f, name in found
     )
 
 
@@ -131,7 +131,7 @@ def files_among(paths: Sequence[str]) -> list[InputFile]:
     store = resolve(paths[0])[0]
     infos = store.get_file_info([resolve(path)[1] for path in paths])
     return [
-        InputFile(path, info.base_name, info.size, _version(info))
+        InputFile(path, info.base_name, info.size, info.mtime_ns or 0)
         for path, info in zip(paths, infos, strict=True)
         if info.type == fs.FileType.File
     ]
@@ -312,10 +312,6 @@ def _written(store: fs.FileSystem, path: str) -> str:
         address: str = store.handler.address(path)
         return address
     return path if isinstance(store, fs.LocalFileSystem) else f"s3://{path}"
-
-
-def _version(info: fs.FileInfo) -> int:
-    return info.mtime_ns or 0
 
 
 T = TypeVar("T")

@@ -53,18 +53,10 @@ NO_CREDENTIALS = (
 # of 4xx answers, those that are not the caller's fault, or mend themselves
 PASSING = frozenset(
     {
-        "SlowDown",
-        "RequestTimeout",
-        "RequestTimeTooSkewed",
-        "Throttling",
-        "ThrottlingException",
-        "TooManyRequests",
+        *("SlowDown", "RequestTimeout", "RequestTimeTooSkewed", "Throttling", "TooManyRequests"),
+        *("ThrottlingException", "OperationAborted", "ConditionalRequestConflict", "BadDigest"),
+        *("XAmzContentChecksumMismatch", "IncompleteBody"),
         "NoSuchUpload",  # completed, or aborted, by a request whose answer was lost
-        "OperationAborted",
-        "ConditionalRequestConflict",
-        "BadDigest",
-        "XAmzContentChecksumMismatch",
-        "IncompleteBody",
     }
 )
 CHANGED = "it has changed, or is no longer whole: write it again"

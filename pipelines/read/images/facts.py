@@ -35,13 +35,7 @@ from tokenmill.pipelines.core.data import Data
 from tokenmill.pipelines.core.machine import cores
 from tokenmill.pipelines.core.measured import Ratio
 from tokenmill.pipelines.read.batch import Lost
-from tokenmill.pipelines.read.images.headers import (
-    ORIENTATION,
-    TURNED,
-    Header,
-    canvas,
-    read_header,
-)
+from tokenmill.pipelines.read.images.headers import ORIENTATION, TURNED, Header, canvas, read_header
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.read.stream import one_line
 from tokenmill.pipelines.storage.mirror import present

@@ -22,18 +22,10 @@ from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.batch import Claims, Lost, SourceImage
 from tokenmill.pipelines.read.beside import ABSENT, NO_COLUMNS, are_texts, beside_of
 from tokenmill.pipelines.read.columns import ID, URL
+from tokenmill.pipelines.read.images import layouts
 from tokenmill.pipelines.read.images.documents import claims_of, woven
 from tokenmill.pipelines.read.images.folder import SHOWN, is_url
-from tokenmill.pipelines.read.images.layouts import (
-    LAYOUTS,
-    TURNS,
-    Value,
-    Woven,
-    described,
-    laid_out,
-    shape,
-    value_of,
-)
+from tokenmill.pipelines.read.images.layouts import Value, Woven
 from tokenmill.pipelines.read.images.nodes import own_text
 from tokenmill.pipelines.read.images.tiff import pages_of
 from tokenmill.pipelines.read.lines import MOST_VALUES, is_overfull
@@ -115,11 +107,11 @@ def placed(fields: Mapping[str, Any], named: str = "") -> Placed | None:
     Raises:
         UnreadableError: its lists do not fit one another ("unequal_lists").
     """
-    for name, beside in LAYOUTS.items():
+    for name, beside in layouts.LAYOUTS.items():
         if name not in fields or named not in ("", name):
             continue
         there = next((fields[n] for n in beside if n in fields), None)
-        text, images = laid_out(fields[name], there, name)
+        text, images = layouts.laid_out(fields[name], there, name)
         if isinstance(text, Woven):
             return Placed(text, images if isinstance(images, list) else [images])
         if isinstance(text, list) and isinstance(images, list) and are_texts(text):
@@ -210,11 +202,11 @@ def texts_of(parts: Sequence[Part], shard: SourceShard) -> Texts:
 
 def _said(name: str, fields: dict[str, Any], shard: SourceShard) -> Texts:
     """What one .json says."""
-    place = None if fields.keys().isdisjoint(LAYOUTS) else _placed(name, fields, shard.text)
+    place = None if fields.keys().isdisjoint(layouts.LAYOUTS) else _placed(name, fields, shard.text)
     named = (shard.text,) if shard.text else CAPTIONS
     there = [fields[field] for field in named if field in fields]
-    if not shard.text and TURNS in fields:
-        there.append(laid_out(fields[TURNS], None, TURNS)[0])
+    if not shard.text and layouts.TURNS in fields:
+        there.append(layouts.laid_out(fields[layouts.TURNS], None, layouts.TURNS)[0])
     captions = [_whole(name, c) for value in there for c in _strings(value)]
     taken = [f for f in (*named, *LAYOUTS) if _strings(fields.get(f)) or (place and f in fields)]
     known = {*taken, *KNOWN, shard.id, shard.url, *(path for path, _ in shard.columns)}
@@ -233,9 +225,9 @@ def _said(name: str, fields: dict[str, Any], shard: SourceShard) -> Texts:
 
 def _unknown(fields: dict[str, Any], shard: SourceShard) -> str:
     """What a .json holds that gave no text, if it may be some."""
-    keys = fields.keys() & ({shard.text} if shard.text else {*CAPTIONS, *LAYOUTS})
+    keys = fields.keys() & ({shard.text} if shard.text else {*CAPTIONS, *layouts.LAYOUTS})
     known = any(not fields[key] for key in keys)
-    return described(fields) if not known and _has_words(fields) else ""
+    return layouts.described(fields) if not known and _has_words(fields) else ""
 
 
 def _text(name: str, data: bytes) -> str:
@@ -259,7 +251,7 @@ def _object(name: str, data: bytes) -> tuple[dict[str, Any], str]:
             raise UnreadableError("invalid_json", f"{name}: {one_line(e)}") from None
     if isinstance(value, dict):
         return value, ""
-    return {}, shape(value) if _has_words(value) else ""
+    return {}, layouts.shape(value) if _has_words(value) else ""
 
 
 def _has_words(value: Any) -> bool:
@@ -397,7 +389,7 @@ def _pages(chosen: Sequence[Part], given: Given) -> dict[str, Iterator[SourceIma
 
 def _elsewhere(told: SourceImage, image: Any) -> SourceImage:
     """An image that is no member: bytes or a URL in the .json; others are lost."""
-    value = value_of(image) or Value(other="nothing")
+    value = layouts.value_of(image) or Value(other="nothing")
     if value.data is not None:
         return told._replace(data=value.data)
     if value.reference is None:

@@ -92,18 +92,14 @@ class Pages:
         if told:
             return f"skipped_payload_{self._named(told)}"
         url = url_of(record)
-        utf8 = self._utf8(record, data, charset, odd)
         date = parse_date(record.headers.get("warc-date", ""))
-        return Page(url, date, kind, utf8, "html" in kind, +odd)
-
-    def _utf8(self, record: Record, data: bytes, charset: str | None, odd: Counter[str]) -> bytes:
         decoded = decode_page(data, charset)
         cut = record.headers.get("warc-truncated", "").lower()
         odd[f"cut_{cut if cut in _CUT else 'otherwise'}"] += bool(cut)
         odd["cut_by_file_end"] += record.cut
         odd["charset_overruled"] += decoded.overruled
         odd["replacement_characters"] += decoded.unread
-        return decoded.utf8
+        return Page(url, date, kind, decoded.utf8, "html" in kind, +odd)
 
     def _payload(self, record: Record, data: bytes, kind: str, charset: str | None) -> str:
         """What the body is that is told to be text; "" where it is."""

@@ -106,7 +106,8 @@ class Walk:
 
     def _next(self) -> Iterator[Record]:
         """The next record; of one inside of which the file ends a part before."""
-        record, feed = self._unread(), self._feed
+        feed = self._feed
+        record = Record(DAMAGED, {}, self._number, feed.place(), 0, None)  # before it is read
         if not feed.peek(1):
             yield self._broken(record)
             return
@@ -138,10 +139,6 @@ class Walk:
             record = record._replace(place=Place(error.member, 0))
         cause = DAMAGED_MEMBER if self._feed.go_on() else error.cause
         return record._replace(block=None, cut=False, cause=cause, damage=str(error))
-
-    def _unread(self) -> Record:
-        """What is known of the next record before it is read."""
-        return Record(DAMAGED, {}, self._number, self._feed.place(), 0, None)
 
     def _at_record(self) -> bool:
         """Go to where the next record must begin, or damage; False at the end."""
