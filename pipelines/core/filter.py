@@ -82,12 +82,9 @@ class Filter(Step):
             return keep_where(
                 self.stage_name, batch, verdicts, reasons, values=values, details=details
             )
-        told = {REASON: lambda: pa.array([None, *reasons], pa.string()).take(pa.array(verdicts))}
-        arrays = [
-            told[part]() if part in told and part not in found else _array(found[part], kind)
-            for part, kind in self.finds().items()
-        ]
-        return self.annotated(batch, arrays)
+        reason = pa.array([None, *reasons], pa.string()).take(pa.array(verdicts))
+        found = {REASON: reason, **found}
+        return self.annotated(batch, [_array(found[n], kind) for n, kind in self.finds().items()])
 
     def judge_by(self, batch: pa.RecordBatch, rules: Sequence[Rule], found: Found) -> StageResult:
         """The same by the first rule that each document fails."""

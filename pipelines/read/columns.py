@@ -26,11 +26,6 @@ class Columns(NamedTuple):
     url: str | None
     images: str | None = None
 
-    @property
-    def named(self) -> list[str]:
-        """Names of the columns to read, each once."""
-        return list(dict.fromkeys(c for c in self if c is not None))
-
 
 class Piece(NamedTuple):
     """A shard's part of a file, as `SourceShard` describes it.

@@ -27,7 +27,6 @@ from tokenmill.pipelines.read.beside import laid_flat, with_beside, with_paths
 from tokenmill.pipelines.read.columns import (
     BYTES,
     BYTES_OF,
-    Columns,
     holds_bytes,
     is_listed,
     refuse_unknown,
@@ -80,9 +79,8 @@ def table_batches(
 
 def image_columns(shard: SourceShard) -> list[str]:
     """Names of the columns that documents with images are made of, whether a table has them."""
-    named = Columns(shard.text, shard.id, shard.url, shard.images).named
-    beside = (path for path, _ in shard.columns)
-    return list(dict.fromkeys([*named, *beside, METADATA, GENERAL, *OF_SAMPLES]))
+    named = [*shard.asked, *filter(None, [shard.images])]
+    return list(dict.fromkeys([*named, METADATA, GENERAL, *OF_SAMPLES]))
 
 
 def _batches(
