@@ -124,7 +124,13 @@ def placed(fields: Mapping[str, Any], named: str = "") -> Placed | None:
 
 CAPTIONS = ("caption", "captions", "text")  # fields of a .json
 URLS = (*URL, "image_url", "flickr_url", "coco_url")
-KNOWN = {*URLS, *FACTS, *(name for beside in LAYOUTS.values() for name in beside), "id", "nodes"}
+KNOWN = {
+    *URLS,
+    *FACTS,
+    *(name for beside in layouts.LAYOUTS.values() for name in beside),
+    "id",
+    "nodes",
+}
 NO_TEXT = {*URLS, *ID, *FACTS, "key", "uid", "status", "error_message", "exif", "sha256", "license"}
 
 
@@ -208,7 +214,9 @@ def _said(name: str, fields: dict[str, Any], shard: SourceShard) -> Texts:
     if not shard.text and layouts.TURNS in fields:
         there.append(layouts.laid_out(fields[layouts.TURNS], None, layouts.TURNS)[0])
     captions = [_whole(name, c) for value in there for c in _strings(value)]
-    taken = [f for f in (*named, *LAYOUTS) if _strings(fields.get(f)) or (place and f in fields)]
+    taken = [
+        f for f in (*named, *layouts.LAYOUTS) if _strings(fields.get(f)) or (place and f in fields)
+    ]
     known = {*taken, *KNOWN, shard.id, shard.url, *(path for path, _ in shard.columns)}
     return Texts(
         captions,
