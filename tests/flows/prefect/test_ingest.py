@@ -1,5 +1,6 @@
 """The flow that a schedule runs each night: what it says of a collection, and shows of it."""
 
+import gzip
 import json
 import urllib.request
 
@@ -22,7 +23,7 @@ def test_a_night_takes_what_is_new_and_one_without_says_so(server, tmp_path):
 
     path, into = write_corpus(tmp_path, steps=["exact"]), tmp_path / "collection"
     data = yaml.safe_load(path.read_text())
-    data["inputs"] = [str(tmp_path / "*.jsonl")]
+    data["inputs"] = [str(tmp_path / "*.jsonl*")]
     path.write_text(yaml.safe_dump(data))
     (tmp_path / "docs.jsonl").write_text(json.dumps({"text": prose()[0]}))
     (first,) = night().result()["made"]
@@ -40,3 +41,5 @@ def test_a_night_takes_what_is_new_and_one_without_says_so(server, tmp_path):
     assert [row["run"] for row in shown] == [first, *second.result()["made"], "all runs"]
     assert str(into) in growth["description"]
     assert "docs.jsonl has changed" in artifact("changed-stdlib")["data"]
+    (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(b'{"text": "a"}\n')[:-9])
+    assert ingest_flow(str(path), str(into), return_state=True).is_failed()
