@@ -169,9 +169,10 @@ class _Met:
     """Documents that were found like nodes, walked batch by batch."""
 
     def __init__(self) -> None:
-        self._documents: list[tuple[U64, I64, I64]] = []
-        self._pairs: list[npt.NDArray[Any]] = []
-        self._places: list[npt.NDArray[Any]] = []
+        none = np.zeros(0, np.int64)
+        self._documents = [(none.astype(np.uint64), none, none)]
+        self._pairs = [_pairs(*self._documents[0][:2])]
+        self._places = [*self._pairs]
 
     def add(self, ids: U64, rows: I64, nodes: I64, unit: int) -> None:
         """(n,) pairs: the ident and row of a document, of one unit, and the node it is like."""
@@ -191,8 +192,6 @@ class _Met:
 
     def documents(self) -> tuple[U64, I64, I64]:
         """Idents ascending, the documents of each, the first row of each."""
-        if not self._documents:
-            return np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros(0, np.int64)
         ids, counts, rows = (np.concatenate(c) for c in zip(*self._documents, strict=True))
         unique, inverse = np.unique(ids, return_inverse=True)
         first = np.full(len(unique), np.iinfo(np.int64).max)
@@ -201,12 +200,9 @@ class _Met:
 
     def places(self) -> npt.NDArray[Any]:
         """Pairs of an ident and a unit that holds a document of it, each once."""
-        none = _pairs(np.zeros(0, np.uint64), np.zeros(0, np.int64))
-        return np.unique(np.concatenate([none, *self._places]))
+        return np.unique(np.concatenate(self._places))
 
     def pairs(self) -> tuple[U64, I64]:
-        if not self._pairs:
-            return np.zeros(0, np.uint64), np.zeros(0, np.int64)
         pairs = np.unique(np.concatenate(self._pairs))
         return pairs["id"], pairs["other"]
 
