@@ -177,10 +177,24 @@ def test_unsigned_only_when_asked_for(s3, monkeypatch):
     assert set(s3.proxy.signers) == {None}
 
 
-@pytest.mark.parametrize("profile", ["[profile other]\n", "[profile mine]\nrole_arn = x\n"])
-def test_credentials_that_are_named_but_not_there_are_one_line(s3, tmp_path, monkeypatch, profile):
+SIGNED = "[profile signed]\naws_access_key_id = a\naws_secret_access_key = b\n"
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        "[profile other]\n",
+        "[profile mine]\nrole_arn = x\n",
+        f"[profile mine]\nrole_arn = x\nsource_profile = signed\n{SIGNED}",
+    ],
+)
+def test_credentials_that_are_named_but_not_there_are_one_line(
+    s3, tmp_path, monkeypatch, caplog, profile
+):
+    """And botocore's own log, a traceback where a role is refused, is not another."""
     (tmp_path / ".aws" / "config").write_text(profile)
     monkeypatch.setenv("AWS_PROFILE", "mine")
     with pytest.raises(ConfigError, match=r"^S3: credentials are named, but not to be had \(") as e:
         expand(f"s3://{BUCKET}/in/")
     assert "\n" not in str(e.value)
+    assert not caplog.records
