@@ -23,6 +23,8 @@ from tokenmill.sizing.units import UnitError
         ("$1.75M", 1.75e6, "USD", 5e3),
         ("$0.0027", 0.0027, "USD", 5e-5),
         ("2.69 million tokens/s", 2.69e6, "tokens/s", 5e3),
+        ("12 M files", 12e6, "files", 5e5),
+        ("2 G requests/s", 2e9, "requests/s", 5e8),
         ("50,677 hours", 50_677 * 3600, "s", 1800),
         ("180e9", 180e9, "ratio", 5e8),
         ("23 GPUs", 23, "accelerators", 0.5),
