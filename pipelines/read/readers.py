@@ -125,9 +125,9 @@ def reader_of(name: str, among: Sequence[Reader] | None = None) -> Reader | None
 def passed_over(paths: Sequence[str], most: int) -> list[str]:
     """Lines that name files of inputs which nothing reads, `most` of each kind, and say why.
 
-    >>> passed_over(["a/LICENSE", "a/web.warc.gz", "a/NOTICE"], 1)
-    ['not read, for their names tell no format: a/LICENSE and 1 more',
-     'not read without html: {} in a recipe: a/web.warc.gz']
+    >>> print(*passed_over(["a/LICENSE", "a/web.warc.gz", "a/NOTICE"], 1), sep="\\n")
+    not read, for their names tell no format: a/LICENSE and 1 more
+    not read without html: {} in a recipe: a/web.warc.gz
     """
     by_reason: dict[str, list[str]] = {}
     for path in paths:
