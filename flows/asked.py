@@ -184,12 +184,16 @@ def whole(out: Place) -> str:
 
 
 def _input(named: str, text_column: str | None) -> dict[str, str | None]:
-    """A path of a corpus; the column behind a last colon, unless that is of the file's name."""
+    """A path of a corpus; the column behind a last colon, unless that is of the file's name.
+
+    Of a column that is named lists of texts are taken too, each on a line.
+    """
     from tokenmill.pipelines.read.readers import reader_of
 
     path, _, column = named.rpartition(":")
     there = not os.path.exists(named) and (os.path.exists(path) or reader_of(path) is not None)
-    return {"path": path, "text": column} if there else {"path": named, "text": text_column}
+    found = (path, column) if there else (named, text_column)
+    return {"path": found[0], "text": found[1], "join": None if found[1] is None else "\n"}
 
 
 def check_of(

@@ -410,10 +410,10 @@ def _middle_out(text: str) -> str:
 def _troubles(report: Report) -> list[str | Text]:
     """What failed, in red, between warnings and what was not read."""
     lost = failures(report)
-    failed = report.documents.failed
-    if failed:
-        causes = ", ".join(f"{n:,} {cause}" for cause, n in failed.items())
-        lost.append(f"documents that could not be read: {causes}")
+    first = report.documents.first_failed or {}
+    for cause, n in report.documents.failed.items():
+        told = f", the first: {first[cause]}" if cause in first else ""
+        lost.append(f"{count(n, 'document')} failed as {cause}{told}")
     lines = [f"warning: {line}" for line in warnings(report)][:MOST_FAILURES]
     red = [Text(printable(line), style="bold red") for line in bounded(lost, DOCUMENT)]
     return [*lines, *red, *passed_over(report.inputs.skipped, MOST_FILES)]

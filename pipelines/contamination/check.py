@@ -85,7 +85,7 @@ from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
 from tokenmill.pipelines.core.shard import RUN, Input, Plan, SourceShard
-from tokenmill.pipelines.read.batch import read_stats
+from tokenmill.pipelines.read.batch import add_first, read_stats
 from tokenmill.pipelines.read.kept import with_kept_text
 from tokenmill.pipelines.read.options import Html, Limits
 from tokenmill.pipelines.read.plan import plan_inputs, texts_from
@@ -134,13 +134,14 @@ FOUND_FOLDER, COPIES_FOLDER, OTHERS_FOLDER = SCRATCH
 # there is no recipe to do so in
 WAY = "name the one that holds the text, as PATH:NAME, or --text-column NAME for all"
 SEARCH = "search"
-CHECK_VERSION = "6"  # raise it when the same settings and input make other output bytes
+CHECK_VERSION = "7"  # raise it when the same settings and input make other output bytes
 
 # what the command line calls settings, for a run that finds others in its folder
 WORDS = {
     "check.inputs": "PATH",
     "check.inputs.*.path": "PATH",
     "check.inputs.*.text": "--text-column",
+    "check.inputs.*.join": "--text-column",
     "check.inputs.*.exclude": "--exclude",
     "check.matching.benchmarks": "--benchmark",
     **{f"check.matching.benchmarks.*.{f}": "--benchmark" for f in ("name", "path", "fields")},
@@ -267,10 +268,12 @@ class SearchFacts(WorkFacts):
     """Of a shard that was searched.
 
     damage: what was wrong with its file, where that could not be read to its end.
+    first_failed: by cause, where the first document stands that could not be read.
     """
 
     source: str
     damage: list[str]
+    first_failed: dict[str, str]
 
 
 def phases(job: ContaminationJob, plan: Plan) -> Phases[Finished]:
@@ -333,7 +336,7 @@ def write_index(job: ContaminationJob, built: BenchmarkIndex | None) -> Done[Ind
 def search_shard(job: ContaminationJob, shard: SourceShard) -> Done[SearchFacts]:
     """Write the documents of a shard that have n-grams or copies of items, a batch at a time."""
     index, check, source = job.load_index(), job.check, shard.source
-    stats, damage = StageStats(), list[str]()
+    stats, damage, first = StageStats(), list[str](), dict[str, str]()
     edited, others = check.copies, check.paraphrases
     of_copies, of_others = job.load_copies(), job.load_others()
     files = [job.part(folder, shard.key) for folder in SCRATCH]
@@ -345,6 +348,7 @@ def search_shard(job: ContaminationJob, shard: SourceShard) -> Done[SearchFacts]
         for batch in read_shard(shard, limits=check.limits, run=job.identity, html=job.pages):
             stats += read_stats(batch)
             damage += batch.damage
+            add_first(first, batch.failed)
             docs = batch.documents
             folded = fold(docs["text"], index.folding)
             _write(writers[0], search(docs, index, source, folded))
@@ -352,7 +356,7 @@ def search_shard(job: ContaminationJob, shard: SourceShard) -> Done[SearchFacts]
                 _write(writers[1], find_copies(docs, folded, of_copies, edited, source))
             if others is not None and of_others is not None:
                 _write(writers[2], find_paraphrases(docs, folded, of_others, others, source))
-    facts = SearchFacts(source=source, damage=damage)
+    facts = SearchFacts(source=source, damage=damage, first_failed=first)
     return Done(files=files, stats=[("read", stats)], facts=facts)
 
 
@@ -517,6 +521,9 @@ def _report(job: ContaminationJob, plan: Plan, finished: Finished, started: floa
     stats = sum((s for receipt in searched for _, s in receipt.stats), StageStats())
     stats.check("read")
     failed = Counter(stats.failed)
+    first: dict[str, str] = {}
+    for receipt in searched:
+        first = {**receipt.facts.first_failed, **first}
     for uncut in plan.failed:
         failed[uncut.cause] += uncut.docs or 0
     read = [(r.facts.source, s) for r in searched for _, s in r.stats]
@@ -537,6 +544,7 @@ def _report(job: ContaminationJob, plan: Plan, finished: Finished, started: floa
             read=stats.docs_out,
             text_bytes=stats.bytes_out,
             failed={cause: n for cause, n in sorted(failed.items()) if n},
+            first_failed=first or None,
         ),
         files={"report": PAGE, "items": ITEMS, "overlaps": OVERLAPS},
         seconds=time.perf_counter() - started,

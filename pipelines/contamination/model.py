@@ -286,6 +286,8 @@ class Documents(Data):
     read: int
     text_bytes: int = Field(description="UTF-8 bytes of their text")
     failed: dict[str, int] = Field(description="Documents by cause")
+    first_failed: dict[str, str] | None = None
+    """By cause, where the first of them stands, and what is wrong with it."""
 
 
 class Report(Failures, Summary):

@@ -30,7 +30,7 @@ from tokenmill.sizing.document import charts
 from tokenmill.sizing.document.charts import Bar
 from tokenmill.sizing.document.markdown import markdown
 from tokenmill.sizing.document.page import KeyFigure, figure, page
-from tokenmill.sizing.document.section import Section, Table, count, table
+from tokenmill.sizing.document.section import NONE, Section, Table, count, table
 from tokenmill.sizing.document.svg import Axis
 from tokenmill.sizing.units import format_bytes
 
@@ -98,8 +98,11 @@ def _inputs(report: Report) -> list[str | Table]:
     inputs, documents = report.inputs, report.documents
     causes = sorted(documents.failed.items(), key=lambda c: (-c[1], c[0]))
     files = [(what, name) for what, name in report.files.items() if what != "report"]
+    first = documents.first_failed or {}
     failed = table(
-        "Documents that failed", ("cause", ">documents"), [(c, f"{n:,}") for c, n in causes]
+        "Documents that failed",
+        ("cause", ">documents", "`the first of them"),
+        [(c, f"{n:,}", first.get(c, NONE)) for c, n in causes],
     )
     skipped = table("Files skipped", ("`path",), [(path,) for path in inputs.skipped])
     beside = table("All of it, as files beside this one", ("what", "`file"), files)

@@ -26,7 +26,7 @@ from tokenmill.pipelines.corpus.step import Applied, Pass, Sidecar, key_sidecar
 from tokenmill.pipelines.filters.images.edit import image_stats
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.report.thumbnails import thumbnail_file
-from tokenmill.pipelines.read.batch import read_stats
+from tokenmill.pipelines.read.batch import add_first, read_stats
 from tokenmill.pipelines.read.images.blobs import Blobs, Spool, spool_file
 from tokenmill.pipelines.read.images.stored import check_references
 from tokenmill.pipelines.runs.folder import FILTERED, REMOVED_IMAGES, SPOOL, THUMBNAILS, Folder
@@ -42,7 +42,6 @@ from tokenmill.pipelines.tokens.webdataset import TarShards
 Write: TypeAlias = Callable[[pa.RecordBatch], None]
 UNENCODABLE = "unencodable"
 FAILED = "failed"  # the outcome
-MOST_TOLD = 400  # characters of what is wrong with a document, in the report
 
 
 class Tally:
@@ -147,11 +146,8 @@ class Tally:
     def _first_failed(self, removed: pa.RecordBatch) -> None:
         """Keep where the first document of each cause stands, and what is wrong with it."""
         failed = removed.filter(pc.equal(removed["outcome"], FAILED))
-        first = self.facts.setdefault("first_failed", {}) if failed.num_rows else {}
-        for cause in pc.unique(failed["reason"]).to_pylist():
-            if cause not in first:
-                row = failed.filter(pc.equal(failed["reason"], cause)).slice(0, 1).to_pylist()[0]
-                first[cause] = (row["detail"] or row["id"])[:MOST_TOLD]
+        if failed.num_rows:
+            add_first(self.facts.setdefault("first_failed", {}), failed)
 
     def ended(self, batch: pa.RecordBatch) -> None:
         """Documents that came to the end."""

@@ -32,6 +32,7 @@ from tokenmill.pipelines.read.images.nodes import image_bytes, n_images
 from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS
 
 STAGE = "read"
+MOST_TOLD = 400  # characters of what is wrong with a document, in the report
 BATCH_IMAGE_BYTES = 64 * 1024**2
 BATCH_SPAN = 2 * BATCH_IMAGE_BYTES
 
@@ -305,6 +306,17 @@ def _failed(ordinal: int, failures: Sequence[Failure]) -> pa.RecordBatch:
         **dict.fromkeys(("value", "duplicate_of", "similarity")),
     }
     return rows_of(REMOVED, columns, n)
+
+
+def add_first(first: dict[str, str], failed: pa.RecordBatch) -> None:
+    """Keep of each cause where the first document stands, and what is wrong with it.
+
+    failed: rows of schema REMOVED.
+    """
+    for cause in pc.unique(failed["reason"]).to_pylist():
+        if cause not in first:
+            row = failed.filter(pc.equal(failed["reason"], cause)).slice(0, 1).to_pylist()[0]
+            first[cause] = (row["detail"] or row["id"])[:MOST_TOLD]
 
 
 def read_stats(batch: ReadBatch) -> StageStats:

@@ -294,7 +294,14 @@ def _lost_line(shard: SourceShard, row: int, line: LostLine) -> SourceDocument:
     return SourceDocument(row, f"{shard.names[0]}#{line.offset}", lost=lost)
 
 
-UTF_16 = "it begins as UTF-16 does, which `iconv -f utf-16 -t utf-8` makes UTF-8"
+OTHERS = {  # what a file that is no JSON Lines begins with
+    **dict.fromkeys(
+        (BOM_UTF16_LE, BOM_UTF16_BE),
+        "it begins as UTF-16 does, which `iconv -f utf-16 -t utf-8` makes UTF-8",
+    ),
+    b"\x1f\x8b": "it begins as gzip does; end its name in .gz",
+    b"\x28\xb5\x2f\xfd": "it begins as zstd does; end its name in .zst",
+}
 
 
 def _sniff(
@@ -319,7 +326,7 @@ def _sniff(
         try:
             value = orjson.loads(line)
         except orjson.JSONDecodeError as e:
-            told = UTF_16 if line.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else one_line(e)
+            told = next((t for begins, t in OTHERS.items() if line.startswith(begins)), one_line(e))
             problems.append(("invalid_json", told))
             continue
         if isinstance(value, dict):

@@ -38,7 +38,8 @@ def test_a_path_may_have_its_column_behind_it(tmp_path, monkeypatch, named, path
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there").mkdir()
     (tmp_path / "at:12.jsonl").touch()
-    assert _input(named, "all") == {"path": path, "text": column}
+    assert _input(named, "all") == {"path": path, "text": column, "join": "\n"}
+    assert _input("a.jsonl", None) == {"path": "a.jsonl", "text": None, "join": None}
 
 
 @pytest.mark.parametrize("text", ["0", "0%", "100.1%", "-1", "-1%", "inf", "nan", "some", "5 XB"])

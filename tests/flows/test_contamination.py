@@ -230,9 +230,11 @@ def test_a_benchmark_too_short_to_test_does_not_pass_in_silence(tmp_path, server
 def test_what_is_not_searched_is_told_before_and_behind_the_first_sentence(
     corpus, tmp_path, server, capsys
 ):
-    lines = {"a": {"text": QUESTIONS[0]}, "b": {"raw": QUESTIONS[1]}, "c": {"text": {"of": "it"}}}
+    lines = {"a": {"text": QUESTIONS[0]}, "b": {"raw": ["x", QUESTIONS[1]]}, "c": {"text": {}}}
     for name, row in lines.items():
         (tmp_path / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
+    with (tmp_path / "a.jsonl").open("ab") as more:
+        more.write(b'{"text": "\xff"}\n' * 2)
     paths = [f"{tmp_path}/a.jsonl", f"{tmp_path}/b.jsonl:raw", f"{tmp_path}/c.jsonl"]
     words = ["contamination", *paths, "--benchmark", corpus.specs[0]]
     assert main([*words, "--out", str(tmp_path / "run")]) == 3
@@ -242,7 +244,10 @@ def test_what_is_not_searched_is_told_before_and_behind_the_first_sentence(
     assert f"cannot be read: {tmp_path}/c.jsonl: column 'text' is an object, not text" in before
     out = " ".join(shown.out.split())
     assert "2 are in the corpus" in out
-    assert "in 2 of 2 documents. Not searched, so that nothing is known of it: 1 input file." in out
+    lost = "Not searched, so that nothing is known of it: 2 documents, 1 input file."
+    assert f"in 2 of 2 documents. {lost}" in out
+    place = f"{tmp_path}/a.jsonl byte {len(json.dumps(lines['a'])) + 1}: "
+    assert f"2 documents failed as invalid_utf8, the first: {place}" in out
 
 
 def test_a_share_may_be_in_percent(corpus):

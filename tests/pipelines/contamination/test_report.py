@@ -342,8 +342,11 @@ def test_every_folding_and_reason_has_a_meaning(tmp_path):
 
 
 def test_what_was_read_and_what_failed(tmp_path):
-    tables = cells_of(sections(run_data(tmp_path)), "inputs")
-    assert tables["Documents that failed"] == [["bad_json", "3"], ["no_text", "1"]]
+    data = run_data(tmp_path)
+    data["documents"]["first_failed"] = {"bad_json": "a.jsonl byte 7: not JSON"}
+    tables = cells_of(sections(data), "inputs")
+    failed = [["bad_json", "3", "a.jsonl byte 7: not JSON"], ["no_text", "1", "—"]]
+    assert tables["Documents that failed"] == failed
     assert tables["Files skipped"] == [["corpus/notes.pdf"]]
     assert tables["Input files that cannot be read"] == [["a.gz", "not_gzip", "123", "no magic"]]
     assert len(tables) == 6

@@ -238,6 +238,13 @@ def test_a_file_of_utf_16_is_told_so(tmp_path, form):
     )
 
 
+@pytest.mark.parametrize(("pack", "name"), [(gzip.compress, "gz"), (zstandard.compress, "zst")])
+def test_a_packed_file_without_the_ending_is_told_what_it_is(tmp_path, pack, name):
+    (tmp_path / "d.jsonl").write_bytes(pack(GOOD))
+    (failed,) = read_all(tmp_path / "d.jsonl").plan.failed
+    assert f"end its name in .{name}" in failed.message
+
+
 def test_gzip_padding_is_no_damage(tmp_path):
     packed = gzip.compress(GOOD) + bytes(20) + gzip.compress(GOOD) + bytes(700)
     assert read_bytes(tmp_path, packed, "d.jsonl.gz").texts == ["good", "good"]
