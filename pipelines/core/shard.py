@@ -35,7 +35,7 @@ class Input(Config):
 
     path: file, folder or pattern, here or in a store (see `pipelines.storage.inputs`).
     exclude: patterns of files and folders that are left out, of names below the path, as
-        "drafts/*.md", or of their last part alone, as "*.bak".
+        "drafts/*.md", or of their last part alone, as "*.bak". A file that is named itself stays.
     source: name of the source in every report; the stem of the path if not given.
     format: told from the names of the files if not given. "arrow" is an Arrow IPC file or
         stream; "dataset" a Hugging Face dataset saved to disk; "text" takes each file as one

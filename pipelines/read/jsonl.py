@@ -259,21 +259,24 @@ def _object(line: bytes) -> tuple[dict[str, Any], str, str]:
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError as e:
-        return {}, _what_is_wrong(line), one_line(e)
+        return {}, *_what_is_wrong(line, one_line(e))
     if not isinstance(value, dict):
         return {}, "invalid_json", f"a line must be an object, not {json_type(value)}"
     return value, "", ""
 
 
-def _what_is_wrong(line: bytes) -> str:
+def _what_is_wrong(line: bytes, said: str) -> tuple[str, str]:
     """Tell bad bytes and lone surrogates from bad JSON; orjson refuses all three alike."""
     try:  # json takes lone surrogates, as orjson does not; int refuses NaN
         json.dumps(json.loads(line.decode(), parse_constant=int), ensure_ascii=False).encode()
+    except UnicodeDecodeError as e:
+        where = f"byte {e.start} of the line, {line[e.start]:#04x}, is not UTF-8"
+        return "invalid_utf8", f"{where}; `iconv -f CHARSET -t utf-8` makes a file so"
     except UnicodeError:
-        return "invalid_utf8"
+        return "invalid_utf8", said
     except (ValueError, RecursionError):
         pass
-    return "invalid_json"
+    return "invalid_json", said
 
 
 def _as_string(value: Any, line: bytes, column: str | None) -> str:
@@ -326,7 +329,8 @@ def _sniff(
         try:
             value = orjson.loads(line)
         except orjson.JSONDecodeError as e:
-            told = next((t for begins, t in OTHERS.items() if line.startswith(begins)), one_line(e))
+            told = _what_is_wrong(line, one_line(e))[1]
+            told = next((t for begins, t in OTHERS.items() if line.startswith(begins)), told)
             problems.append(("invalid_json", told))
             continue
         if isinstance(value, dict):

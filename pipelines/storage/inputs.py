@@ -97,14 +97,16 @@ def without(found: Sequence[InputFile], exclude: Sequence[str], path: str) -> li
     """The files of which no pattern matches the name, or that of a folder they are in.
 
     exclude: patterns as of `expand`, of names below `path` ("drafts/*.md"), or of the last part of
-        one ("*.bak", "drafts").
+        one ("*.bak", "drafts"). A file that `path` names itself stays.
 
     Raises:
         InputError: none is left ("not_found").
     """
+    if len(found) == 1 and path.replace("\\", "/").split("/")[-1] == found[0].name:
+        return list(found)
     left = [f for f in found if not any(_matched(f.name, pattern) for pattern in exclude)]
     if found and not left:
-        why = f"all of {len(found):,} files are excluded by {', '.join(exclude)}; check exclude"
+        why = f"all {len(found):,} files are excluded by {', '.join(exclude)}; check exclude"
         raise InputError(f"{path}: {why}", cause="not_found")
     return left
 

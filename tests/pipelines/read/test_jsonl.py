@@ -36,7 +36,7 @@ def read_bytes(tmp_path, data, name="d.jsonl", **fields):
         (b'"text"', "invalid_json", "not a string"),
         (b"1", "invalid_json", "not a number"),
         (b"null", "invalid_json", "not null"),
-        (b'{"text": "\xff"}', "invalid_utf8", "UTF-8"),
+        (b'{"text": "\xff"}', "invalid_utf8", "byte 10 of the line, 0xff, is not UTF-8; `iconv"),
         (b'{"text": "\xed\xa0\x80"}', "invalid_utf8", "UTF-8"),
         (b'{"text": "\\ud800"}', "invalid_utf8", "surrogate"),
         (b'{"text": "\\ud800\\u0041"}', "invalid_utf8", "surrogate"),

@@ -164,11 +164,13 @@ def test_excluded_files_are_no_input(tmp_path, exclude, left):
     if left == []:
         with pytest.raises(ConfigError) as e:
             plan_inputs([given], 100)
-        why = "all of 4 files are excluded by drafts/, a.*; check exclude"
+        why = "all 4 files are excluded by drafts/, a.*; check exclude"
         assert str(e.value) == f"inputs.0: {tmp_path}: {why}"
     else:
         plan = plan_inputs([given], 100)
         assert [f.name for f in plan.files] == (names if left is None else left)
+    alone = Input(path=str(tmp_path / "drafts" / "b.jsonl"), exclude=["drafts", "*.jsonl"])
+    assert [f.name for f in plan_inputs([alone], 100).files] == ["b.jsonl"]
 
 
 def test_files_of_a_folder_that_are_not_read_are_told_by_why(tmp_path):
