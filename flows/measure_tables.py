@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tokenmill.flows.show import filled, show, table
 from tokenmill.flows.troubles import bounded
-from tokenmill.pipelines.measure.compare import Compared
+from tokenmill.pipelines.runs.receipt import is_scratch
 from tokenmill.sizing.corpus import DATASET, INPUTS, Estimate, UniqueGrowth
 from tokenmill.sizing.figure import Figure
 from tokenmill.sizing.units import format_bytes, format_quantity
 
-if TYPE_CHECKING:
-    from tokenmill.pipelines.measure.run import Outcome  # which imports SciPy
+if TYPE_CHECKING:  # the former imports reports, the latter SciPy
+    from tokenmill.pipelines.measure.compare import Compared
+    from tokenmill.pipelines.measure.run import Outcome
 
 COUNTED, READ = "counted", "parts read"
-PROBES, PARTS, SAMPLE = "probes", "sampled parts", "sampled documents"
+PROBES, SAMPLE = "probes", "sampled documents"
 NESTED, MODEL, BOUNDS = "nested parts", "model of growth", "bounds"
 UNIQUE = {"scan": PROBES, "model": MODEL, "bounds": BOUNDS}
 NAMES = {"url": "URL", "md5": "MD5"}
@@ -53,14 +54,14 @@ def show_estimate(outcome: "Outcome", out: Path) -> None:
         [
             *outcome.predicted.remarks,
             *bounded(unread(outcome), "the inputs"),
-            f"estimate  {out.absolute()}",
+            f"estimate  {out.absolute()}, in which scratch of the run is told by folder too",
             f"next      tokenmill size PLAN --corpus {out}",
             "          tokenmill prepare … --dry-run, which compares this disk with what is free",
         ],
     )
 
 
-def compared_lines(rows: Sequence[Compared], path: Path) -> list[Any]:
+def compared_lines(rows: "Sequence[Compared]", path: Path) -> list[Any]:
     """What was predicted beside what the run made.
 
     path: of the estimate.
@@ -119,6 +120,7 @@ def figure_rows(outcome: "Outcome") -> list[FigureRow]:
         *(
             (f"stored in {folder}", figure, format_bytes, _stored_on(folder, tokens, asked))
             for folder, figure in corpus.stored_bytes.items()
+            if not is_scratch(f"{folder}/")
         ),
         ("files of the inputs", corpus.files.get(INPUTS), _count, COUNTED),
         ("files of the dataset", corpus.files.get(DATASET), _count, tokens),
@@ -222,14 +224,10 @@ def _images(outcome: "Outcome", counted: str, after: str) -> Iterator[_Row]:
 def _stored_on(folder: str, tokens: str, counted: str) -> str:
     made_of = {
         "inputs": COUNTED,
-        "filtered": f"{counted}, {PARTS}, {ASSUMED}",
-        "edges": f"{PROBES}, {ASSUMED}",
-        "leaders": f"{PROBES}, {ASSUMED}",
-        "tokens": tokens,
         DATASET: tokens,
         "removed": f"{tokens.removesuffix(f', {SAMPLE}')}, {ASSUMED}",
     }
-    return made_of.get(folder.lstrip("0123456789-"), f"{counted}, {ASSUMED}")
+    return made_of.get(folder, f"{counted}, {ASSUMED}")
 
 
 def _peak(estimate: Estimate) -> Figure | None:

@@ -42,9 +42,16 @@ def test_the_table_says_what_each_figure_rests_on(measured):
         assert rows[name].rstrip().endswith("seconds on this machine: too few")
     assert "200 of" in shown
     assert re.search(r"probed, [0-9.]+ % of the bytes tokenized", " ".join(shown.split()))
-    for name in ("stored in 13-exact", "stored in removed"):
-        assert rows[name].rstrip().endswith("assumed")
+    assert rows["stored in removed"].rstrip().endswith("assumed")
     assert max(map(len, shown.splitlines())) <= 110
+
+
+def test_what_is_stored_is_told_of_folders_that_stay_alone(measured):
+    out, shown = measured
+    told = set(re.findall(r"^stored in (\S+)", shown, re.MULTILINE))
+    assert told == {"inputs", "removed", "dataset"}
+    assert told < json.loads(out.read_text())["corpus"]["stored_bytes"].keys()
+    assert f"{out}, in which scratch of the run is told by folder too" in " ".join(shown.split())
 
 
 def test_quick_reads_so_many_bytes_and_tells_wider_intervals(
