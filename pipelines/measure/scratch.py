@@ -49,7 +49,7 @@ from tokenmill.pipelines.corpus.step import CorpusStep, Pass, key_schema
 from tokenmill.pipelines.corpus.verdicts import VERDICTS
 from tokenmill.pipelines.measure.beside import NOUGHT_BYTES, parquet_bytes
 from tokenmill.pipelines.measure.copies import Probed
-from tokenmill.pipelines.measure.drawn import Drawn, between, exact
+from tokenmill.pipelines.measure.drawn import Drawn, around, between, exact
 from tokenmill.pipelines.measure.job import MeasureJob, is_predicted
 from tokenmill.pipelines.measure.scan import LIST_BYTES
 from tokenmill.pipelines.read.stream import BLOCK_BYTES
@@ -354,7 +354,7 @@ def _of_copies(steps: Sequence[Step], plan: Plan, written: Written) -> dict[str,
             if not is_counted:
                 continue
             likely = written.left_for.get(step.name, 1.0)
-            share = between(min(LEFT_FOR, likely / 2), 1.0, order=15, value=likely)
+            share = around(min(LEFT_FOR, likely / 2), likely, 1.0, order=15)
             rows = (gone * share).within(most=left)
             files = float(group_files(len(plan.shards)))
             head, batch = _padded_head(schema)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokenmill.pipelines.measure.drawn import Drawn, coupled, exact, generator, levels
+from tokenmill.pipelines.measure.drawn import Drawn, around, coupled, exact, generator, levels
 from tokenmill.sizing.figure import Figure
 
 
@@ -48,3 +48,13 @@ def test_draws_keep_the_order_of_their_scores():
     score = np.array([0.3, 0.1, 0.4, 0.2])
     drawn = coupled(2.5, score, np.array([1.0, 2, 8, 9]), np.array([0.0, 0, 3, 4]))
     assert drawn.draws.tolist() == [3, 1, 4, 2]
+
+
+@pytest.mark.parametrize("value", [1e-4, 0.3, 1.0])
+def test_what_lies_around_a_value_is_as_often_below_it_as_above(value):
+    drawn = around(1e-6, value, 1.0, order=3)
+    low, high = drawn.limits()
+    assert np.median(drawn.draws) == pytest.approx(value, rel=0.05)
+    assert low == pytest.approx(1e-6, rel=0.2)
+    assert high == pytest.approx(1.0, rel=0.05)
+    assert drawn.draws.max() <= 1.0
