@@ -22,8 +22,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from tokenmill.dedup.arrays import F64, I64, U32, U64, Bools
 from tokenmill.dedup.same.lsh import NO_KEY
@@ -79,6 +77,9 @@ class Closure:
 
     def found(self) -> dict[str, npt.NDArray[Any]]:
         """Of each row drawn: copies, the first row of its cluster, alike, whole, units."""
+        from scipy.sparse import coo_array  # loads linear algebra, for `cluster: components` alone
+        from scipy.sparse.csgraph import connected_components
+
         for _ in range(MOST_WALKS):
             if not len(self._frontier) or (self._edges and len(self._ids) > MOST_NODES):
                 break
