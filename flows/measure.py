@@ -35,7 +35,7 @@ def measure_flow(
         settings: in place of the recipe's, by key, as `{"output.seq_len": 2048}`
         probes: documents drawn, of which all duplicates are counted
         sample: what goes through all steps of the inputs, a share or bytes, as `5GB`; 20 %, and
-            64 MB at most, if it is not said
+            32 MB at most, if it is not said
         budget: what may be read of them, as `50%` or `5GB`; of less than all, unique is a model
             or bounds
         quick: an answer in a minute, from 256 MB at most

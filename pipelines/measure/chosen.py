@@ -53,9 +53,9 @@ def chance(text_bytes: I64, choice: Choice, *, read_bytes: float) -> F64:
     """(n,) chance of each document of a batch to be chosen: as the root of its bytes.
 
     What documents tell of tokens goes with their bytes, and so does what they cost. Those chosen
-    have about the share of the bytes, or are as many as are to be probed if those are more: all,
-    where that is half of them. The longest are taken for certain, as a few of them may be half of
-    all text.
+    have about the share of the bytes; as many as are to be probed are chosen at least, which tell
+    of documents, short ones as often as long: all, where that is half of them. The longest are
+    taken for certain, as a few of them may be half of all text.
 
     read_bytes: of the batch as it was read, what left since among it.
     """
@@ -67,8 +67,8 @@ def chance(text_bytes: I64, choice: Choice, *, read_bytes: float) -> F64:
     roots = np.sqrt(np.maximum(text_bytes, 1))
     others = np.where(long, 0.0, roots)
     level = choice.share * float(text_bytes[~long].sum()) / max(float(others @ text_bytes), 1.0)
-    chances = np.maximum(level, wanted / max(float(others.sum()), 1.0)) * roots
-    return np.where(long, 1.0, np.clip(chances, LEAST_DOCS / n, 1.0))
+    level = max(level, LEAST_DOCS / max(float(others.sum()), 1.0))
+    return np.where(long, 1.0, np.clip(level * roots, wanted / n, 1.0))
 
 
 def chosen(doc_ids: U64, chances: F64, seed: int) -> Bools:

@@ -44,7 +44,7 @@ class Measuring(Config):
 
     probes: documents drawn, of which all duplicates are counted.
     sample: of the inputs, what goes through all steps: a share of their bytes, or over 1 bytes;
-        as many documents as are probed at least. None is a fifth, 8 MB at least and 64 at most.
+        as many documents as are probed at least. None is a fifth, 8 MB at least and 32 at most.
     budget: of the inputs, what may be read at all, alike; the sample lies within.
     seed: of what is drawn.  cores: of the run that is predicted.
     grow_to: of a corpus that grows, so many times its documents, or over 2 documents.

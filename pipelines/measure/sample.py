@@ -30,7 +30,7 @@ LONGEST_FRAC = 1e-3  # of all text: what is longer is chosen for certain
 LEAST_READ = 2  # units: one says nothing of how they differ
 FIFTH = 0.2  # of all parts, of which is seen how documents lie side by side
 LEAST_SAMPLED = 8e6  # bytes: half a second of work; of a part or two filters may leave nothing
-MOST_SAMPLED = 64e6  # bytes, where it is not said: as sure of 100 GB as of 300 MB
+MOST_SAMPLED = 32e6  # bytes, where it is not said: as sure of 100 GB as of 150 MB
 EVERYTHING = 1.0
 
 

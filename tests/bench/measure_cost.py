@@ -22,6 +22,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import yaml
 
 from tests.bench.gigabyte import apart
@@ -30,6 +31,7 @@ from tokenmill.pipelines.corpus.step import document_keys, key_schema
 from tokenmill.pipelines.measure.chosen import chance
 from tokenmill.pipelines.measure.job import MeasureJob, Measuring
 from tokenmill.pipelines.measure.run import sample_of
+from tokenmill.pipelines.measure.scan import _together
 from tokenmill.pipelines.prepare.prepare import plan_run
 from tokenmill.pipelines.prepare.recipe import Recipe, load_recipe
 
@@ -59,12 +61,14 @@ def bare(recipe: Recipe) -> tuple[float, float, float]:
     schema, read, chosen, tokenized = key_schema(finders), 0.0, 0.0, 0.0
     began = time.process_time()
     for part in sample.plan.shards:
-        for batch in recipe.read(part, ""):
-            documents = batch.documents
-            for stage in job.counted_stages:
-                documents = stage(documents).kept  # type: ignore[operator]
-            document_keys(documents, finders, schema, source=part.source)
-            sizes = text_buffers(documents["text"]).lengths
+        for batches in _together(batch.documents for batch in recipe.read(part, "")):
+            lengths = []
+            for documents in batches:
+                for stage in job.counted_stages:
+                    documents = stage(documents).kept  # type: ignore[operator]
+                document_keys(documents, finders, schema, source=part.source)
+                lengths.append(text_buffers(documents["text"]).lengths)
+            sizes = np.concatenate(lengths)
             total = float(sizes.sum())
             read += total
             chosen += float(chance(sizes, sample.choice, read_bytes=total) @ sizes)

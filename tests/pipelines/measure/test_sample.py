@@ -75,7 +75,7 @@ def test_a_corpus_is_cut_into_parts_and_a_fifth_of_them_drawn(tmp_path):
 
 @pytest.mark.parametrize(
     ("size", "chosen"),
-    [(6_000_000, 6e6), (20_000_000, 8e6), (250_000_000, 50e6), (2_000_000_000, 64e6)],
+    [(6_000_000, 6e6), (20_000_000, 8e6), (125_000_000, 25e6), (2_000_000_000, 32e6)],
 )
 def test_a_fifth_is_chosen_but_no_less_nor_more_than_tells_enough(tmp_path, size, chosen):
     line = json.dumps({"text": "words " * 500}) + "\n"
@@ -99,3 +99,13 @@ def test_all_are_chosen_where_half_of_them_are_wanted():
         chances = chance(sizes, choice, read_bytes=float(sizes.sum()))
         assert (chances == 1).all() == is_all
         assert chances.sum() == pytest.approx(400 if is_all else wanted)
+
+
+def test_many_probes_are_drawn_of_short_documents_as_of_long_ones():
+    sizes = np.random.default_rng(0).lognormal(7, 1.5, 20_000).astype(np.int64) + 1
+    read = float(sizes.sum())
+    few, many = (Choice(0.05, wanted / read, 1e9, 0.05) for wanted in (100, 2_000))
+    by_bytes, chances = (chance(sizes, how, read_bytes=read) for how in (few, many))
+    assert chances.min() == pytest.approx(2_000 / 20_000)
+    assert np.array_equal(chances, np.maximum(by_bytes, chances.min()))
+    assert by_bytes @ sizes / read == pytest.approx(0.05, rel=0.1)
