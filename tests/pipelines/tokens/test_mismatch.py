@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import yaml
 from datasets import load_from_disk
@@ -62,3 +63,17 @@ def test_without_the_guard_the_check_has_the_shard_encoded_exactly(
     (mismatch,) = made["mismatches"]
     assert mismatch["key"] == "00000-of-00002"
     assert "make other ids of 'new" in mismatch["message"]
+
+
+def test_what_is_not_checked_is_encoded_fast_as_it_comes(recipe_path, composing_path, monkeypatch):
+    monkeypatch.setattr(tokenize, "risky", lambda text, **_: np.zeros(len(text), np.bool_))
+    engine = load_recipe(recipe_path).tokenizing().engine()
+    plain, new = pa.array(["plain text", "more of it"]), pa.array([f"new {PAIR} letters"])
+    for checked in (True, False):
+        made = engine.encode(plain, checked=checked)
+        expected = [i for ids in engine.reference.encode(plain.to_pylist()) for i in ids]
+        assert made.ids.tolist() == expected
+    with pytest.raises(tokenize.MismatchError, match="make other ids of 'new"):
+        engine.encode(new)
+    (expected,) = engine.reference.encode(new.to_pylist())
+    assert engine.encode(new, checked=False).ids.tolist() != expected
