@@ -93,10 +93,13 @@ def server(tmp_path_factory):
         with own_server() as started:
             url = started.up()
             patch.setenv("PREFECT_API_URL", url)
-            from prefect.context import refresh_global_settings_context
+            from prefect import context
             from prefect.settings import get_current_settings
 
-            refresh_global_settings_context()
+            from tokenmill.flows.prefect.noting import without_heartbeats
+
+            context.refresh_global_settings_context()
+            patch.setattr(context, "GLOBAL_SETTINGS_CONTEXT", without_heartbeats())
             assert get_current_settings().api.url == url
             prefect_home.keep(home)
             yield url

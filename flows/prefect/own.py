@@ -78,9 +78,11 @@ def _note(server: Any, url: str, pipe: Connection, coming: "Queue[Note]") -> Non
     try:
         kind, *told = coming.get()
         if kind == "flow":
+            from tokenmill.flows.prefect.noting import without_heartbeats
             from tokenmill.flows.prefect.run_here import run_here
 
-            trouble = run_here(coming, *told)
+            with without_heartbeats():  # this process knows when the run is killed
+                trouble = run_here(coming, *told)
             drain()
             with suppress(OSError):
                 pipe.send_bytes((trouble or "").encode())
