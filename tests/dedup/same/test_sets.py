@@ -79,6 +79,17 @@ def test_sets_of_any_size_are_compared(drawn):
     assert found.tolist() == [n if n >= 20_000 else -1 for n in truth]
 
 
+@pytest.mark.parametrize("more", [50, 150])
+def test_what_stands_behind_a_set_is_no_part_of_it(more):
+    """Of sets that are walked the next one's hashes go on where the first ends."""
+    n = MOST_IN_TABLE + more
+    docs = [range(MOST_IN_TABLE + 100), range(n), range(n, n + 300), range(MOST_IN_TABLE + 100)]
+    x, y = np.array([(x, y) for x in range(4) for y in range(4)]).T
+    found = shared(distinct(shingles(docs)), x, y, np.ones(16, np.int64))
+    truth = [len(set(docs[a]) & set(docs[b])) for a, b in zip(x, y, strict=True)]
+    assert found.tolist() == [n or -1 for n in truth]
+
+
 def test_slots_that_agree_are_counted():
     signed = np.array([[1, 2, 3], [1, 2, 4], [5, 6, 7]], np.uint32)
     left, right = np.array([0, 0, 1]), np.array([1, 2, 1])
