@@ -112,6 +112,7 @@ def test_what_was_cut_out_is_marked_with_the_items_it_went_for(out, capsys):
         (f"{PIECE:,}", "kept: whole#piece-1 (docs)"),
         (f"piece 1 of 2: whole#piece-1 ({PIECE}), bytes 0 to 9", "kept: whole#piece-1 (docs)"),
         ("copy#piece-1", "removed at near: near_duplicate"),
+        ("whole", "cut into pieces: whole (docs)"),
     ],
 )
 def test_a_document_is_found_in_any_form_in_which_it_is_printed(out, capsys, text, told):
