@@ -409,21 +409,16 @@ def removals(
 
 
 def doc_ids_of(out: Path, name: str) -> list[int]:
-    """The documents, ascending, that left, were cut, or are kept, with the id of the input.
-
-    Of a dataset packed into sequences, which has no ids, only those that left.
-    """
+    """The documents, ascending, with an id of the input; of packed ones only those that left."""
     doc_ids = {row["doc_id"] for _, row in kept_rows(out) if row["id"] == name}
     doc_ids |= set(removals(out, name=name)["doc_id"].to_pylist())
     for path in find(out / "pieces", "part-*.parquet"):  # of those that were cut
-        wanted = pc.field("parent_id") == name
-        table = pq.read_table(bounded(present(path)), filters=wanted, schema=PIECE)
+        table = pq.read_table(bounded(present(path)), filters=pc.field("parent_id") == name)
         doc_ids |= set(table["parent_doc_id"].to_pylist())
     for path in [p for pattern in ("*", "*/*") for p in find(out / "dataset", f"{pattern}.arrow")]:
         with open_input(str(present(path)), mapped=True) as file, pa.ipc.open_stream(file) as rows:
             for batch in rows if "id" in rows.schema.names else ():
-                these = pc.equal(batch["id"], name)
-                doc_ids |= set(batch["doc_id"].filter(these).to_pylist())
+                doc_ids |= set(batch["doc_id"].filter(pc.equal(batch["id"], name)).to_pylist())
     return sorted(doc_ids)
 
 
