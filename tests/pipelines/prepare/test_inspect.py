@@ -72,6 +72,13 @@ def test_a_piece_that_duplicates_another_is_shown_beside_it(out, capsys):
     assert [link["parent_id"] for link in shown["pieces"]] == ["copy"]
 
 
+def test_documents_that_left_are_listed_with_their_ids_as_they_are_asked_for(out, capsys):
+    (receipt,) = removals(out, reason="near_duplicate").to_pylist()
+    assert main(["inspect", str(out), "--reason", "near_duplicate"]) == 0
+    shown = capsys.readouterr().out.split()
+    assert {str(receipt["doc_id"]), receipt["id"], str(receipt["duplicate_of"])} <= set(shown)
+
+
 def test_the_command_tells_what_a_document_was_cut_into(out, capsys):
     assert main(["inspect", str(out), "--doc", "1"]) == 0
     shown = capsys.readouterr().out
