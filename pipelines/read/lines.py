@@ -11,7 +11,7 @@ of a file share out its lines whatever bytes they are cut at:
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import NamedTuple, TypeVar
 
 from tokenmill.pipelines.read.stream import DamagedError
@@ -31,9 +31,9 @@ class Lines(NamedTuple):
             yield self.offset + at, self.data[at:end]
             at = end + 1
 
-    def alone(self, offset: int, line: bytes) -> "Lines":
-        """One of them."""
-        return Lines(offset, line)
+    def some(self, offset: int, lines: list[bytes]) -> "Lines":
+        """Those of them that follow one another from `offset` on."""
+        return Lines(offset, b"\n".join(lines))
 
     def has_over(self, most: int) -> bool:
         """Whether a line has more bytes."""
@@ -57,9 +57,9 @@ class LineGroup(NamedTuple):
         lengths = (len(line) + 1 for line in self.lines)
         return zip(accumulate(lengths, initial=self.offset), self.lines, strict=False)
 
-    def alone(self, offset: int, line: bytes) -> "LineGroup":
-        """One of them."""
-        return LineGroup(offset, [line])
+    def some(self, offset: int, lines: list[bytes]) -> "LineGroup":
+        """Those of them that follow one another from `offset` on."""
+        return LineGroup(offset, lines)
 
     def has_over(self, most: int) -> bool:
         """Whether one has more bytes."""
@@ -157,18 +157,24 @@ def _finished(
 
 
 def in_limits(group: Group, limit: int) -> Iterator[Group | LostLine]:
-    """Lines together, or one by one where some may be too long or of too many values."""
-    if not group.has_over(min(limit, WIDE_BYTES)):
+    """Lines together, but for those that may be too long or of too many values."""
+    widest = min(limit, WIDE_BYTES)
+    if not group.has_over(widest):
         yield group
         return
-    for offset, line in group.pairs():
-        if len(line) > limit:
-            yield _too_long(offset, len(line), limit)
-        elif is_overfull(line):
-            said = f"a line of over {MOST_VALUES:,} JSON values; leave out what is not text"
-            yield LostLine(offset, "too_many_values", said, len(line))
-        else:
-            yield group.alone(offset, line)
+    for is_wide, pairs in groupby(group.pairs(), lambda pair: len(pair[1]) > widest):
+        if not is_wide:
+            offsets, lines = zip(*pairs, strict=True)
+            yield group.some(offsets[0], list(lines))
+            continue
+        for offset, line in pairs:
+            if len(line) > limit:
+                yield _too_long(offset, len(line), limit)
+            elif is_overfull(line):
+                said = f"a line of over {MOST_VALUES:,} JSON values; leave out what is not text"
+                yield LostLine(offset, "too_many_values", said, len(line))
+            else:
+                yield group.some(offset, [line])
 
 
 # As Python objects `[],` takes 24 times its bytes. Each value but the first follows a mark.

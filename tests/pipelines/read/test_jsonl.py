@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 from tests.pipelines.read.corpus import as_jsonl, in_parts, read_all, read_plan
 from tests.strategies import few
 from tokenmill.pipelines.read.batch import FILE_CAUSES
-from tokenmill.pipelines.read.lines import LostLine, read_lines
+from tokenmill.pipelines.read.lines import (
+    WIDE_BYTES,
+    LineGroup,
+    Lines,
+    LostLine,
+    in_limits,
+    read_lines,
+)
 from tokenmill.pipelines.read.options import Limits
 
 GOOD = b'{"text": "good"}\n'
@@ -294,6 +301,15 @@ def test_lines_come_whole_up_to_the_limit_whatever_blocks_they_lie_in(lengths, s
     starts = accumulate((len(line) + 1 for line in lines), initial=0)
     expected = list(zip(starts, lines, strict=False))[: None if lines[-1] else -1]
     assert got == [(at, x) if len(x) <= 7 else (at, "too_large", len(x)) for at, x in expected]
+
+
+@pytest.mark.parametrize("is_array", [False, True])
+def test_lines_beside_a_wide_one_stay_together(is_array):
+    lines = [b"a", b"", b"bc", b"d" * (WIDE_BYTES + 1), b"e" * WIDE_BYTES, b"f"]
+    group = LineGroup(7, lines) if is_array else Lines(7, b"\n".join(lines))
+    got = [list(some.pairs()) for some in in_limits(group, 10 * WIDE_BYTES)]
+    assert [len(some) for some in got] == [3, 1, 2]
+    assert [pair for some in got for pair in some] == list(group.pairs())
 
 
 def test_ids_of_lines_that_only_orjson_can_parse(tmp_path):
