@@ -41,7 +41,8 @@ def seen(home: Path, kept: Path, name: str) -> Seen:
             found = json.loads(path.read_text())
         else:
             found = {"digest": _digest(name), **_measured(home, path, name)}
-            path.write_text(json.dumps(found))
+            if found["seconds"]:  # else its process was ended
+                path.write_text(json.dumps(found))
     tests = list(found["seconds"])
     lines = {
         (function, int(line)): frozenset(t for i, t in enumerate(tests) if ran >> i & 1)
