@@ -26,9 +26,9 @@ NO_PLACES = {
 # of commands: words, names, sizes, and what is read as settings of a recipe or plan
 NO_PLACES_HERE = {
     "account", "address", "benchmark", "budget", "checkpoint_bytes", "containment", "cron", "doc",
-    "fail_on", "fill", "folding", "format", "grow_to", "id", "most_docs", "name", "ngram", "order",
-    "paraphrases",
-    "reason", "runner", "sample", "set", "shard_bytes", "split", "text_column", "vary", "verdict",
+    "exclude", "fail_on", "fill", "folding", "format", "grow_to", "id", "most_docs", "name",
+    "ngram", "order", "paraphrases", "reason", "runner", "sample", "set", "shard_bytes", "split",
+    "text_column", "vary", "verdict",
 }  # fmt: skip
 PLAN_PLACES = {"path"}  # opened by `sizing.roots.held`
 # of rows of tables, and what is said of them

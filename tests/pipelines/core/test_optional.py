@@ -22,7 +22,7 @@ NEEDED = {
     "sentencepiece sentencepiece to encode": lambda: SentencePieceReference(NOT_THERE),
     "py3langid language": lambda: check_library("py3langid"),
     "eldc eldc": lambda: check_library("eldc"),
-    "spacy spacy": check_installed,
+    "spacy spacy": lambda: check_installed("en"),
     "sklearn quality": train.check_library,
     "resiliparse web": Html,
     "brotli web": Html,
