@@ -4,7 +4,7 @@
     text, edits --> edited text
     spans of it, edits --> spans of the text
 
-Every kernel that finds edits is run twice: with no room, to count, and with just enough.
+A kernel that finds edits tells how much room they need; where there was less, it is run again.
 """
 
 from typing import NamedTuple
@@ -366,6 +366,8 @@ def next_lookalike(
         if prop:
             return at, again, prop
         letter -= 1
+        while letter > i and (data[letter] & 0xC0) == 0x80:
+            letter -= 1
     return at, again, last_letter
 
 

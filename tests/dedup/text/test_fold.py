@@ -94,7 +94,7 @@ crossing = [
     for n in range(60, 68)
     for before in (
         "x" * n,
-        *(f"{letters}{' ' * n}" for letters in ("ж", "b", "b ж", "ж b")),
+        *(f"{letters}{' ' * n}" for letters in ("ж", "b", "b ж", "ж b", "b 。", "ж ×")),
         "क " * (n // 4) + " " * (n % 4),
     )
 ]
