@@ -2,6 +2,7 @@
 
 import json
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
@@ -12,7 +13,9 @@ from tests.running import one_by_one, prepare
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
 from tokenmill.pipelines.prepare.recipe import load_recipe
+from tokenmill.pipelines.tokens.options import Tokenizer as Settings
 from tokenmill.pipelines.tokens.reference import UnencodableError, open_reference
+from tokenmill.pipelines.tokens.tokenize import load_engine
 
 HOSTILE = "a" * 40 + "!"  # the regex tries every way to cut the letters up
 
@@ -72,3 +75,15 @@ def test_what_is_measured_counts_no_token_of_it(tmp_path, backtracking):
     estimate = tmp_path / "estimate.json"
     measure_corpus(Measuring(recipe=load_recipe(tmp_path / "recipe.yaml")), estimate, one_by_one)
     assert json.loads(estimate.read_text())["corpus"]["tokens"] == len("first" + "third")
+
+
+def test_what_the_reference_gives_up_on_while_it_checks_is_no_mismatch(tokenizer_path, monkeypatch):
+    engine = load_engine(Settings(path=str(tokenizer_path), eos=False))
+    assert engine.name.startswith("gigatoken")
+
+    def encode(texts):
+        raise UnencodableError("regex backtracks")
+
+    monkeypatch.setattr(engine.reference, "encode", encode)
+    with pytest.raises(UnencodableError, match="^regex backtracks"):
+        engine.encode(pa.array(["a word"] * 3), checked=True)
