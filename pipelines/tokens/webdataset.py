@@ -11,16 +11,15 @@ differ from others.
 """
 
 import contextlib
-import json
 import re
 import tarfile
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
 from io import BufferedWriter
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pyarrow as pa
 import xxhash
 
@@ -36,6 +35,8 @@ from tokenmill.pipelines.tokens.run import TokenRun
 from tokenmill.pipelines.tokens.shards import sides, splits
 
 EXTENSIONS = {"jpeg": "jpg", "mpo": "jpg", "jpeg2000": "jp2", "tiff": "tif"}
+# not of annotations: what is read as text, images or their facts
+TAKEN = frozenset({*ILLUSTRATED.names, *CAPTIONS, *LAYOUTS, *FACTS, "file", "images", "nodes"})
 READABLE = 60  # characters of the id that a key begins with
 END = bytes(2 * tarfile.BLOCKSIZE)
 
@@ -104,14 +105,13 @@ def members(
         about = {**facts[0], "id": document["id"], "url": facts[0]["url"] or document["url"]}
     elif images:
         about["images"] = facts
-    taken = {*ILLUSTRATED.names, *CAPTIONS, *LAYOUTS, *about}  # not to be read as text or images
-    about |= {name: value for name, value in document.items() if name not in taken}
+    beside = document.keys() - TAKEN - about.keys()
+    about |= {name: document[name] for name in beside}
     if interleaved:
         about["nodes"] = nodes_of(text)
     else:
         yield "txt", text.encode()
-    dates: dict[str, Any] = {"default": datetime.isoformat}
-    yield "json", json.dumps(about, ensure_ascii=False, sort_keys=True, **dates).encode()
+    yield "json", orjson.dumps(about, option=orjson.OPT_SORT_KEYS)
 
 
 def nodes_of(text: str) -> list[dict[str, Any]]:

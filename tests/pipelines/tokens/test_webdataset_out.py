@@ -110,10 +110,12 @@ def test_a_sample_is_image_caption_and_facts():
 def test_annotations_go_along_unless_they_would_be_read_as_text():
     (row,) = illustrated([("words", [image(offset=None)])]).to_pylist()
     row |= {"license": "CC-BY-4.0", "taken": datetime(2024, 5, 1, tzinfo=UTC), "score": None}
-    made = dict(members({**row, "caption": "other"}, interleaved=False, blobs=None))
+    row |= {"share": float("nan"), "caption": "other", "file": "train-3.jsonl"}
+    made = dict(members(row, interleaved=False, blobs=None))
     facts = json.loads(made["json"])
     beside = {"license": "CC-BY-4.0", "taken": "2024-05-01T00:00:00+00:00", "score": None}
-    assert {name: facts.get(name) for name in (*beside, "caption")} == {**beside, "caption": None}
+    beside |= {"share": None, "caption": None, "file": None}
+    assert {name: facts.get(name) for name in beside} == beside
 
 
 def test_several_images_beside_one_text_are_numbered():
