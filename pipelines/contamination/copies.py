@@ -4,14 +4,15 @@ folded batch ─ contained ─► the best stretch of each document and item ─
 COPY of every shard ─ add ─► CopyAnalysis: which items have edited copies, where the best stand
 """
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import Field
 
 from tokenmill.dedup.arrays import I64, Bools, text_buffers
@@ -217,3 +218,34 @@ class CopyAnalysis:
         order = [("items", "descending"), ("containment", "descending"), ("doc_id", "ascending")]
         both = pa.concat_tables([self.worst, docs]).sort_by(order)
         self.worst = both.slice(0, MOST_DOCUMENTS).combine_chunks()
+
+
+def with_edited(
+    found: dict[str, Any], widespread: Sequence[str], overlaps: Iterable[pa.Table]
+) -> None:
+    """Tell apart, of a summary's items without n-grams, those of which a copy was taken out.
+
+    found: the summary, which saw n-grams alone.  widespread: names of its widespread items.
+    overlaps: columns doc_id, source, item and kind of all that was taken out.
+    """
+    copies, others = list[dict[str, Any]](), set(widespread)
+    for rows in overlaps:
+        is_copy = pc.equal(rows["kind"], "copy")
+        others.update(pc.unique(rows["item"].filter(pc.invert(is_copy))).to_pylist())
+        copies += rows.filter(is_copy).to_pylist()
+    docs, sources = defaultdict[str, set[int]](set), defaultdict[str, set[int]](set)
+    for row in copies:
+        if row["item"] not in others:
+            docs[row["item"]].add(row["doc_id"])
+            sources[row["source"]].add(row["doc_id"])
+    found["settings"]["copies"] = Copies().model_dump()
+    for benchmark in found["benchmarks"]:
+        begins = f"{benchmark['name']}:"
+        edited = [of for item, of in docs.items() if item.startswith(begins)]
+        benchmark["edited"] = len(edited)
+        benchmark["edited_docs"] = len(set().union(*edited))
+        benchmark["clean"] -= len(edited)
+    new = sorted(sources.keys() - {of["source"] for of in found["sources"]})
+    found["sources"] += [{"source": name, "docs": 0, "pairs": 0} for name in new]
+    for source in found["sources"]:
+        source["edited_docs"] = len(sources[source["source"]])

@@ -35,6 +35,7 @@ from tokenmill.pipelines.contamination.copies import (
     best_explained,
     find_copies,
     index_copies,
+    with_edited,
 )
 from tokenmill.pipelines.contamination.found import (
     FOUND,
@@ -83,6 +84,7 @@ from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 
 NAME = "decontaminate"
 COPIES, SOURCE = "copies.arrow", b"tokenmill.source"
+WIDESPREAD = "widespread_items"  # names, beside what a summary has
 BENCHMARKS = Folder("05-index", "", of_pass=False)
 FOUND_FOLDER = Folder("5-found", "part-{key}.arrow")
 IGNORED_FOLDER = Folder("6-ignored", "ngrams.arrow")
@@ -213,36 +215,18 @@ class Decontaminate(Matching, CuttingStep):
 
     def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> Told:
         found = mirror.read_json(run.path(CONTAMINATION, pass_index))
+        widespread = found.pop(WIDESPREAD)
         if self.edited is not None:
-            with_edited(found, mirror.find(run.out / OVERLAPS.name, "part-*.parquet"))
+            with_edited(found, widespread, self._taken_out(run))
         return {"contamination": found}
+
+    def _taken_out(self, run: RunFolder) -> Iterator[pa.Table]:
+        for path in mirror.find(run.out / OVERLAPS.name, "part-*.parquet"):
+            columns = ["doc_id", "source", "item", "kind"]
+            yield pq.read_table(bounded(mirror.present(path)), columns=columns)
 
     def _index(self, run: RunFolder) -> BenchmarkIndex:
         return BenchmarkIndex.load(run.out / BENCHMARKS.name, self)
-
-
-def with_edited(found: dict[str, Any], overlaps: Sequence[Path]) -> None:
-    """Tell apart, of a summary's items without n-grams, those of which a copy was taken out.
-
-    found: of `find_ignored`, which saw n-grams alone.  overlaps: files of all shards.
-    """
-    docs: dict[str, set[int]] = {}  # of the items with copies
-    dirty = set()
-    for path in overlaps:
-        names = ["doc_id", "item", "kind"]
-        rows = pq.read_table(bounded(mirror.present(path)), columns=names).to_pydict()
-        for doc_id, item, kind in zip(*(rows[name] for name in names), strict=True):
-            if kind == "copy":
-                docs.setdefault(item, set()).add(doc_id)
-            else:
-                dirty.add(item)
-    found["settings"]["copies"] = Copies().model_dump()
-    for benchmark in found["benchmarks"]:
-        begins = f"{benchmark['name']}:"
-        edited = [of for item, of in docs.items() if item not in dirty and item.startswith(begins)]
-        benchmark["edited"] = len(edited)
-        benchmark["edited_docs"] = len(set().union(*edited))
-        benchmark["clean"] -= len(edited)
 
 
 def index_benchmarks(run: RunFolder, step: Decontaminate, built: Any) -> Done:
@@ -271,7 +255,8 @@ def find_ignored(run: RunFolder, part: Pass) -> Done:
         analysis.add(found)
     paths = corpus.path(IGNORED_FOLDER), corpus.path(CONTAMINATION)
     write_ignored(paths[0], ignored | of_short_items(index))
-    write_json(paths[1], summarize(index, analysis, counts).to_json())
+    widespread = index.names_of(np.flatnonzero(analysis.widespread()))
+    write_json(paths[1], {**summarize(index, analysis, counts).to_json(), WIDESPREAD: widespread})
     return Done(files=paths)
 
 

@@ -61,7 +61,8 @@ def test_a_run_takes_edited_copies_out_and_its_receipts_say_so(tmp_path):
     around = f"{words('b', 200)} {{}} {words('c', 200)}"
     docs = [words("a", 200), around.format(copy), copy, around.format(rows[1]["question"])]
     runs.write("web", docs)
-    benchmarks = [{"name": "quiz", "path": str(tmp_path / "quiz.jsonl")}]
+    (tmp_path / "other.jsonl").write_text(json.dumps({"question": words("other", 40)}))
+    benchmarks = [{"name": n, "path": str(tmp_path / f"{n}.jsonl")} for n in ("quiz", "other")]
     steps = [{"decontaminate": {"benchmarks": benchmarks, "edited": "cut"}}]
     report = prepare(
         runs.recipe("web", steps=steps, keep_index=False), tmp_path / "run", one_by_one
@@ -75,7 +76,8 @@ def test_a_run_takes_edited_copies_out_and_its_receipts_say_so(tmp_path):
         ("web-3", "ngrams", "docs"),
     ]
     assert report["contamination"]["settings"]["edited"] == "cut"
-    (counts,) = report["contamination"]["benchmarks"]
+    assert [s["edited_docs"] for s in report["contamination"]["sources"]] == [2]
+    counts, _ = report["contamination"]["benchmarks"]
     states = {name: counts[name] for name in ("items", "dirty", "edited", "edited_docs", "clean")}
     assert states == {"items": 3, "dirty": 1, "edited": 1, "edited_docs": 2, "clean": 1}
     pieces = [r["id"] for r in table_rows(tmp_path / "run" / "pieces")]
