@@ -11,7 +11,7 @@ equal, some words around a change are shown.
 
 import argparse
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -272,7 +272,7 @@ CUT = "cut"  # as if a reason: it has no receipt, for nothing left but a stretch
 SHOWN = 2000  # characters of a document shown whole
 
 MOST_NAMED = 5  # documents with one id
-IN_BRACKETS = re.compile(r"\((?:doc_id )?(\d+)\)")
+IN_BRACKETS = re.compile(r".+ \((?:doc_id )?(\d+)\)(?: of .+|, .+)?", re.DOTALL)
 
 Answer: TypeAlias = tuple[Any, Iterable[Any]]  # as data, and as blocks of `show`
 
@@ -290,7 +290,7 @@ def answer(out: Path, args: argparse.Namespace) -> Answer:
     if manifest["status"] == RUNNING:
         raise ConfigError(f"{out}: the run has not finished; run prepare again to continue it")
     if args.doc is not None:
-        return _document(out, manifest, _doc_id([out], args.doc))
+        return _found([out], args.doc, partial(_document, out, manifest))
     if args.reason is not None:
         if args.reason != CUT:
             _known_reason(out, manifest, args.reason)
@@ -305,10 +305,13 @@ def _of_collection(out: Path, args: argparse.Namespace) -> Answer:
     if not runs:
         raise ConfigError(f"{out}: no run of the collection has finished; ingest again")
     if args.doc is not None:
-        doc_id = _doc_id(runs, args.doc)
-        shard = shard_and_row(doc_id)[0]
-        run = [run for run in runs if first_ordinal(run) <= shard][-1]
-        return _document(run, prepared_run(run), doc_id)
+
+        def of_its_run(doc_id: int) -> Answer:
+            shard = shard_and_row(doc_id)[0]
+            run = [run for run in runs if first_ordinal(run) <= shard][-1]
+            return _document(run, prepared_run(run), doc_id)
+
+        return _found(runs, args.doc, of_its_run)
     if args.reason is None and not args.documents:
         found = growth(collection)
         removed = [(r["run"], why, n) for r in found["runs"] for why, n in r["removed"].items()]
@@ -330,17 +333,36 @@ def _of_collection(out: Path, args: argparse.Namespace) -> Answer:
     return data, blocks
 
 
-def _doc_id(runs: Sequence[Path], text: str) -> int:
-    """The number of a document, from any form in which commands and reports print it.
+def _found(runs: Sequence[Path], text: str, shown: Callable[[int], Answer]) -> Answer:
+    """A document by any form in which commands and reports print it.
 
     These are the number, with commas or in brackets behind the id, the id, and "source: id".
+    Digits are an id where no document has the number.
 
     Raises:
         ConfigError: no document of the runs has the id, or several have.
     """
     number = text.replace(",", "")
     if number.isdecimal() and int(number) < 2**64:
-        return int(number)
+        try:
+            return shown(int(number))
+        except ConfigError:
+            if (doc_id := _of_id(runs, text)) is None:
+                raise
+            return shown(doc_id)
+    doc_id = _of_id(runs, text)
+    if doc_id is None and (told := IN_BRACKETS.fullmatch(text)) and int(told[1]) < 2**64:
+        doc_id = int(told[1])
+    if doc_id is None:
+        raise ConfigError(
+            f"--doc {text}: no document that left, or is kept, has this id; write its number, the"
+            " doc_id of --documents and --reason, or its id as the input has it"
+        )
+    return shown(doc_id)
+
+
+def _of_id(runs: Sequence[Path], text: str) -> int | None:
+    """The document that has an id, which may stand behind that of its source."""
     for name in filter(None, (text, text.partition(": ")[2])):
         doc_ids = [doc_id for run in runs for doc_id in doc_ids_of(run, name)]
         if len(doc_ids) > 1:
@@ -351,12 +373,7 @@ def _doc_id(runs: Sequence[Path], text: str) -> int:
             )
         if doc_ids:
             return doc_ids[0]
-    if (told := IN_BRACKETS.search(text)) is not None and int(told[1]) < 2**64:
-        return int(told[1])
-    raise ConfigError(
-        f"--doc {text}: no document that left, or is kept, has this id; write its number, the"
-        " doc_id of --documents and --reason, or its id as the input has it"
-    )
+    return None
 
 
 def _reasons(out: Path, manifest: dict[str, Any]) -> Answer:

@@ -410,10 +410,11 @@ def removals(
 
 def doc_ids_of(out: Path, name: str) -> list[int]:
     """The documents, ascending, with an id of the input; of packed ones only those that left."""
-    doc_ids = {row["doc_id"] for _, row in kept_rows(out) if row["id"] == name}
+    doc_ids = {row["doc_id"] for _, row in kept_rows(out, id=name)}
     doc_ids |= set(removals(out, name=name)["doc_id"].to_pylist())
     for path in find(out / "pieces", "part-*.parquet"):  # of those that were cut
-        table = pq.read_table(bounded(present(path)), filters=pc.field("parent_id") == name)
+        wanted = pc.field("parent_id") == name
+        table = pq.read_table(bounded(present(path)), columns=["parent_doc_id"], filters=wanted)
         doc_ids |= set(table["parent_doc_id"].to_pylist())
     for path in [p for pattern in ("*", "*/*") for p in find(out / "dataset", f"{pattern}.arrow")]:
         with open_input(str(present(path)), mapped=True) as file, pa.ipc.open_stream(file) as rows:
@@ -483,7 +484,7 @@ def as_trained_on(out: Path, doc_id: int) -> tuple[dict[str, Any] | None, str]:
     """
     recipe = _recipe(out)
     if recipe.images is None:
-        for _, kept in kept_rows(out, doc_id):
+        for _, kept in kept_rows(out, doc_id=doc_id):
             return kept, ", as the run kept it"
         if (row := decoded(out, doc_id)) is not None:
             with suppress(ConfigError):  # its input has gone: url and date with it

@@ -77,27 +77,26 @@ def text_file(path: Path, schema: pa.Schema) -> Iterator[Write]:
         yield write
 
 
-def kept_rows(out: Path, doc_id: int | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
+def kept_rows(out: Path, **wanted: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     """The rows of kept text in order, with their split; nothing of a run that kept none.
 
-    out: a run directory, or the folder that mirrors one.  doc_id: None is those of all documents.
+    out: a run directory, or the folder that mirrors one.  wanted: what columns of theirs are.
     """
     for pattern in ("data-*", "*/data-*"):
         for path in find(out / TEXT, pattern):
             split = "train" if path.parent.name == TEXT else path.parent.name
-            for row in rows_of(present(path), doc_id):
+            for row in rows_of(present(path), **wanted):
                 yield split, row
 
 
-def rows_of(path: Path, doc_id: int | None = None) -> Iterator[dict[str, Any]]:
-    """The rows of a file of kept text, or those of one document; times as they are written in
-    JSON.
-    """
+def rows_of(path: Path, **wanted: Any) -> Iterator[dict[str, Any]]:
+    """The rows of a file of kept text whose columns are as wanted; times as they are in JSON."""
     if path.suffix == ".parquet":
         with pq.ParquetFile(str(path)) as file:
             for batch in file.iter_batches():
-                some = batch if doc_id is None else batch.filter(pc.equal(batch["doc_id"], doc_id))
-                for row in some.to_pylist():
+                for name, value in wanted.items():
+                    batch = batch.filter(pc.equal(batch[name], value))
+                for row in batch.to_pylist():
                     date = row["date"]
                     yield {**row, "date": date and f"{date:%Y-%m-%dT%H:%M:%SZ}"}
         return
@@ -105,7 +104,7 @@ def rows_of(path: Path, doc_id: int | None = None) -> Iterator[dict[str, Any]]:
     with path.open("rb") as file, reader.stream_reader(file) as stream:
         for line in io.TextIOWrapper(stream, encoding="utf-8", newline="\n"):
             row = orjson.loads(line)
-            if doc_id is None or row["doc_id"] == doc_id:
+            if all(row[name] == value for name, value in wanted.items()):
                 yield row
 
 

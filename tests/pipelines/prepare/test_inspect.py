@@ -129,6 +129,7 @@ def test_a_document_is_found_in_any_form_in_which_it_is_printed(out, capsys, tex
 
 def test_an_id_that_no_document_or_several_have_is_told(tmp_path, capsys):
     lines = [{"id": "twice", "text": words("a")}, {"id": "twice", "text": words("b")}]
+    lines.append({"id": "777", "text": words("c")})
     (tmp_path / "docs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     recipe = {"inputs": [{"path": str(tmp_path / "docs.jsonl")}], "tokenizer": None}
     recipe["output"] = {"text": "parquet"}
@@ -137,9 +138,13 @@ def test_an_id_that_no_document_or_several_have_is_told(tmp_path, capsys):
         ("twice", "--doc twice: 2 documents have this id: 0, 1; name one"),
         ("once", "--doc once: no document that left, or is kept, has this id; write its number"),
         (str(2**64), "no document that left, or is kept, has this id"),
+        ("Titanic (0) film", "no document that left, or is kept, has this id"),
+        ("778", "no document 778 in this run"),
     ):
         assert main(["inspect", str(tmp_path / "run"), "--doc", text]) == 2
         assert told in capsys.readouterr().err
+    assert main(["inspect", str(tmp_path / "run"), "--doc", "777"]) == 0
+    assert capsys.readouterr().out.startswith("kept: 777 (docs)")
 
 
 def test_documents_that_were_cut_are_listed(out, capsys):

@@ -95,7 +95,7 @@ def test_kept_text_is_row_by_row_what_the_ids_were_made_of(recipe_path, tmp_path
         for name in ("doc_id", "id", "source"):
             assert [d[name] for d in documents] == rows[split][name]
         one = documents[-1]["doc_id"]
-        found = [(of, row["text"]) for of, row in kept_rows(tmp_path / "run", one)]
+        found = [(of, row["text"]) for of, row in kept_rows(tmp_path / "run", doc_id=one)]
         assert found == [(split, d["text"]) for d in documents if d["doc_id"] == one]
         if shuffle:
             copies = {d["doc_id"]: d["copies"] for d in documents}
