@@ -25,7 +25,7 @@ from tokenmill.pipelines.read.columns import ID, URL
 from tokenmill.pipelines.read.images import layouts
 from tokenmill.pipelines.read.images.documents import claims_of, woven
 from tokenmill.pipelines.read.images.folder import SHOWN, is_url
-from tokenmill.pipelines.read.images.layouts import Value, Woven
+from tokenmill.pipelines.read.images.layouts import TURNS, Value, Woven
 from tokenmill.pipelines.read.images.nodes import own_text
 from tokenmill.pipelines.read.images.tiff import pages_of
 from tokenmill.pipelines.read.lines import MOST_VALUES, is_overfull
@@ -67,7 +67,7 @@ def exported(fields: Mapping[str, Any]) -> Export | None:
     images = [
         ExportedImage(_string(e.get("file")), _string(e["url"]), claims_of(e)) for e in entries
     ]
-    nodes = fields.get("nodes")
+    nodes = fields.get(NODES)
     return Export(images, _woven(nodes, len(images)) if isinstance(nodes, list) else None)
 
 
@@ -93,10 +93,14 @@ def _string(value: Any) -> str | None:
 
 
 class Placed(NamedTuple):
-    """Text with U+FFFC for each of its images, and what the .json has for these, in order."""
+    """Text with U+FFFC for each of its images, and what the .json has for these, in order.
+
+    field: of the .json that the text is from.
+    """
 
     text: str
     images: list[Any]
+    field: str
 
 
 def placed(fields: Mapping[str, Any], named: str = "") -> Placed | None:
@@ -113,25 +117,24 @@ def placed(fields: Mapping[str, Any], named: str = "") -> Placed | None:
         there = next((fields[n] for n in beside if n in fields), None)
         text, images = layouts.laid_out(fields[name], there, name)
         if isinstance(text, Woven):
-            return Placed(text, images if isinstance(images, list) else [images])
+            return Placed(text, images if isinstance(images, list) else [images], name)
         if isinstance(text, list) and isinstance(images, list) and are_texts(text):
             if len(text) != len(images):
                 message = f"{len(text)} {name}, {len(images)} {beside[0]}"
                 raise UnreadableError("unequal_lists", message)
-            return Placed(woven(text, images), [i for i in images if i is not None])
+            return Placed(woven(text, images), [i for i in images if i is not None], name)
     return None
 
 
 CAPTIONS = ("caption", "captions", "text")  # fields of a .json
 URLS = (*URL, "image_url", "flickr_url", "coco_url")
-KNOWN = {
-    *URLS,
-    *FACTS,
-    *(name for beside in layouts.LAYOUTS.values() for name in beside),
-    "id",
-    "nodes",
-}
 NO_TEXT = {*URLS, *ID, *FACTS, "key", "uid", "status", "error_message", "exif", "sha256", "license"}
+NODES = "nodes"
+KNOWN = {  # not told as left behind; the licence is
+    *NO_TEXT,
+    *(name for beside in layouts.LAYOUTS.values() for name in beside),
+    *("original_width", "original_height", NODES),
+} - {"license"}
 
 
 class Part(NamedTuple):
@@ -156,8 +159,8 @@ class Texts(NamedTuple):
     placed: of another's that says where images stand.
     unknown: what its .json hold, if nothing in them is known to be text, and there are no others.
     beside: as in `SourceDocument`, of the first .json that has it.
-    taken: where its texts stand, as ".txt" or ".json:caption".
-    left: the fields of its .json that nothing here takes.
+    taken: where its text stands, as ".txt" or ".json:caption".
+    fields: the objects of its .json.
     """
 
     captions: list[str]
@@ -168,7 +171,7 @@ class Texts(NamedTuple):
     unknown: str = ""
     beside: Mapping[str, Any] = NO_COLUMNS
     taken: tuple[str, ...] = ()
-    left: frozenset[str] = frozenset()
+    fields: Sequence[Mapping[str, Any]] = ()
 
 
 def texts_of(parts: Sequence[Part], shard: SourceShard) -> Texts:
@@ -201,23 +204,21 @@ def texts_of(parts: Sequence[Part], shard: SourceShard) -> Texts:
         told = (odd or _unknown(fields, shard) for _, fields, odd in objects)
         unknown = "; ".join(filter(None, told))
     taken = [f".{p.kind}" for p, c in zip(texts, captions, strict=True) if c.strip()]
-    taken += [place for of in said for place in of.taken]
-    left = frozenset[str]().union(*(of.left for of in said))
-    return Texts(list(once.values()), url, own, export, place, unknown, beside, tuple(taken), left)
+    taken += [field for of in said for field in of.taken]
+    if place or (export and export.text is not None):  # captions beside it are not read
+        taken = [f".{JSON}:{place.field if place else NODES}"]
+    there = [fields for _, fields, _ in objects]
+    return Texts(list(once.values()), url, own, export, place, unknown, beside, tuple(taken), there)
 
 
 def _said(name: str, fields: dict[str, Any], shard: SourceShard) -> Texts:
     """What one .json says."""
     place = None if fields.keys().isdisjoint(layouts.LAYOUTS) else _placed(name, fields, shard.text)
     named = (shard.text,) if shard.text else CAPTIONS
-    there = [fields[field] for field in named if field in fields]
-    if not shard.text and layouts.TURNS in fields:
-        there.append(layouts.laid_out(fields[layouts.TURNS], None, layouts.TURNS)[0])
-    captions = [_whole(name, c) for value in there for c in _strings(value)]
-    taken = [
-        f for f in (*named, *layouts.LAYOUTS) if _strings(fields.get(f)) or (place and f in fields)
-    ]
-    known = {*taken, *KNOWN, shard.id, shard.url, *(path for path, _ in shard.columns)}
+    there = {field: fields[field] for field in named if field in fields}
+    if not shard.text and TURNS in fields:
+        there[TURNS] = layouts.laid_out(fields[TURNS], None, TURNS)[0]
+    captions = [_whole(name, c) for value in there.values() for c in _strings(value)]
     return Texts(
         captions,
         _first(name, fields, URLS if shard.url is None else (shard.url,)),
@@ -226,8 +227,7 @@ def _said(name: str, fields: dict[str, Any], shard: SourceShard) -> Texts:
         place,
         "",
         beside_of(fields, shard.columns),
-        tuple(f".{JSON}:{field}" for field in dict.fromkeys(taken)),
-        frozenset(field for field, value in fields.items() if value is not None) - known,
+        tuple(f".{JSON}:{f}" for f, v in there.items() if any(c.strip() for c in _strings(v))),
     )
 
 

@@ -19,9 +19,9 @@ import contextlib
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import xxhash
 
@@ -43,6 +43,7 @@ from tokenmill.pipelines.read.images.layouts import UNKNOWN
 from tokenmill.pipelines.read.images.nodes import own_text
 from tokenmill.pipelines.read.images.sample import (
     JSON,
+    KNOWN,
     SHOWN_FILES,
     Export,
     Given,
@@ -198,11 +199,14 @@ def _first_pages(reader: "_Reader", shard: SourceShard, limits: Limits) -> Itera
 def texts_taken(shard: SourceShard, limits: Limits) -> tuple[list[str], list[str]]:
     """Where texts of the first samples of a tar stand, and the fields of .json that none takes."""
     notes = Counter[str]()
-    reader = _Reader(shard, limits, Images(), notes)
+    reader, there = _Reader(shard, limits, Images(), notes), set[str]()
+    known = {*KNOWN, shard.id, shard.url}
     for _ in _first_pages(reader, shard, limits):
-        pass
+        for fields in reader.fields:
+            there.update(field for field, value in fields.items() if value not in (None, ""))
+            known |= {p if p in fields else p.split(".")[0] for p, _ in shard.columns}
     taken = [name.removeprefix(TEXT_OF) for name in notes if name.startswith(TEXT_OF)]
-    return taken, sorted(reader.left)
+    return taken, sorted(there - known - {place.partition(":")[2] for place in taken})
 
 
 def read_webdataset(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
@@ -246,7 +250,7 @@ class _Reader:
         # Some 70 bytes for each sample of the tar: a digest of its key, not the key.
         self._seen: set[int] = set()
         self._passed_over: set[str] = set()
-        self.left: set[str] = set()  # fields of .json that nothing takes, some of them
+        self.fields: Sequence[Mapping[str, Any]] = ()  # of the .json of the last sample
         self.unknown = ""  # what the last sample has that may be text, if none is known in it
         self._wordy = ""  # a member of the one at hand that is passed over, but has words
         self._at = 0  # where the sample at hand began
@@ -385,8 +389,7 @@ class _Reader:
         """The document that a sample is.  end: byte of the tar where the next one's data begins."""
         said, lost = self._texts(sample)
         self._notes.update(f"{TEXT_OF}{place}" for place in said.taken)
-        if len(self.left) < NAMED_SUFFIXES:
-            self.left |= said.left
+        self.fields = said.fields
         self.unknown = f".{JSON}: {said.unknown}" if said.unknown else self._wordy
         self._wordy = ""
         text = own_text(caption_of(said.captions, self._shard.captions or "join") or "")

@@ -33,6 +33,7 @@ from tokenmill.pipelines.core.schema import ILLUSTRATED, REMOVED, REMOVED_IMAGE
 from tokenmill.pipelines.core.shard import Input, Plan, SourceShard
 from tokenmill.pipelines.read.batch import read_stats
 from tokenmill.pipelines.read.images import webdataset
+from tokenmill.pipelines.read.images.sample import FACTS
 from tokenmill.pipelines.read.options import Images, Limits
 from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard
@@ -526,6 +527,50 @@ def test_where_texts_stand_is_counted_and_told_before(tmp_path):
     ):
         plan = plan_inputs([Input(path=str(path), **settings)], 100, images=True)
         assert webdataset.texts_taken(plan.shards[0], Limits()) == told
+
+
+@pytest.mark.parametrize(
+    ("said", "settings", "taken", "left"),
+    [
+        ({"conversations": [{"from": "gpt", "value": "A cat."}]}, {}, ["conversations"], []),
+        ({"caption": "a", "texts": ["one", "two"]}, {}, ["caption"], ["texts"]),
+        (
+            {"caption": "a", "texts": ["one", "two"], "conversations": ["b"]},
+            {"text": "caption"},
+            ["caption"],
+            ["conversations", "texts"],
+        ),
+        ({"caption": " ", "text": "b"}, {}, ["text"], ["caption"]),
+        ({"caption": "", "texts": ["one"]}, {}, [], ["texts"]),
+        (
+            {"caption": "a", "texts": [None, "one"], "images": ["1.jpg", None]},
+            {},
+            ["texts"],
+            ["caption"],
+        ),
+        (
+            {"license": "MIT", "exif": "{}", "key": "1", "original_height": 6, "uid": "u"},
+            {},
+            [],
+            ["license"],
+        ),
+        ({"meta": {"score": 0.5}, "a": 1}, {"columns": {"meta.score": "float64"}}, [], ["a"]),
+        ({"meta": 2, "meta.s": 0.5}, {"columns": {"meta.s": "float64"}}, [], ["meta"]),
+    ],
+)
+def test_what_is_told_of_fields_is_what_is_read(tmp_path, said, settings, taken, left):
+    path = write(tmp_path, {"1.jpg": JPEG, "1.json": json.dumps(said).encode()})
+    (shard,) = plan_inputs([Input(path=str(path), **settings)], 10**6, images=True).shards
+    told = [f".json:{field}" for field in taken], left
+    assert webdataset.texts_taken(shard, Limits()) == told
+
+
+def test_text_of_nodes_is_told_as_theirs(tmp_path):
+    facts = dict.fromkeys(FACTS) | {"file": "0.jpg"}
+    said = {"images": [facts], "nodes": [{"image": 0}, {"text": "A cat."}], "caption": "a"}
+    path = write(tmp_path, {"1.0.jpg": JPEG, "1.json": json.dumps(said).encode()})
+    got = read(path)
+    assert (got.texts, got.notes) == ({"1": "\ufffcA cat."}, {"text_of_.json:nodes": 1})
 
 
 def test_members_of_a_sample_beyond_count_are_passed_over(tmp_path, monkeypatch):
