@@ -117,7 +117,7 @@ def plan_inputs(
         if not shards and not unread and wanted.format is None and among is None:
             unread = _of_sections(source, mine)
     if unread and not shards:
-        raise unread
+        raise ConfigError(f"{unread}; of the others, {failed[0].message}") if failed else unread
     return Plan(
         shards=numbered(shards, first=sum(run.shards for run in against)),
         failed=tuple(failed),
