@@ -210,8 +210,8 @@ def _parsed(
     failed = [
         (i, reason, message, url if isinstance(url, str) else None)
         for i, (value, reason, message) in enumerate(found)
-        for url in [shard.url and value_at(value, shard.url)]
         if reason
+        for url in [shard.url and value_at(value, shard.url)]
     ]
     return good, objects, text_array(list(map(text, objects))), failed
 
@@ -374,17 +374,20 @@ def _refuse_unknown(file: InputFile, columns: Columns, objects: Sequence[dict[st
 def _refuse_structs(
     path: str, text: str, join: str | None, objects: Sequence[dict[str, Any]]
 ) -> None:
-    """Raise InputError ("text_not_string") if all texts that are there are objects, or lists."""
-    there = [v for o in objects if (v := value_at(o, text, join)) is not None]
-    if not there or not all(isinstance(v, dict | list) for v in there):
+    """Raise InputError ("text_not_string") if all texts are objects, or lists."""
+    texts = [value_at(o, text, join) for o in objects]
+    if not texts or not all(isinstance(v, dict | list) for v in texts):
         return
-    inner = [p for p in _paths_in(objects[0]) if p.startswith(f"{text}.")]
-    what = f"{json_type(there[0])}, not text"
-    way = r'say what stands between them, as {path: …, join: "\n\n"}'
-    if isinstance(there[0], dict):
-        what += f", of {', '.join(inner[:SHOWN])}" if inner else ""
-        named = inner[0] if inner else "NAME"
+    what, way = "an array, not text", r'say what stands between them, as {path: …, join: "\n\n"}'
+    of = next((o for o, v in zip(objects, texts, strict=True) if isinstance(v, dict)), None)
+    if of is not None:
+        inner = [p for p in _paths_in(of) if p.startswith(f"{text}.")]
+        what = "an object, not text" + (f", of {', '.join(inner[:SHOWN])}" if inner else "")
+        named = next((p for p in inner if isinstance(value_at(of, p), str)), "NAME")
         way = f"name one in it in the recipe, as {{path: …, text: {named}}}"
+    elif not all(map(are_texts, texts)):
+        what = "an array with other things than strings"
+        way = "name another column, as {path: …, text: NAME}"
     raise InputError(f"{path}: column {text!r} is {what}; {way}", cause="text_not_string")
 
 

@@ -133,23 +133,45 @@ def test_a_file_without_a_text_column_is_listed_with_the_way_out(tmp_path):
     assert "no column 'nr' among: text" in got.plan.failed[0].message
 
 
+OBJECT, OTHERS = (
+    "an object, not text",
+    "an array with other things than strings; name another column",
+)
+
+
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("texts", "told"),
     [
-        ({"lang": "en", "body": "words"}, "an object, not text, of text.lang, text.body; name one"),
-        ({}, "an object, not text; name one in it in the recipe, as {path: …, text: NAME}"),
-        (["a", "b"], "an array, not text; say what stands between them, as {path: …, join:"),
+        ([{"lang": "en", "body": "words"}] * 2, f"{OBJECT}, of text.lang, text.body; name one"),
+        ([{"n": 1, "of": {"m": [], "body": "b"}}], f"{OBJECT}, of text.n, text.of, text.of.m,"),
+        ([{"n": 1, "of": {"m": [], "body": "b"}}], "as {path: …, text: text.of.body}"),
+        ([[], {"body": "words"}], f"{OBJECT}, of text.body; name one in it in the recipe, as {{"),
+        (
+            [{"n": 1}],
+            f"{OBJECT}, of text.n; name one in it in the recipe, as {{path: …, text: NAME}}",
+        ),
+        ([{}], f"{OBJECT}; name one in it in the recipe, as {{path: …, text: NAME}}"),
+        ([["a", None], []], "an array, not text; say what stands between them, as {path: …, join:"),
+        ([["a"], [{"body": "b"}]], f"{OTHERS}, as {{path: …, text: NAME}}"),
     ],
 )
-def test_texts_that_are_objects_are_told_before_they_are_read(tmp_path, text, told):
+def test_texts_that_are_objects_are_told_before_they_are_read(tmp_path, texts, told):
     path = tmp_path / "a.jsonl"
-    path.write_text(json.dumps({"text": text}) + "\n" + json.dumps({"text": None}) + "\n")
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
     plan = read_all(path).plan
     assert [(f.cause, told in f.message) for f in plan.failed] == [("text_not_string", True)]
-    with path.open("a") as more:
-        more.write('{"text": "words"}\n')
-    got = read_all(path)
-    assert (got.plan.failed, got.texts) == ((), ["words"])
+    for more in ({"text": None}, {"text": "words"}):  # some may be: objects fail one by one
+        with path.open("a") as file:
+            file.write(json.dumps(more) + "\n")
+        assert read_all(path).plan.failed == ()
+    assert read_all(path).texts == ["words"]
+
+
+def test_lists_that_join_does_not_join_are_not_told_to_join(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": [{"body": "a"}]}\n')
+    (failed,) = read_all(path, join="\n").plan.failed
+    assert failed.message == f"{path}: column 'text' is {OTHERS}, as {{path: …, text: NAME}}"
 
 
 @pytest.mark.parametrize("data", [b'[\n{"text": "a"}\n]\n'[:2], b"hello\nworld\n", b"1\n2\n"])
