@@ -135,7 +135,8 @@ def troubles(report: Report) -> list[str | Text]:
     lines = [printable(line) for line in absent_columns(report)[:MOST_FAILURES]]
     for source in sources_without(report)[:MOST_FAILURES]:
         lines.append(f"no image was read from {source}; {WAY_TO_IMAGES}")
-    return [*red, *lines, *passed_over(report.inputs.skipped, MOST_FAILURES)]
+    of = report.inputs
+    return [*red, *lines, *passed_over(of.skipped, MOST_FAILURES, of.other_format or ())]
 
 
 def plan_blocks(planned: dict[str, Any]) -> Iterator[Any]:
@@ -150,7 +151,7 @@ def plan_blocks(planned: dict[str, Any]) -> Iterator[Any]:
         table(count(len(planned["files"]), "input file"), ("path", ">bytes"), files),
         *([f"and {more:,} more"] if more else ()),
         *(f"cannot be read: {failed['message']}" for failed in planned["failed_inputs"]),
-        *passed_over(planned["skipped"], MOST_FAILURES),
+        *passed_over(planned["skipped"], MOST_FAILURES, planned["other_format"]),
         *unlike(planned["texts"]),
         *(line for name, of in planned.get("captions", {}).items() for line in _captions(name, of)),
         *(f"read as text, without images: {path}; {WAY_TO_IMAGES}" for path in without),

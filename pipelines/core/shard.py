@@ -316,7 +316,9 @@ class Plan:
 
     damaged: files that were cut though damage was met, which decided how, and its causes.
     files: what the inputs were when planned, failed ones included.
-    skipped: paths found in a folder whose names tell no format; nothing reads them.
+    skipped: paths found in a folder that nothing reads: their names tell no format, or one that
+        needs a section which the recipe has not, or another than their input names.
+    other_format: those of the last kind.
     against: the runs that stand before, oldest first.
     cut: digest of the shards, where it is known of the same files and they were not cut again.
     """
@@ -326,6 +328,7 @@ class Plan:
     damaged: Mapping[str, str] = field(default_factory=dict)
     files: tuple[InputFile, ...] = ()
     skipped: tuple[str, ...] = field(default=())
+    other_format: tuple[str, ...] = ()
     against: tuple[EarlierRun, ...] = ()
     cut: str | None = None
 

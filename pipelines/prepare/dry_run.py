@@ -97,6 +97,7 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
         "files": [{"path": f.path, "bytes": f.bytes} for f in plan.files],
         "failed_inputs": [f.to_json() for f in plan.failed],
         "skipped": list(plan.skipped),
+        "other_format": list(plan.other_format),
         "texts": texts_from(plan),
         **({"captions": _captions(recipe, plan)} if recipe.images else {}),
         "shards": len(plan.shards),

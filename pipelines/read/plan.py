@@ -97,6 +97,7 @@ def plan_inputs(
     damaged: dict[str, str] = {}
     files: list[InputFile] = []
     skipped: list[str] = []
+    other_format: list[str] = []
     unread: ConfigError | None = None
     for index, wanted in enumerate(inputs):
         source = _Source(index, wanted, in_recipe, sections, shard_bytes, limits or Limits())
@@ -109,6 +110,7 @@ def plan_inputs(
             passed_over = [path for path in passed_over if path in read]
         files += mine
         skipped += passed_over
+        other_format += passed_over if wanted.format else []
         for path in missing:
             why = f"{path}: named in {path.rpartition('/')[0]}/state.json but not there"
             failed.append(_failed(source, path, InputError(why, cause="not_found")))
@@ -124,6 +126,7 @@ def plan_inputs(
         damaged=damaged,
         files=tuple(files),
         skipped=tuple(skipped),
+        other_format=tuple(other_format),
         against=tuple(against),
     )
 

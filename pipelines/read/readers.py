@@ -7,7 +7,7 @@ Formats of others are registered by the same call, in a module of theirs that th
 """
 
 import posixpath
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -122,19 +122,22 @@ def reader_of(name: str, among: Sequence[Reader] | None = None) -> Reader | None
     return next((reader for reader in readers if reader.tells_by(endings)), None)
 
 
-def passed_over(paths: Sequence[str], most: int) -> list[str]:
+def passed_over(paths: Sequence[str], most: int, other_format: Iterable[str] = ()) -> list[str]:
     """Lines that name files of inputs which nothing reads, `most` of each kind, and say why.
+
+    other_format: as in `Plan`.
 
     >>> print(*passed_over(["a/LICENSE", "a/web.warc.gz", "a/NOTICE"], 1), sep="\\n")
     not read, for their names tell no format: a/LICENSE and 1 more
     not read without html: {} in a recipe: a/web.warc.gz
     """
     by_reason: dict[str, list[str]] = {}
+    others = frozenset(other_format)
     for path in paths:
         reader = reader_of(path)
         why = ", for their names tell no format"
         if reader is not None:
-            section = reader.section
+            section = None if path in others else reader.section
             why = f" without {section}: {{}} in a recipe" if section else ", of another format"
         by_reason.setdefault(why, []).append(path)
     return [

@@ -36,7 +36,10 @@ class Inventory(Data):
     files: int = Field(description="Input files")
     bytes: int = Field(description="Of all of them")
     shards: int = Field(description="Into how many shards they were cut")
-    skipped: list[str] = Field(description="Paths not read: their names tell no format")
+    skipped: list[str] = Field(description="Paths not read, for what their names tell of format")
+    other_format: list[str] | None = Field(
+        None, description="Of these, where the input names another"
+    )
     texts: dict[str, dict[str, int]] | None = None
     """By source, of how many files which column is the text; absent where none has columns."""
 
@@ -84,6 +87,7 @@ def inventory(plan: Plan, texts: dict[str, dict[str, int]]) -> Inventory:
         bytes=sum(f.bytes for f in plan.files),
         shards=len(plan.shards),
         skipped=list(plan.skipped),
+        other_format=list(plan.other_format) or None,
         texts=texts or None,
     )
 

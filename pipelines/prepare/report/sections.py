@@ -328,7 +328,8 @@ def _failed(report: Report) -> list[str | Table]:
     rows = [(c, f"{n:,}", first.get(c, NONE)) for c, n in report.failed_documents().items()]
     columns = ("cause", ">documents", "`the first of them")
     failed = [table("Documents that failed", columns, rows)] if rows else []
-    return [*failed, *passed_over(report.inputs.skipped, MOST_LISTED)]
+    of = report.inputs
+    return [*failed, *passed_over(of.skipped, MOST_LISTED, of.other_format or ())]
 
 
 def text_in_short(text: KeptText) -> str:

@@ -183,6 +183,11 @@ def test_files_of_a_folder_that_are_not_read_are_told_by_why(tmp_path):
         f"not read without html: {{}} in a recipe: {tmp_path}/b.warc.gz",
         f"not read without images: {{}} in a recipe: {tmp_path}/c.tar and 1 more",
     ]
+    plan = plan_inputs([Input(path=str(tmp_path), format="jsonl")], 100, images=True, html=True)
+    assert passed_over(plan.skipped, 1, plan.other_format) == [
+        f"not read, for their names tell no format: {tmp_path}/LICENSE and 1 more",
+        f"not read, of another format: {tmp_path}/b.warc.gz and 2 more",
+    ]
 
 
 def saved(texts):
