@@ -152,6 +152,7 @@ def plan_blocks(planned: dict[str, Any]) -> Iterator[Any]:
         *([f"and {more:,} more"] if more else ()),
         *(f"cannot be read: {failed['message']}" for failed in planned["failed_inputs"]),
         *passed_over(planned["skipped"], MOST_FAILURES, planned["other_format"]),
+        *planned["idle"][:MOST_FAILURES],
         *unlike(planned["texts"]),
         *(line for name, of in planned.get("captions", {}).items() for line in _captions(name, of)),
         *(f"read as text, without images: {path}; {WAY_TO_IMAGES}" for path in without),

@@ -35,7 +35,8 @@ class Input(Config):
 
     path: file, folder or pattern, here or in a store (see `pipelines.storage.inputs`).
     exclude: patterns of files and folders that are left out, of names below the path, as
-        "drafts/*.md", or of their last part alone, as "*.bak". A file that is named itself stays.
+        "drafts/*.md", or of their last part alone, as "*.bak"; `*` crosses folders. A file that is
+        named itself stays.
     source: name of the source in every report; the stem of the path if not given.
     format: told from the names of the files if not given. "arrow" is an Arrow IPC file or
         stream; "dataset" a Hugging Face dataset saved to disk; "text" takes each file as one
@@ -319,6 +320,7 @@ class Plan:
     skipped: paths found in a folder that nothing reads: their names tell no format, or one that
         needs a section which the recipe has not, or another than their input names.
     other_format: those of the last kind.
+    idle: what inputs exclude that no file of theirs matches, in words.
     against: the runs that stand before, oldest first.
     cut: digest of the shards, where it is known of the same files and they were not cut again.
     """
@@ -329,6 +331,7 @@ class Plan:
     files: tuple[InputFile, ...] = ()
     skipped: tuple[str, ...] = field(default=())
     other_format: tuple[str, ...] = ()
+    idle: tuple[str, ...] = ()
     against: tuple[EarlierRun, ...] = ()
     cut: str | None = None
 

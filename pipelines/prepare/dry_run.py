@@ -98,6 +98,7 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
         "failed_inputs": [f.to_json() for f in plan.failed],
         "skipped": list(plan.skipped),
         "other_format": list(plan.other_format),
+        "idle": list(plan.idle),
         "texts": texts_from(plan),
         **({"captions": _captions(recipe, plan)} if recipe.images else {}),
         "shards": len(plan.shards),

@@ -35,7 +35,7 @@ from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.readers import Reader, all_readers, reader_named, reader_of
 from tokenmill.pipelines.read.stream import compression_of
 from tokenmill.pipelines.read.text import group_texts
-from tokenmill.pipelines.storage.inputs import expand, patiently, without
+from tokenmill.pipelines.storage.inputs import expand, is_excluded, patiently, without
 
 LOOKERS = 16  # files looked into at a time: on an object store each look waits for the network
 MOST_LOOKS = 64  # of one of them in turn, where there are many files
@@ -98,10 +98,11 @@ def plan_inputs(
     files: list[InputFile] = []
     skipped: list[str] = []
     other_format: list[str] = []
+    idle: list[str] = []
     unread: ConfigError | None = None
     for index, wanted in enumerate(inputs):
         source = _Source(index, wanted, in_recipe, sections, shard_bytes, limits or Limits())
-        mine = _expanded(source, may_lack=among is not None)
+        mine = _expanded(source, idle, may_lack=among is not None)
         chosen, passed_over, missing = _selected(source, mine)
         if among is not None:
             mine = [file for file in mine if among(file)]
@@ -127,6 +128,7 @@ def plan_inputs(
         files=tuple(files),
         skipped=tuple(skipped),
         other_format=tuple(other_format),
+        idle=tuple(idle),
         against=tuple(against),
     )
 
@@ -149,13 +151,17 @@ def list_inputs(inputs: Sequence[Input], *, images: bool = False) -> list[InputF
     """
     sections = frozenset(["images"] * images)
     sources = (_Source(i, of, True, sections, 0, Limits()) for i, of in enumerate(inputs))
-    return [file for source in sources for file in _expanded(source, may_lack=False)]
+    return [file for source in sources for file in _expanded(source, [], may_lack=False)]
 
 
-def _expanded(source: _Source, *, may_lack: bool) -> list[InputFile]:
+def _expanded(source: _Source, idle: list[str], *, may_lack: bool) -> list[InputFile]:
+    """The files of an input.  idle: takes up which patterns of `exclude` match none."""
     try:
         path = source.wanted.path
         found = kept_files(path) if source.wanted.format == RUN else expand(path)
+        for pattern in source.wanted.exclude:
+            if not any(is_excluded(file.name, pattern) for file in found):
+                idle.append(f"{source.where}: nothing matches {pattern!r} of exclude")
         found = without(found, source.wanted.exclude, path)
         return found + (unlisted(found) if "images" in source.sections else [])
     except (InputError, OSError) as e:

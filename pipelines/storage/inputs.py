@@ -96,29 +96,33 @@ def expand(pattern: str) -> list[InputFile]:
 def without(found: Sequence[InputFile], exclude: Sequence[str], path: str) -> list[InputFile]:
     """The files of which no pattern matches the name, or that of a folder they are in.
 
-    exclude: patterns as of `expand`, of names below `path` ("drafts/*.md"), or of the last part of
-        one ("*.bak", "drafts"). A file that `path` names itself stays.
+    exclude: patterns of names below `path` ("drafts/*.md"), or of the last part of one ("*.bak",
+        "drafts"); `*` crosses folders, and "**/" before the rest is any number of them, or none.
+        A file that `path` names itself stays.
 
     Raises:
         InputError: none is left ("not_found").
     """
     if len(found) == 1 and path.replace("\\", "/").split("/")[-1] == found[0].name:
         return list(found)
-    left = [f for f in found if not any(_matched(f.name, pattern) for pattern in exclude)]
+    left = [f for f in found if not any(is_excluded(f.name, pattern) for pattern in exclude)]
     if found and not left:
         why = f"all {len(found):,} files are excluded by {', '.join(exclude)}; check exclude"
         raise InputError(f"{path}: {why}", cause="not_found")
     return left
 
 
-def _matched(name: str, pattern: str) -> bool:
-    """Whether a pattern is of a file or a folder that it is in.
+def is_excluded(name: str, pattern: str) -> bool:
+    """Whether a pattern is of a file or a folder that it is in; `*` crosses folders.
 
-    >>> [_matched("drafts/a.md", of) for of in ("drafts", "drafts/", "*.md", "a.*", "draft", "d/*")]
-    [True, True, True, True, False, False]
+    >>> [is_excluded("drafts/a.md", of) for of in ("drafts", "drafts/", "*.md", "a.*", "**/drafts")]
+    [True, True, True, True, True]
+    >>> [is_excluded("drafts/a.md", of) for of in ("draft", "d/*", "/drafts")]
+    [False, False, False]
     """
     parts, pattern = name.split("/"), pattern.rstrip("/")
-    above = ["/".join(parts[: n + 1]) for n in range(len(parts))]
+    root = "/" * pattern.startswith("**/")  # what stands in no folder is below it too
+    above = [root + "/".join(parts[: n + 1]) for n in range(len(parts))]
     return any(fnmatch.fnmatchcase(of, pattern) for of in (*parts, *above))
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.pipelines.read.images.shards import sample_tar
+from tokenmill.flows.commands.prepare_tables import plan_blocks
 from tokenmill.pipelines.prepare.dry_run import dry_run
 from tokenmill.pipelines.prepare.recipe import make_recipe
 
@@ -41,6 +42,19 @@ def test_images_are_written_as_often_as_the_recipe_wants(
     assert planned["without_images"] == [str(tmp_path / "b.txt")]
     assert {name for name, n_bytes in need.items() if n_bytes >= size} == places
     assert planned["disk_needed_total_bytes"] == sum(need.values()) < size * (len(places) + 1)
+
+
+def test_files_that_are_not_read_and_patterns_of_nothing_are_told(tmp_path):
+    sample_tar(tmp_path / "i.tar", 1)
+    (tmp_path / "a.jsonl").write_text('{"text": "words"}\n')
+    given = {"path": str(tmp_path), "format": "jsonl", "exclude": ["drafts"]}
+    settings = {"inputs": [given], "tokenizer": None, "output": {"text": "parquet"}, "html": {}}
+    planned = dry_run(make_recipe(settings, where="test"), tmp_path / "run")
+    shown = [line for line in next(plan_blocks(planned)) if isinstance(line, str)]
+    assert shown == [
+        f"not read, of another format: {tmp_path}/i.tar",
+        f"inputs.0: {tmp_path}: nothing matches 'drafts' of exclude",
+    ]
 
 
 def test_text_is_counted_as_it_was(tokenizer_path, tmp_path):

@@ -152,6 +152,8 @@ def test_a_name_that_tells_no_format_is_refused(tmp_path):
         (["drafts/", "a.*"], []),
         (["old", "a.jsonl"], ["a.bak.jsonl", "drafts/b.jsonl"]),
         (["drafts/*.jsonl"], ["a.bak.jsonl", "a.jsonl"]),
+        (["**/*.jsonl"], []),
+        (["**/old", "**/a.bak.*"], ["a.jsonl", "drafts/b.jsonl"]),
         (["draft", "/a.jsonl", "A.jsonl"], None),
     ],
 )
@@ -164,11 +166,14 @@ def test_excluded_files_are_no_input(tmp_path, exclude, left):
     if left == []:
         with pytest.raises(ConfigError) as e:
             plan_inputs([given], 100)
-        why = "all 4 files are excluded by drafts/, a.*; check exclude"
+        why = f"all 4 files are excluded by {', '.join(exclude)}; check exclude"
         assert str(e.value) == f"inputs.0: {tmp_path}: {why}"
     else:
         plan = plan_inputs([given], 100)
         assert [f.name for f in plan.files] == (names if left is None else left)
+        none = exclude if left is None else []
+        told = [f"inputs.0: {tmp_path}: nothing matches {of!r} of exclude" for of in none]
+        assert list(plan.idle) == told
     alone = Input(path=str(tmp_path / "drafts" / "b.jsonl"), exclude=["drafts", "*.jsonl"])
     assert [f.name for f in plan_inputs([alone], 100).files] == ["b.jsonl"]
 
