@@ -27,6 +27,7 @@ from tokenmill.sizing.formulas.capacity import (
     versions_bytes,
 )
 from tokenmill.sizing.redundancy import redundancy_factor
+from tokenmill.sizing.sections.stages import SETS_ENDS
 
 DOCS_IN = 1e12 / 700 * 3  # of 1 T tokens left, 700 a document, a third of the documents
 
@@ -102,6 +103,19 @@ def test_our_keys_take_what_their_columns_take(bands, rows):
 def test_sets_are_a_share_of_the_text_that_comes_in():
     given = {"corpus_tokens": 0.7e12, "text_bytes_per_token": 4.0, "kept_frac": 1 / 3}
     assert set_bytes(**given, sets_frac=0.5) == pytest.approx(4.2e12)
+
+
+@pytest.mark.parametrize(
+    "text", ["人人生而自由、在尊严和权利上一律平等。", "ყველა ადამიანი თავისუფალი და თანასწორი. "]
+)
+def test_the_share_of_sets_holds_scripts_of_short_words_and_of_long_ones(text):
+    step, text = NearDedup(), 50 * text
+    row = pa.table({"doc_id": [0], "id": ["a"], "url": [None], "text": [text]})
+    document = row.cast(DOCUMENT).to_batches()[0]
+    made = document_keys(document, [step], key_schema([step]), source="web")
+    low, high = SETS_ENDS
+    share = made[SHINGLES].flatten().nbytes / len(text.encode())
+    assert low < share < high
 
 
 def test_what_comes_in_is_the_text_of_all_documents_compressed():
