@@ -220,6 +220,7 @@ COUNT_BYTES = 8  # of a document that others left for, by step
 LEFT_FOR = 1e-6  # documents that others left for, at least, for each that left: of a crowd one
 SEQUENCE_BYTES = 8 + 8  # doc_id and doc_offset of a packed sequence
 COMPRESSED = (0.95, 1.05)  # times as many bytes in a run's batches as in the parts measured
+OF_MOST = (0.1, 1.0)  # of the bytes that columns may have for each of text, by its language
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -323,7 +324,8 @@ def _keys_size(finders: Sequence[CorpusStep], written: Written, docs: Drawn, sha
     """Of key sidecars without their heads: as made of the documents, or by the schema."""
     others = [step for step in finders if step.name not in written.keys]
     made = [written.keys[step.name] for step in finders if step.name in written.keys]
-    of_text = written.text_bytes * sum(step.keys_frac for step in others)
+    most = written.text_bytes * sum(step.keys_frac for step in others)
+    of_text = most * between(*OF_MOST, order=20, value=0.45)  # English prose
     return docs * key_bytes(others) + sum(made, of_text) * share
 
 

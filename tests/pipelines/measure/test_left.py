@@ -160,6 +160,16 @@ def test_disk_is_held_where_many_are_alike(base, tmp_path, alike):
     assert [row for row in rows if not row.held and row.name.startswith(of_near)] == []
 
 
+def test_sets_of_a_near_that_is_not_predicted_may_be_of_any_language(base, tmp_path):
+    characters = np.random.default_rng(1).integers(0x4E00, 0x9FA5, (300, 400))
+    documents = [{"text": "".join(map(chr, row))} for row in characters.tolist()]
+    recipe = recipe_of(base, tmp_path, [{"near": {"cluster": "components"}}], documents)
+    measured = measure_corpus(Measuring(recipe=recipe, sample=0.2), tmp_path / "e.json", one_by_one)
+    rows = compare(measured.estimate, run_recipe(recipe, tmp_path / "run", one_by_one))
+    assert measured.estimate.not_predicted == ["near"]
+    assert [row.held for row in rows if row.name == "stored in 11-keys"] == [True]
+
+
 def test_the_index_of_benchmarks_is_counted(base, tmp_path):
     (tmp_path / "b.jsonl").write_text(json.dumps({"text": " ".join(prose()[:50])}))
     benchmarks = {"benchmarks": [{"name": "b", "path": str(tmp_path / "b.jsonl")}]}
