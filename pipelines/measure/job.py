@@ -11,6 +11,7 @@ OUT.scratch/clusters.arrow    clusters of equal documents, a sample of all
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -73,17 +74,17 @@ class MeasureJob(PrepareJob):
     def first_pass(self) -> Pass:
         return passes(self.recipe.steps)[0]
 
-    @property
+    @cached_property
     def predicted(self) -> tuple[CorpusStep, ...]:
         """The corpus-wide steps whose findings are told by probes, in order; see `counting`."""
         return tuple(s.counting() for s in corpus_steps(self.recipe.steps) if is_predicted(s))
 
-    @property
+    @cached_property
     def not_predicted(self) -> tuple[CorpusStep, ...]:
         """Those of which nothing is told: documents are taken to leave them as they came."""
         return tuple(s for s in corpus_steps(self.recipe.steps) if not is_predicted(s))
 
-    @property
+    @cached_property
     def dedup(self) -> tuple[CorpusStep, ...]:
         """Those of the predicted steps that compare documents by keys, in order."""
         return tuple(step for step in self.predicted if step.has_keys)

@@ -403,14 +403,13 @@ def _ends(seen: _Seen, part: SourceShard, recipe: Recipe) -> dict[str, Any]:
 def _keys(tally: _Tally) -> Callable[[list[pa.RecordBatch], dict[str, Any]], None]:
     """What writes keys and ends, row for row; with the keys, who passes the filters before."""
     job, part = tally.job, tally.part
-    finders = job.dedup  # which takes as long to find as the sums of a batch
-    schema = key_schema(finders)
+    schema = key_schema(job.dedup)
     written = schema.append(pa.field(PASSES, pa.uint8()))
     keys = tally.open(job.path(KEYS_FOLDER, key=part.key), written)
     sidecar = tally.open(job.path(ENDS_FOLDER, key=part.key), ENDS)
 
     def keys_of(batch: pa.RecordBatch) -> pa.RecordBatch:
-        return document_keys(batch, finders, schema, source=part.source)
+        return document_keys(batch, job.dedup, schema, source=part.source)
 
     def write(batches: list[pa.RecordBatch], ends: dict[str, Any]) -> None:
         at = 0
@@ -426,7 +425,7 @@ def _keys(tally: _Tally) -> Callable[[list[pa.RecordBatch], dict[str, Any]], Non
         keys.write_batch(pa.record_batch([*made.columns, pa.array(verdicts)], schema=written))
         there = (ends["chance"] > 0) & (verdicts == YES)
         chances = ends["chance"][there]
-        for step in finders:
+        for step in job.dedup:
             columns = [made[field.name] for field in step.key_fields()]
             tally.sums[KEYS_BYTES + step.name] += sum(column.nbytes for column in columns)
             sizes = sum((row_bytes(column) for column in columns), np.zeros(len(there)))
