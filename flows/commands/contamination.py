@@ -5,7 +5,7 @@ import contextlib
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -42,7 +42,7 @@ from tokenmill.pipelines.contamination.report_found import (
 )
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
-from tokenmill.pipelines.read.plan import texts_from
+from tokenmill.pipelines.read.plan import texts_from, unlike
 from tokenmill.pipelines.read.readers import passed_over
 from tokenmill.sizing.document.section import count
 from tokenmill.sizing.errors import nearest
@@ -124,19 +124,6 @@ def several_files(job: ContaminationJob) -> list[str]:
         for benchmark, files in benchmarks
         if len(files) > 1
     ]
-
-
-def unlike(texts: Mapping[str, Mapping[str, int]]) -> list[str]:
-    """A line that says from where texts are taken, unless all are from columns of one name."""
-    sources: dict[str, list[str]] = {}
-    for source, columns in texts.items():
-        for column in columns:
-            sources.setdefault(column, []).append(source)
-    told = [
-        f"{column} ({', '.join(of[:MOST_SOURCES])}{', …' if len(of) > MOST_SOURCES else ''})"
-        for column, of in sources.items()
-    ]
-    return [f"text is taken from columns {', '.join(told)}"] if len(told) > 1 else []
 
 
 def has_hit(report: Report, kinds: Sequence[str]) -> bool:
@@ -253,13 +240,14 @@ def _folds(text: str | None) -> Folds:
 def show_report(report: Report, out: Path) -> None:
     """Print what was found, in the order a reader asks."""
     read, folder = count(report.documents.read, "document"), out.absolute()
+    first, *others = found_in_short(report, read)
     show(
         [
             f"{read}, {format_bytes(report.documents.text_bytes)} of text,"
             f" searched for {count(report.total('items'), 'item')}",
-            *found_in_short(report, read)[:1],
+            first,
             *(Text(line, style="bold red") for line in unsearched(report)),
-            *found_in_short(report, read)[1:],
+            *others,
         ],
         items_table(report, "items of benchmarks", PAGE_ONLY),
         filled(_foldings(report.benchmarks)),

@@ -6,7 +6,6 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from tokenmill.flows.commands.contamination import unlike
 from tokenmill.flows.commands.size import UNVERIFIED, requirements_table, warning
 from tokenmill.flows.show import filled, printable, show, table
 from tokenmill.flows.troubles import MOST_FAILURES, bounded, failures
@@ -23,6 +22,7 @@ from tokenmill.pipelines.prepare.report.sections import (
     further_tables,
     storage_way,
 )
+from tokenmill.pipelines.read.plan import unlike
 from tokenmill.pipelines.read.readers import passed_over
 from tokenmill.pipelines.tokens.mix.report import columns_of, mixed_in_short, mixture_rows
 from tokenmill.sizing.document.section import count
@@ -191,7 +191,7 @@ def _slurm_lines(jobs: dict[str, Any] | None, shards: int) -> Iterator[str]:
     names = {"partition": jobs["queue"], "account": jobs["account"]}
     told = [f"{k} {v or 'by default'}" for k, v in names.items()]
     yield f"         {', '.join([*told, *jobs['directives']])}; logs in {jobs['logs']}"
-    yield f"         jobs run {jobs['python']} with the environment of this shell, no prologue"
+    yield f"         jobs run {jobs['python']} in the environment that sbatch hands on, no prologue"
 
 
 def _captions(source: str, found: dict[str, list[str]]) -> Iterator[str]:

@@ -8,7 +8,7 @@ Nothing but inputs and recipe decides the result: not the time, the machine or t
 """
 
 import posixpath
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, groupby
 from operator import attrgetter, itemgetter
@@ -39,6 +39,7 @@ from tokenmill.pipelines.storage.inputs import expand, is_excluded, patiently, w
 
 LOOKERS = 16  # files looked into at a time: on an object store each look waits for the network
 MOST_LOOKS = 64  # of one of them in turn, where there are many files
+MOST_SOURCES = 5  # named in a line
 
 
 class _Source(NamedTuple):
@@ -141,6 +142,19 @@ def texts_from(plan: Plan) -> dict[str, dict[str, int]]:
             of = found.setdefault(shard.source, {})
             of[shard.text] = of.get(shard.text, 0) + 1
     return found
+
+
+def unlike(texts: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """A line that says from where texts are taken, unless all are from columns of one name."""
+    sources: dict[str, list[str]] = {}
+    for source, columns in texts.items():
+        for column in columns:
+            sources.setdefault(column, []).append(source)
+    told = [
+        f"{column} ({', '.join(of[:MOST_SOURCES])}{', …' if len(of) > MOST_SOURCES else ''})"
+        for column, of in sources.items()
+    ]
+    return [f"text is taken from columns {', '.join(told)}"] if len(told) > 1 else []
 
 
 def list_inputs(inputs: Sequence[Input], *, images: bool = False) -> list[InputFile]:

@@ -4,6 +4,7 @@ from collections import defaultdict
 
 from tokenmill.sizing.formulas import checkpoint, failures
 from tokenmill.sizing.formulas.training import SECONDS_PER_DAY, SECONDS_PER_HOUR
+from tokenmill.sizing.sections.capacity import most_stored
 from tokenmill.sizing.sections.checkpoints import BEST, IN_RUN, JOB_RATE, OFFERED, YOUNG
 from tokenmill.sizing.sections.jobs import FIRST
 from tokenmill.sizing.sections.stages import SCRATCH, STORED, held, part_of
@@ -76,11 +77,10 @@ def _capacity(sheet: Sheet) -> str:
     storage = sheet.plan.storage
     grows = ""
     if storage.growth_frac:
-        grown = sheet["usable capacity"].value * storage.fill_frac
         years = format_quantity(storage.growth_years, "years")
         grows = (
             f"; it grows by {_percent(storage.growth_frac)} a year for {years} to"
-            f" {format_quantity(grown, 'bytes')}"
+            f" {most_stored(sheet).shown}"
         )
     return (
         f"The capacity is for {format_quantity(total, 'bytes')} at once: {parts}{grows}; usable"

@@ -120,7 +120,9 @@ def test_a_dry_run_shows_the_jobs_that_slurm_would_be_asked_for(recipe, tmp_path
     shown, told = capsys.readouterr()
     assert "20 jobs at a time (run.slurm.maximum), each 8 cores, 64 GB, 08:00:00;" in shown
     assert "partition cpu, account lab" in shown
-    assert f"jobs run {sys.executable} with the environment of this shell, no prologue" in shown
+    assert (
+        f"jobs run {sys.executable} in the environment that sbatch hands on, no prologue" in shown
+    )
     assert told == ""
     assert main([*command, "--json", "--set", f"run.slurm={slurm}"]) == 0
     asked = json.loads(capsys.readouterr().out)["slurm"]
