@@ -155,7 +155,8 @@ def _asked(what: Run, out: Out, plan: Plan, module: ModuleType) -> Asked[Run, Ou
     with module.opened(what, out, plan) as job:
         report = module.finished_report(job)
         if report is None:
-            check_pool(what.run)
+            if not is_new:
+                check_pool(what.run)
             forget_failures(job.out)
     return Asked(what, out, plan, report, job)
 
@@ -188,12 +189,15 @@ def _input(named: str, text_column: str | None) -> dict[str, str | None]:
 
     Of a column that is named lists of texts are taken too, each on a line.
     """
+    from tokenmill.pipelines.contamination.items.spec import split_fields
     from tokenmill.pipelines.read.readers import reader_of
 
-    path, _, column = named.rpartition(":")
-    there = not os.path.exists(named) and (os.path.exists(path) or reader_of(path) is not None)
-    found = (path, column) if there else (named, text_column)
-    return {"path": found[0], "text": found[1], "join": None if found[1] is None else "\n"}
+    path, column = split_fields(named)
+    is_file = os.path.exists(path) or reader_of(path) is not None
+    if not is_file and (reader_of(named) is not None or not set("*?[") & set(path)):
+        path, column = named, ""
+    text = column or text_column
+    return {"path": path, "text": text, "join": None if text is None else "\n"}
 
 
 def check_of(
@@ -206,7 +210,7 @@ def check_of(
     verdict: float | Literal["gpt3"],
     text_column: str | None,
     run: RunOptions,
-    exclude: Sequence[str] = (),
+    exclude: Sequence[str],
 ) -> "Check":
     """A search of a corpus for benchmarks.
 

@@ -28,12 +28,13 @@ def contamination_flow(
     copies: Copies | None = DEFAULT_COPIES,
     paraphrases: Paraphrasing | None = None,
     text_column: str | None = None,
+    exclude: list[str] | None = None,
     run: RunOptions | None = None,
 ) -> Ended:
     """Find which benchmark items a corpus holds, and where.
 
     Args:
-        corpus: files, folders or patterns; each is a source
+        corpus: files, folders or patterns, as PATH or PATH:COLUMN, of its text; each is a source
         benchmarks: as `gsm8k=/data/gsm8k/test.jsonl`, with fields as `quiz=/quiz.csv:question`,
             or a well-known one by its name alone, from the hub
         out: folder of the reports, by its whole path
@@ -46,7 +47,8 @@ def contamination_flow(
             looks for none
         paraphrases: from which score on a place may have an item in other words; None looks for
             none
-        text_column: column of the text, where its name does not tell
+        text_column: column of the text, where neither its name nor the path tells
+        exclude: patterns of files and folders of the corpus that are left out, as `*.bak`
         run: who does the work
     """
     matching = {"ngram": ngram, "most_docs": most_docs, "folding": folding}
@@ -58,6 +60,7 @@ def contamination_flow(
         paraphrases=paraphrases,
         verdict=verdict,
         text_column=text_column,
+        exclude=exclude or (),
         run=run or RunOptions(),
     )
     return check_corpus(ask_check(check, out))

@@ -147,6 +147,21 @@ def test_artifacts_are_a_table_a_benchmark_and_the_report(corpus, tmp_path, arti
     assert artifact("contamination")["data"] == (tmp_path / "run/contamination.md").read_text()
 
 
+def test_the_flow_leaves_out_what_it_is_told_to(tmp_path, server):
+    from tokenmill.flows.contamination import contamination_flow
+
+    for name in ("a.jsonl", "b.jsonl"):
+        (tmp_path / name).write_text(json.dumps({"body": QUESTIONS[0]}))
+    (tmp_path / "quiz.jsonl").write_text(json.dumps({"q": QUESTIONS[0]}))
+    report = contamination_flow(
+        [f"{tmp_path}/*.jsonl:body"],
+        [f"quiz={tmp_path}/quiz.jsonl"],
+        str(tmp_path / "run"),
+        exclude=["b.*", "quiz.*"],
+    )
+    assert report["documents"]["read"] == 1
+
+
 def test_keys_of_artifacts_are_never_alike(server):
     from tokenmill.flows.doing.contamination import artifact_keys
 

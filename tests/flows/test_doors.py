@@ -19,7 +19,7 @@ NO_PLACES = {
     "prepare-corpus": set(),
     "ingest-collection": set(),
     "measure-corpus": {"sample", "budget", "grow_to"},
-    "check-contamination": {"benchmarks", "text_column"},  # see `parse_benchmark`
+    "check-contamination": {"benchmarks", "exclude", "text_column"},  # see `parse_benchmark`
     "size-cluster": set(),
     "probe-storage": set(),
 }

@@ -173,7 +173,7 @@ def parse_benchmark(spec: str) -> Benchmark:
     if not equals:
         name, _, listed = spec.partition(":")
         return _benchmark(spec, name, _hub_path(spec, name), listed)
-    path, listed = _split(rest)
+    path, listed = split_fields(rest)
     if not path:
         raise ConfigError(f"benchmark {spec!r}: names no path; write {FORM}")
     return _benchmark(spec, name, path, listed)
@@ -206,7 +206,7 @@ def _hub_path(spec: str, name: str) -> str:
     raise ConfigError(f"benchmark {spec!r}: names no path; write {FORM}; {way}")
 
 
-def _split(rest: str) -> tuple[str, str]:
+def split_fields(rest: str) -> tuple[str, str]:
     """A path, and the fields behind it or ""."""
     path, colon, listed = rest.rpartition(":")
     is_path = "/" in listed or "\\" in listed or os.path.exists(os.path.expanduser(rest))
