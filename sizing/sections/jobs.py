@@ -4,16 +4,17 @@ The plan itself is the first job; each of `jobs` is the plan but for what it sta
 are several, rows of the whole job are those of all jobs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from tokenmill.sizing.corpus import DATASET, INPUTS
 from tokenmill.sizing.formula import Formula, greatest, total
 from tokenmill.sizing.formulas import capacity, cluster
 from tokenmill.sizing.plan.plan import Plan
 from tokenmill.sizing.plan.settings import Job
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sections import checkpoints, cost, reads, restart
-from tokenmill.sizing.sections.stages import STORED
+from tokenmill.sizing.sections.stages import SCRATCH, STORED, parts
 from tokenmill.sizing.sheet import Sheet
 
 TITLE = "All jobs at once"
@@ -54,8 +55,9 @@ def plan_of(plan: Plan, job: Job) -> Plan:
 
 def add(sheet: Sheet) -> None:
     """Add the rows of each job, and those of all together.  sheet.jobs: their own sheets."""
+    prepared = _prepared(sheet)
     for name, (_, own) in sheet.jobs.items():
-        shown = _shown(own)
+        shown = _shown(own, prepared.get(name, ()))
         for section in own.sections:
             rows = [r for r in section.rows if r.name in shown and called(sheet, r, name) != r.name]
             if rows:
@@ -79,13 +81,25 @@ def add(sheet: Sheet) -> None:
     if RESTART in sheet:
         moment["restart"] = sheet[RESTART]
     sheet.add("reads and writes, worst moment", cluster.together, **moment)
-    _stored(sheet)
+    _stored(sheet, prepared)
 
 
-def _shown(own: Sheet) -> set[str]:
-    """Names of a job's rows that are told: those of its own sections, and what they rest on."""
+def _prepared(sheet: Sheet) -> dict[str, list[Requirement]]:
+    """What is stored of each corpus that is not the plan's, by the first job that reads it."""
+    seen, prepared = [sheet.plan.corpus], {}
+    for name, (_, own) in sheet.jobs.items():
+        if own.plan.corpus not in seen:
+            seen.append(own.plan.corpus)
+            of = parts(own)
+            prepared[name] = [row for part in (DATASET, INPUTS, SCRATCH) for row in of[part]]
+    return prepared
+
+
+def _shown(own: Sheet, stored: Iterable[Requirement]) -> set[str]:
+    """Names of a job's rows that are told: its own sections', what is stored, what they rest on."""
     shown: set[str] = set()
     wanted = [r.name for s in own.sections if s.title in OF_A_JOB for r in s.rows]
+    wanted += [row.name for row in stored]
     while wanted:
         name = wanted.pop()
         if name not in shown:
@@ -122,15 +136,13 @@ def _named(sheet: Sheet, row: Requirement, job: str, own: Sheet) -> Requirement:
     return replace(row, name=called(sheet, row, job), inputs=inputs)
 
 
-def _stored(sheet: Sheet) -> None:
-    """Checkpoints that each job keeps; and each dataset that is not the plan's, once."""
-    stored = [sheet.plan.corpus]
+def _stored(sheet: Sheet, prepared: Mapping[str, list[Requirement]]) -> None:
+    """Checkpoints that each job keeps; and each corpus that is not the plan's, once."""
     for name, (copies, own) in sheet.jobs.items():
         times = sheet.assume(copies, unit="jobs", source=f"stated: copies of {name}")
         kept = of_job(sheet, own, f"{STORED}checkpoints", 1, name)
         row = f"{STORED}checkpoints, {name}"
         sheet.add(row, capacity.kept_by_jobs_bytes, kept_bytes=kept, jobs=times)
-        if own.plan.corpus not in stored:  # several jobs may read it
-            stored.append(own.plan.corpus)
-            data = of_job(sheet, own, f"{STORED}dataset", 1, name)
-            sheet.add(f"{STORED}dataset, {name}", capacity.logical_bytes, dataset=data)
+        for stage in prepared.get(name, ()):
+            data = of_job(sheet, own, stage.name, 1, name)
+            sheet.add(f"{stage.name}, {name}", capacity.logical_bytes, stored_bytes=data)

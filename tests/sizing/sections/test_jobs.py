@@ -120,6 +120,22 @@ def test_a_job_of_another_corpus_stores_it_too():
     assert made["stored: dataset, photos"].value == pytest.approx(1e12 * 250_400 / 1124)
 
 
+@pytest.mark.parametrize("part", ["inputs", "scratch"])
+def test_what_comes_in_of_each_corpus_and_what_preparing_it_takes_is_of_all_corpora(part):
+    """Of jobs with corpora of their own only the datasets counted."""
+
+    def of_part(plan):
+        made = [
+            sheet(f"{plan}\nstorage: {{holds: [{p}]}}") for p in ("dataset", f"dataset, {part}")
+        ]
+        return made[1]["stored in all"].value - made[0]["stored in all"].value
+
+    jobs = "jobs: [{name: a, corpus: {tokens: 2T}}, {name: b, corpus: {tokens: 2T}}]"
+    own, of_a = of_part(MAIN), of_part(MAIN.replace("15.6T", "2T"))
+    assert 0 < of_a < own
+    assert of_part(MAIN + jobs) == pytest.approx(own + of_a)
+
+
 def test_a_corpus_that_jobs_share_is_stored_once():
     job = "{{name: {}, corpus: {{tokens: {}, image_text: {{}}}}}}"
     jobs = ", ".join([job.format("a", "1T"), job.format("b", "1T"), job.format("c", "2T")])
