@@ -1,18 +1,20 @@
 """Kernels that split text into gram words, and tell what stands where in it.
 
-UTF-8 bytes --> letters of words, one word after the other (--> `words.hash_words`)
+UTF-8 bytes --> hashes of words, and where they end (--> their letters)
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tokenmill.dedup.kernels._jit import I32, I64, U8, U16, U32, inlined, kernel
+from tokenmill.dedup.kernels._jit import I32, I64, U8, U16, U32, U64, inlined, kernel
 from tokenmill.dedup.kernels.scripts import begins_word, script_word
-from tokenmill.dedup.kernels.u64 import ONE, THREE, TWO, ZERO
-from tokenmill.dedup.kernels.utf8 import BLANK, Place, decode, place
-from tokenmill.dedup.text.unicode_words import BASE, LATE, SYLLABLE, UNSEEN, WordKinds
+from tokenmill.dedup.kernels.swar import EVEN_BITS, n_bits
+from tokenmill.dedup.kernels.table import finalized
+from tokenmill.dedup.kernels.u64 import ONE, SEVEN, THREE, TWO, U64_63, U64_64, ZERO
+from tokenmill.dedup.kernels.utf8 import BLANK, Place, decode, entry_at, is_ascii, place, starts_in
 from tokenmill.dedup.text.unicode_words import BLANK as WHITE
+from tokenmill.dedup.text.unicode_words import LATE, SYLLABLE, UNSEEN, WordKinds
 
 # Kinds of byte; of ASCII that is kept, its lower case.
 NON_ASCII = np.uint8(0x80)
@@ -20,12 +22,14 @@ SPACE = np.uint8(0x81)  # of code points too
 DELETE = np.uint8(0x82)
 KEEP = np.uint8(0)  # of code points
 FIRST_LETTER, LAST_LETTER = np.uint8(0x61), np.uint8(0x7A)  # in lower case; of code points as well
-# What `split` knows of a character, in one number: its lower case, and
-LOWER = np.uint32(0x1FFFFF)
-KEPT = np.uint32(0x200000)  # it is no punctuation, nor
-SPACES = np.uint32(0x400000)  # white space
-WORD_AT = np.uint32(24)  # and its kind of `dedup.text.unicode_words`
-NO_WORD = 0
+# What `split` knows of a character, in one number. These; above them what it is hashed to:
+TURN = np.uint64(7)  # bits by which the hash of a word is turned before; 0 if it is left out
+SPACE_AT = np.uint64(6)  # whether it is white space
+SPECIAL = np.uint64(128)  # whether it is a word by itself, or has no entry of its own
+ON_AT = np.uint64(8)  # 3 if a word goes on with it, 0 of white space
+WORD_AT = np.uint64(10)  # its kind of `dedup.text.unicode_words`
+FLAGS = np.uint64(0x1FFF)
+UNKNOWN = SPECIAL | SEVEN << WORD_AT  # it has no entry of its own
 CONTINUES, CONTINUATION = np.uint8(0xC0), np.uint8(0x80)  # of a byte that begins no character
 LINE_FEED = np.uint8(0x0A)
 
@@ -61,7 +65,7 @@ def is_letter(kind: np.uint8) -> bool:
 
 @inlined
 def encode(cp: np.uint32, letters: U8, k: Place) -> Place:
-    """Write a character as `split` has it; where the next one goes."""
+    """Write a character as `spell_words` has it; where the next one goes."""
     if cp < 128:
         letters[k] = cp
         return k + ONE
@@ -72,118 +76,144 @@ def encode(cp: np.uint32, letters: U8, k: Place) -> Place:
 
 
 @inlined
-def entry_of(lower: Any, kind: Any, word: Any) -> Any:
-    """What `split` knows of a character: lower case, KEPT or SPACES, and the kind of word."""
-    kept = np.uint32(kind < NON_ASCII) * KEPT
-    return lower | kept | np.uint32(kind == SPACE) * SPACES | word << WORD_AT
-
-
-@inlined
-def slow_entry(cp: np.uint32, chars: Chars, words: WordKinds) -> np.uint32:
-    """`entry_of` any code point."""
+def slow_entry(cp: np.uint32, chars: Chars, words: WordKinds) -> np.uint64:
+    """What `split` knows of a code point."""
     at = place(chars.pages, cp)
-    word = np.uint32(words.kinds[place(words.pages, cp)])
-    return np.uint32(entry_of(np.uint32(cp + chars.lower_delta[at]), chars.kinds[at], word))
+    kind, word = chars.kinds[at], np.uint64(words.kinds[place(words.pages, cp)])
+    entry = word << WORD_AT | (ONE << SPACE_AT if kind == SPACE else THREE << ON_AT)
+    if begins_word(word):
+        entry |= SPECIAL
+    if kind < NON_ASCII or begins_word(word):
+        lower = np.uint32(cp + chars.lower_delta[at])
+        return (finalized(np.uint64(lower) + ONE) & ~FLAGS) | TURN | entry
+    return entry
 
 
 @kernel
-def fill_entries(chars: Chars, words: WordKinds, entries: U32) -> None:
-    """entries: (n,), out: `entry_of` the first code points."""
-    for cp in range(entries.shape[0]):
+def fill_entries(chars: Chars, words: WordKinds, entries: U64) -> None:
+    """entries: (n + 1,), out: what `split` knows of the first n code points, and UNKNOWN."""
+    n = entries.shape[0] - 1
+    for cp in range(n):
         entries[cp] = slow_entry(np.uint32(cp), chars, words)
+    entries[n] = UNKNOWN
+
+
+@inlined
+def step(
+    entry: np.uint64, at: Place, h: np.uint64, n: np.uint64, script: Any, out: tuple[U64, I64]
+) -> tuple[np.uint64, np.uint64, Any]:
+    """Go on to the character at `at`; return what `h`, `n` and `script` are behind it.
+
+    h: hash of the word so far, 0 of none.
+    n: words before it.
+    script: SPECIAL while the word may go on with its marks; with SYLLABLE, with syllables too.
+    out: hashes and stops of words. There is no branch at the ends of words, which no processor
+        can foresee: they are always written, and stay where `n` moves on.
+    """
+    hashes, stops = out
+    hashes[n] = h
+    stops[n] = at
+    ends, goes_on = entry >> SPACE_AT & ONE, entry >> ON_AT & THREE
+    if (entry | script) & SPECIAL:
+        word = entry >> WORD_AT & SEVEN
+        if script and (word >= LATE or (word == SYLLABLE and script != SPECIAL)):
+            ends, goes_on = ZERO, THREE
+            entry = entry if word < UNSEEN else ZERO
+            script = SPECIAL if word == WHITE else script
+        else:
+            ends, goes_on = ONE, ZERO
+            script = (entry & SPECIAL) | (word if word == SYLLABLE else ZERO)
+    n += ends & np.uint64(h != ZERO)
+    h &= goes_on * EVEN_BITS
+    turn = entry & U64_63
+    return (h << turn | h >> (U64_64 - turn & U64_63)) + (entry & ~FLAGS), n, script
 
 
 @kernel
 def split(
     data: U8,
     offsets: I64,
-    entries: U32,
+    leads: U32,
+    entries: U64,
     chars: Chars,
     words: WordKinds,
-    letters: U8,
-    ends: I64,
+    hashes: U64,
     stops: I64,
     doc_words: I64,
 ) -> None:
-    """Gather the letters of each document's gram words.
+    """Hash each document's gram words.
 
-    entries: (0x10000,), of `fill_entries`.
+    leads: of `dedup.text.unicode`.
+    entries: (0x10001,), of `fill_entries`.
     words: which characters are words by themselves, as `script_word` has them.
-    letters: the words' letters in lower case, one word after the other, ASCII as itself, of
-        any other character three bytes, the first from 0x80 on; 3 for 2 bytes of text, and two.
-    ends: where in `letters` each word ends; (n_bytes + n_docs) // 2 words at most, and one more.
+    hashes: (n_bytes + n_docs) // 2 words at most, and one more.
     stops: as long; the byte of `data` at which the word is known to end: no letter of it
         stands there or behind, and none of the next before.
     doc_words: (n_docs + 1,); words of document d are `doc_words[d]:doc_words[d + 1]`.
 
-    There is no branch at the ends of words, which no processor can foresee: letter and end are
-    always written, and stay where the counters move on.
+    Where characters begin is told of 64 bytes at once: none has to wait for the one before.
     """
-    k = ZERO
+    out = hashes, stops
     n = ZERO
     doc_words[0] = 0
+    last = np.uint64(data.shape[0]) - ONE
     for d in range(offsets.shape[0] - 1):
         i, stop = np.uint64(offsets[d]), np.uint64(offsets[d + 1])
-        begun = k
-        script = NO_WORD  # BASE or SYLLABLE while the last word may go on with its marks
+        h = script = ZERO
         while i < stop:
-            kind = chars.ascii[data[i]]
-            while script and kind == SPACE:
-                script = BASE
-                i += ONE
-                kind = chars.ascii[data[i]] if i < stop else NON_ASCII
-            if script and kind != NON_ASCII:
-                script = NO_WORD
-                ends[n] = k
-                stops[n] = i
-                n += ONE
-                begun = k
-            while kind != NON_ASCII:
-                letters[k] = kind
-                ends[n] = k
-                stops[n] = i
-                is_space = kind == SPACE
-                n += np.uint64(is_space & (k > begun))
-                begun = k if is_space else begun
-                k += np.uint64(kind < NON_ASCII)
-                i += ONE
-                if i >= stop:
-                    break
-                kind = chars.ascii[data[i]]
-            while i < stop and data[i] >= 0x80:
-                lead = np.uint32(data[i])
-                if lead & 0xF0 == 0xE0 and i + TWO < stop:
-                    cp = np.uint32(
-                        (lead & 0x0F) << 12 | (data[i + ONE] & 0x3F) << 6 | (data[i + TWO] & 0x3F)
-                    )
-                    size, entry = THREE, entries[cp]
-                elif lead & 0xE0 == 0xC0 and i + ONE < stop:
-                    cp = np.uint32((lead & 0x1F) << 6 | (data[i + ONE] & 0x3F))
-                    size, entry = TWO, entries[cp]
-                else:
-                    cp, width = decode(data, i, stop, BLANK)
-                    size, entry = np.uint64(width), slow_entry(cp, chars, words)
-                word = entry >> WORD_AT
-                ends[n] = k
-                stops[n] = i
-                if script != NO_WORD and (word >= LATE or word == script == SYLLABLE):
-                    is_end, kept = False, word < UNSEEN
-                    script = BASE if word == WHITE else script
-                elif begins_word(word):
-                    is_end, kept = True, True
-                    script = SYLLABLE if word == SYLLABLE else BASE
-                else:
-                    is_end, kept = script != NO_WORD or entry & SPACES != 0, entry & KEPT != 0
-                    script = NO_WORD
-                n += np.uint64(is_end & (k > begun))
-                begun = k if is_end else begun
-                width = np.uint64(encode(entry & LOWER, letters, k) - k)
-                k += width if kept else ZERO
-                i += size
-        ends[n] = k
+            block = min(i + U64_64, stop)
+            if is_ascii(data, i, block):
+                for k in range(i, block):
+                    h, n, script = step(entries[data[k]], k, h, n, script, out)
+            else:
+                starts = starts_in(data, i, block)
+                while starts:
+                    at = i + n_bits((starts - ONE) & ~starts)
+                    starts &= starts - ONE
+                    entry = entries[entry_at(data, at, leads)] if at + ONE < last else UNKNOWN
+                    if entry == UNKNOWN:
+                        entry = slow_entry(decode(data, at, stop, BLANK)[0], chars, words)
+                    h, n, script = step(entry, at, h, n, script, out)
+            i = block
+        hashes[n] = h
         stops[n] = stop
-        n += np.uint64(k > begun)
+        n += np.uint64(h != ZERO)
         doc_words[d + 1] = n
+    for k in range(n):
+        hashes[k] = finalized(hashes[k])
+
+
+@kernel
+def spell_words(
+    data: U8,
+    begins: I64,
+    stops: I64,
+    doc_words: I64,
+    chars: Chars,
+    words: WordKinds,
+    letters: U8,
+    ends: I64,
+) -> None:
+    """Gather the letters of words.
+
+    begins, stops, doc_words: of `dedup.text.gram_words.Block`.
+    letters: (>= 3 for 2 bytes of text,), out; the words' letters in lower case, one word after
+        the other, ASCII as itself, of any other character three bytes, the first from 0x80 on.
+    ends: (n_words,), out: where in `letters` each word ends.
+    """
+    k = ZERO
+    for d in range(begins.shape[0]):
+        i = begins[d]
+        for w in range(doc_words[d], doc_words[d + 1]):
+            alone = False
+            while i < stops[w]:
+                cp, size = decode(data, i, stops[w], BLANK)
+                at, word = place(chars.pages, cp), words.kinds[place(words.pages, cp)]
+                alone |= begins_word(word)
+                if word < UNSEEN if alone else chars.kinds[at] < NON_ASCII:
+                    k = encode(np.uint32(cp + chars.lower_delta[at]), letters, k)
+                i += size
+            ends[w] = k
 
 
 @kernel

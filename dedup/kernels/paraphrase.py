@@ -91,7 +91,7 @@ class Room(NamedTuple):
 
 @inlined
 def code_point(letters: U8, at: np.uint64) -> np.uint64:
-    """A character that is not ASCII, of the letters of `gram_words.split`."""
+    """A character that is not ASCII, of the letters of `gram_words.spell_words`."""
     high = np.uint64(letters[at] & np.uint8(0x7F)) << np.uint64(16)
     return high | np.uint64(letters[at + ONE]) << EIGHT | np.uint64(letters[at + TWO])
 
@@ -144,11 +144,12 @@ def stem_end(letters: U8, start: np.uint64, end: np.uint64) -> np.uint64:
 
 @kernel
 def hash_stems(letters: U8, ends: I64, doc_words: I64, hashes: U64) -> None:
-    """Hash the stem of each word of `gram_words.split`: its first characters, without an ending.
+    """Hash the stem of each word: its first characters, without an ending.
 
     A word of a script without spaces is taken with the one before it, if that is such a one too.
 
-    letters, ends, doc_words: of `split`; eight more letters can be read behind the last word.
+    letters, ends, doc_words: of `gram_words.spell_words`; eight more letters can be read behind
+        the last word.
     hashes: (n_words,), out; none is 0, and those of numbers have the bit NUMBER.
     """
     for d in range(doc_words.shape[0] - 1):

@@ -7,4 +7,4 @@ use, which makes the loop over letters of `kernels.words` 3 times slower.
 import numpy as np
 
 ZERO, ONE, TWO, THREE, FOUR = map(np.uint64, range(5))
-EIGHT, U64_32, U64_56, U64_63, U64_64 = map(np.uint64, (8, 32, 56, 63, 64))
+SIX, SEVEN, EIGHT, U64_32, U64_56, U64_63, U64_64 = map(np.uint64, (6, 7, 8, 32, 56, 63, 64))

@@ -8,7 +8,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tokenmill.dedup.kernels._jit import U8, U16, inlined
+from tokenmill.dedup.kernels._jit import U8, U16, U32, inlined
+from tokenmill.dedup.kernels.swar import HIGH_BITS, eight, gathered
+from tokenmill.dedup.kernels.u64 import EIGHT, SIX, TWO, U64_63, U64_64, ZERO
+from tokenmill.dedup.kernels.u64 import ONE as U64_ONE
 from tokenmill.dedup.text.unicode import CASED, IGNORABLE
 
 Place: TypeAlias = Any  # in text
@@ -40,6 +43,43 @@ def decode(data: U8, i: Place, end: Place, other: np.uint32) -> tuple[np.uint32,
     if cp > 0x10FFFF:
         return other, ONE
     return cp, size
+
+
+@inlined
+def entry_at(data: U8, at: np.uint64, leads: U32) -> np.uint64:
+    """The code point at `at` if it has three bytes at most, else 0x10000; reads three bytes.
+
+    leads: of `dedup.text.unicode`.
+    """
+    lead = np.uint64(leads[np.uint64(data[at]) | np.uint64(data[at + U64_ONE]) << EIGHT])
+    return (lead >> SIX) + (np.uint64(data[at + TWO]) & lead & U64_63)
+
+
+@inlined
+def is_ascii(data: U8, at: np.uint64, stop: np.uint64) -> bool:
+    """Whether bytes from `at` on, 64 at most, are ASCII all."""
+    high = ZERO
+    if at + U64_64 <= np.uint64(data.shape[0]):
+        for word in range(EIGHT):
+            high |= eight(data, at + word * EIGHT) & HIGH_BITS
+        return bool(high == ZERO)
+    for k in range(at, stop):
+        high |= np.uint64(data[k] & 0x80)
+    return bool(high == ZERO)
+
+
+@inlined
+def starts_in(data: U8, at: np.uint64, stop: np.uint64) -> np.uint64:
+    """The bytes that begin a character, of 64 at most from `at` on, as bits of one number."""
+    bits = ZERO
+    if at + U64_64 <= np.uint64(data.shape[0]):
+        for word in range(EIGHT):
+            chunk = eight(data, at + word * EIGHT)
+            bits |= gathered(~chunk | chunk << U64_ONE) << word * EIGHT
+    else:
+        for k in range(stop - at):
+            bits |= np.uint64(data[at + k] & 0xC0 != 0x80) << k
+    return bits & (~ZERO >> (at + U64_64 - stop))
 
 
 @inlined

@@ -225,7 +225,7 @@ def slots_of(seeds: U64) -> I32:
     return slots
 
 
-FORMAT = "8"  # of the saved index; raise it with any change of hash, gram words or layout
+FORMAT = "9"  # of the saved index; raise it with any change of hash, gram words or layout
 
 
 @dataclass(frozen=True, eq=False)

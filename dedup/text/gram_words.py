@@ -24,12 +24,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import I64, U8, U32, U64, TextBuffers, read_only, text_buffers
+from tokenmill.dedup.arrays import I64, U8, U64, TextBuffers, read_only, text_buffers
 from tokenmill.dedup.kernels import gram_words as kernels
 from tokenmill.dedup.kernels.paraphrase import hash_stems
-from tokenmill.dedup.kernels.words import hash_words
 from tokenmill.dedup.text import unicode_words
-from tokenmill.dedup.text.unicode import ALPHA, PUNCT, SPACE, tables
+from tokenmill.dedup.text.unicode import ALPHA, PUNCT, SPACE, leads, tables
 from tokenmill.dedup.text.words import BLOCK_BYTES, pieces
 from tokenmill.dedup.text.words import blocks as documents_in_blocks
 
@@ -81,10 +80,8 @@ class _How(NamedTuple):
 class _Room(NamedTuple):
     """Where the words of a block go."""
 
-    letters: U8
-    ends: I64
-    stops: I64
     hashes: U64
+    stops: I64
 
 
 @cache
@@ -114,9 +111,9 @@ def word_kinds(words: GramWords) -> unicode_words.WordKinds:
 
 
 @cache
-def _entries(words: GramWords, apart: bool) -> U32:
+def _entries(words: GramWords, apart: bool) -> U64:
     """What the kernels know of the first code points."""
-    entries = np.empty(0x10000, np.uint32)
+    entries = np.empty(0x10001, np.uint64)
     kernels.fill_entries(chars(apart=apart), word_kinds(words), entries)
     return read_only(entries)
 
@@ -146,7 +143,7 @@ def blocks(
             parts = _parts(block, rows.start, longest or 0, how)
             yield from parts if longest is not None else [_joined(list(parts))]
             continue
-        if len(room.ends) < _most_words(block):  # many documents without a word
+        if len(room.stops) < _most_words(block):  # many documents without a word
             room = _room(BLOCK_BYTES, rows.stop - rows.start)
         hashes, stops, doc_words = _words(block, room, how)
         yield Block(rows.start, hashes, stops, doc_words, block.offsets[:-1], 0, 0)
@@ -201,15 +198,15 @@ def _joined(parts: list[Block]) -> Block:
 def _words(text: TextBuffers, room: _Room, how: _How) -> tuple[U64, I64, I64]:
     """Hashes and stops of the words, and where each document's begin."""
     doc_words = np.empty(len(text.offsets), np.int64)
-    entries, known = _entries(how.words, how.apart), chars(apart=how.apart)
-    kinds = word_kinds(how.words)
-    kernels.split(*text, entries, known, kinds, room.letters, room.ends, room.stops, doc_words)
-    n = int(doc_words[-1])
+    known = chars(apart=how.apart), word_kinds(how.words)
+    kernels.split(*text, leads(), _entries(how.words, how.apart), *known, *room, doc_words)
+    hashes, stops = room.hashes[: doc_words[-1]], room.stops[: doc_words[-1]]
     if how.stems:
-        hash_stems(room.letters, room.ends[:n], doc_words, room.hashes)
-    else:
-        hash_words(room.letters.view("<u8"), room.ends[:n], room.hashes)
-    return read_only(room.hashes[:n]), read_only(room.stops[:n]), read_only(doc_words)
+        letters, ends = np.empty(text.n_bytes * 3 // 2 + 16, np.uint8), np.empty_like(stops)
+        begins = read_only(text.offsets[:-1])
+        kernels.spell_words(text.data, begins, stops, doc_words, *known, letters, ends)
+        hash_stems(letters, ends, doc_words, hashes)
+    return read_only(hashes), read_only(stops), read_only(doc_words)
 
 
 def _most_words(text: TextBuffers) -> int:
@@ -219,9 +216,4 @@ def _most_words(text: TextBuffers) -> int:
 
 def _room(n_bytes: int, n_docs: int) -> _Room:
     n_words = (n_bytes + n_docs) // 2 + 1
-    return _Room(
-        np.empty(n_bytes * 3 // 16 * 8 + 32, np.uint8),
-        np.empty(n_words, np.int64),
-        np.empty(n_words, np.int64),
-        np.empty(n_words, np.uint64),
-    )
+    return _Room(np.empty(n_words, np.uint64), np.empty(n_words, np.int64))

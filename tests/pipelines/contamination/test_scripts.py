@@ -1,11 +1,13 @@
 """Items in scripts without spaces are found, by as many characters as say what words say."""
 
 import re
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.dedup.strategies import script_documents
 from tests.reference.overlap import gram_words
@@ -32,18 +34,31 @@ def texts_of(items, words="scripts"):
     return prepare_texts(column, np.arange(len(items)), n, words=words)
 
 
-@given(text_columns(script_documents))
+def several_blocks(draw):
+    """Before what is drawn stand letters, so that it crosses what a kernel looks at together."""
+    before, document, times = draw
+    return "a" * before + document * times
+
+
+@given(
+    text_columns(
+        st.tuples(st.integers(0, 64), script_documents, st.integers(1, 4)).map(several_blocks)
+    )
+)
 def test_gram_words_of_scripts_are_those_of_the_twin(text):
-    data, made, places = text_buffers(text).data, [], []
+    data, made, places, hashes = text_buffers(text).data, [], [], []
     for block in blocks(text, longest=0):
         n = len(block.hashes)
         of = np.repeat(np.arange(len(block.begins)), np.diff(block.doc_words))
         windows = np.column_stack((of, np.arange(n), np.arange(n), np.arange(n)))
         places += block.places(data, windows)[:, 4:].tolist()
         made += np.diff(block.doc_words).tolist()
+        hashes += block.hashes.tolist()
     expected = [gram_words(document) for document in text.to_pylist()]
     assert made == [len(words) for words in expected] == count_words(text).tolist()
     assert [start for start, _ in places] == [w.start for words in expected for w in words]
+    known = {(word.text, h) for word, h in zip(chain(*expected), hashes, strict=True)}
+    assert len(known) == len({text for text, _ in known}) == len({h for _, h in known})
 
 
 CHANGED = {
