@@ -43,30 +43,37 @@ class Choice(NamedTuple):
     longest: float
     tokenized: float
 
-    @property
-    def of_tokens(self) -> "Choice":
-        """How documents are chosen, among those, of which tokens are made."""
-        return self._replace(share=self.tokenized, docs_per_byte=0.0)
+    def of_tokens(self, text_bytes: float, *, read_bytes: float) -> "Choice":
+        """How documents are chosen, of those that come to the end, of which tokens are made.
+
+        text_bytes: that come to it.  read_bytes: where these come from: filters that leave little
+        leave none of it out.
+        """
+        share = self.tokenized * max(read_bytes / max(text_bytes, 1.0), 1.0)
+        return self._replace(share=share, docs_per_byte=0.0)
 
 
-def chance(text_bytes: I64, choice: Choice, *, read_bytes: float) -> F64:
+def chance(text_bytes: I64, choice: Choice, *, read_bytes: float, of: F64 | float = 1.0) -> F64:
     """(n,) chance of each document of a batch to be chosen: as the root of its bytes.
 
     What documents tell of tokens goes with their bytes, and so does what they cost. Those chosen
     have about the share of the bytes; as many as are to be probed are chosen at least, which tell
-    of documents, short ones as often as long: all, where that is half of them. The longest are
-    taken for certain, as a few of them may be half of all text.
+    of documents, short ones as often as long: all, where that is half of the documents. The longest
+    are taken for certain, as a few of them may be half of all text.
 
     read_bytes: of the batch as it was read, what left since among it.
+    of: (n,) documents that each stands for, where these were chosen already.
     """
-    n = len(text_bytes)
+    of = np.broadcast_to(of, len(text_bytes))
+    n = float(of.sum())
     wanted = max(read_bytes * choice.docs_per_byte, LEAST_DOCS)
     if choice.share >= 1 or wanted >= n * ALMOST_ALL:
-        return np.ones(n)
+        return np.ones(len(text_bytes))
     long = text_bytes > choice.longest
     roots = np.sqrt(np.maximum(text_bytes, 1))
-    others = np.where(long, 0.0, roots)
-    level = choice.share * float(text_bytes[~long].sum()) / max(float(others @ text_bytes), 1.0)
+    others = np.where(long, 0.0, roots) * of
+    level = choice.share * float(of[~long] @ text_bytes[~long])
+    level /= max(float(others @ text_bytes), 1.0)
     level = max(level, LEAST_DOCS / max(float(others.sum()), 1.0))
     return np.where(long, 1.0, np.clip(level * roots, wanted / n, 1.0))
 

@@ -241,8 +241,8 @@ class _Seen(NamedTuple):
 
     whole: as they come to the first stage that only removes.  keyed: all that may come to the
     keys, as they do.  Neither is copied together: they are all of the text.
-    ids, chances, tokenized: of the documents chosen of the former, ascending; and the chance that
-    tokens are made of each.
+    ids, chances: of the documents chosen of the former, ascending.
+    tokenized: of those that come to the end, the chance that they are chosen and tokens are made.
     later: of the latter, what comes to the keys, and what each later stage in turn leaves of it.
     """
 
@@ -259,9 +259,9 @@ def _seen(tally: "_Tally", batches: list[pa.RecordBatch], choice: Choice) -> _Se
     whole = [_through(job.counted_stages, batch, tally)[-1] for batch in batches]
     ids, sizes = _ids_of(whole), _sizes_of(whole)
     read = float(_sizes_of(batches).sum())
-    chances, tokenized = (chance(sizes, how, read_bytes=read) for how in (choice, choice.of_tokens))
+    chances = chance(sizes, choice, read_bytes=read)
     taken = chosen(ids, chances, job.measuring.seed)
-    ids, chances, tokenized = ids[taken], chances[taken], tokenized[taken]
+    ids, chances = ids[taken], chances[taken]
     some = pa.concat_batches(_where(whole, taken))
     left = _through(job.filters, some, tally, ids, chances)[-1]
     later = _through(job.later_stages, left, tally, ids, chances)
@@ -269,7 +269,10 @@ def _seen(tally: "_Tally", batches: list[pa.RecordBatch], choice: Choice) -> _Se
     if not taken.all():
         edits = [stage for stage in job.filters if stage.changes_text]
         keyed = [_left_by(edits, batch) for batch in whole]
-    return _Seen(whole, keyed, ids, chances, np.minimum(tokenized, chances), later)
+    sizes, own = _sizes_of(later[-1:]), chances[np.searchsorted(ids, _ids_of(later[-1:]))]
+    few = choice.of_tokens(float((sizes / own).sum()), read_bytes=read)
+    tokenized = np.minimum(chance(sizes, few, read_bytes=read, of=1 / own), own)
+    return _Seen(whole, keyed, ids, chances, tokenized, later)
 
 
 def _left_by(stages: Iterable[Step], batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -513,15 +516,14 @@ def _tokens(tally: _Tally, *, checked: bool) -> Callable[[_Seen], None]:
         end = seen.later[-1]
         at = np.searchsorted(seen.ids, np.asarray(end["doc_id"]))
         # by the same number that they were chosen by: those are among them
-        taken = chosen(seen.ids[at], seen.tokenized[at], job.measuring.seed)
-        end, at = end.filter(pa.array(taken)), at[taken]
-        if not len(at):
+        taken = chosen(seen.ids[at], seen.tokenized, job.measuring.seed)
+        end, own, both = end.filter(pa.array(taken)), seen.chances[at][taken], seen.tokenized[taken]
+        if not len(own):
             return
         sizes = text_buffers(written_text(end["text"], job.recipe.images)).lengths.astype(np.int64)
         counts = tally.timed(TOKENIZE, encode, end)
         tally.sums[ENCODED] += int(sizes.sum())
-        chances = seen.chances[at], seen.tokenized[at] / seen.chances[at]
-        columns = [pa.array(values) for values in (sizes, counts, *chances, stays(end))]
+        columns = [pa.array(values) for values in (sizes, counts, own, both / own, stays(end))]
         local.write_batch(pa.record_batch([end["doc_id"], *columns], schema=LOCAL))
 
     return write

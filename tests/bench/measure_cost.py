@@ -72,7 +72,8 @@ def bare(recipe: Recipe) -> tuple[float, float, float]:
             total = float(sizes.sum())
             read += total
             chosen += float(chance(sizes, sample.choice, read_bytes=total) @ sizes)
-            tokenized += float(chance(sizes, sample.choice.of_tokens, read_bytes=total) @ sizes)
+            few = sample.choice.of_tokens(total, read_bytes=total)
+            tokenized += float(chance(sizes, few, read_bytes=total) @ sizes)
     return time.process_time() - began, chosen / read, tokenized / read
 
 

@@ -109,3 +109,22 @@ def test_many_probes_are_drawn_of_short_documents_as_of_long_ones():
     assert chances.min() == pytest.approx(2_000 / 20_000)
     assert np.array_equal(chances, np.maximum(by_bytes, chances.min()))
     assert by_bytes @ sizes / read == pytest.approx(0.05, rel=0.1)
+
+
+def test_tokens_are_made_of_all_that_filters_leave_where_that_is_no_more_than_the_share():
+    sizes, choice = np.full(500, 1_000, np.int64), Choice(0.2, 0.0, 1e9, 0.2)
+    few = choice.of_tokens(5e5, read_bytes=2.5e6)
+    assert (chance(sizes, few, read_bytes=2.5e6) == 1).all()
+    half = choice.of_tokens(5e5, read_bytes=1.25e6)
+    assert chance(sizes, half, read_bytes=1.25e6).sum() == pytest.approx(250)
+    assert choice.of_tokens(9e5, read_bytes=5e5).share == choice.tokenized  # longer than it was
+
+
+def test_documents_chosen_once_stand_for_all_where_some_are_chosen_again():
+    rng = np.random.default_rng(0)
+    sizes = rng.lognormal(7, 1.5, 60_000).astype(np.int64) + 1
+    once = np.clip(np.sqrt(sizes) / 150, 0.01, 1.0)
+    choice, taken = Choice(0.1, 0.0, 1e9, 0.1), rng.random(len(sizes)) < once
+    of_all = chance(sizes, choice, read_bytes=0.0)
+    of_some = chance(sizes[taken], choice, read_bytes=0.0, of=1 / once[taken])
+    assert of_some == pytest.approx(of_all[taken], rel=0.1)
