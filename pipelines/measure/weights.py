@@ -83,6 +83,11 @@ class LocalSample:
         residual = self.residuals(self.sums[name] - value * self.sums[per])
         return self._positive(value, residual / whole)
 
+    def extremes(self, name: str, per: str) -> tuple[float, float]:
+        """The least and the most that a cluster has of one by the other."""
+        each = self.sums[name] / np.maximum(self.sums[per], 1.0)
+        return float(each.min()), float(each.max())
+
     def fraction(self, name: str, of: str) -> Drawn:
         """A part over its whole, in [0, 1], as documents kept over documents.
 
@@ -189,6 +194,26 @@ class DocumentSample(LocalSample):
     """
 
     chances: F64
+
+    def ratio(self, name: str, per: str) -> Drawn:
+        """As of clusters; its draws are what the documents chosen may stand for.
+
+        One that was chosen by a chance of c was there, and a geometric number beside it that were
+        not: 1 / c in the mean, of the variance above. Where one odd document is most of the error
+        Student's t knows a single degree of freedom, and nothing of that chance.
+        """
+        part, whole = self._totals(name, per)
+        value, open_ended = part / whole, self.chances < 1
+        if value == 0 or not open_ended.any():
+            return Drawn(value, np.full(self.n_draws, value))
+        chances, rng = self.chances[open_ended], generator("local", self.seed)
+        times = rng.geometric(chances, (self.n_draws, len(chances))) * chances - 1.0
+        part_of, whole_of = (
+            total + times @ self.sums[what][open_ended]
+            for what, total in ((name, part), (per, whole))
+        )
+        off = np.log(part_of / whole_of / value) * t_ratio(len(chances) - 1)
+        return Drawn(value, value * np.exp(np.clip(off, -WIDEST, WIDEST)))
 
     def residuals(self, sums: F64) -> F64:
         return np.asarray(sums * np.sqrt(1 - self.chances), np.float64)

@@ -163,6 +163,27 @@ def test_documents_of_very_unequal_sizes_are_held_by_their_intervals():
     assert 0.92 <= np.mean(held) <= 0.98
 
 
+def test_one_odd_document_is_believed_as_far_as_its_chance_goes():
+    """Most of the error is of one; that five like it were not chosen happens once in 40."""
+    size, tokens = np.full(400, 1_000.0), np.full(400, 250.0) + np.arange(400) % 2
+    size, tokens = np.append(size, 40_000.0), np.append(tokens, 40_000.0)
+    chances = np.append(np.full(400, 0.5), 0.52)
+    sums = {"text_bytes": size / chances, "tokens": tokens / chances}
+    sample = of_documents(sums, chances, np.arange(401, dtype=np.uint64), 0)
+    low, high = sample.ratio("text_bytes", "tokens").limits()
+    with_odd = [(8e5 + n * 40_000) / (200_400 + n * 40_000) for n in (5.5, 1)]
+    assert (low, high) == pytest.approx(with_odd, rel=0.05)
+
+
+def test_two_documents_tell_less_than_they_differ():
+    size, tokens = np.array([1_000.0, 1_000.0]), np.array([300.0, 330.0])
+    sums = {"text_bytes": size / 0.2, "tokens": tokens / 0.2}
+    sample = of_documents(sums, np.full(2, 0.2), np.arange(2, dtype=np.uint64), 0)
+    low, high = sample.ratio("text_bytes", "tokens").limits()
+    assert low < 1_000 / 330 * 0.9
+    assert high > 1_000 / 300 * 1.1
+
+
 def test_documents_that_were_all_chosen_are_counted():
     size, tokens = np.array([10.0, 1_000.0, 50.0]), np.array([5.0, 200.0, 10.0])
     sums = {"text_bytes": size, "tokens": tokens}
