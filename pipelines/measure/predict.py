@@ -59,6 +59,7 @@ THUMBNAIL_S, THUMBNAIL_SPREAD = 2e-3, (0.25, 5.0)
 # Log of the factor by which CPU seconds are others another time: predictions were 0.74 to 1.8 times
 # what runs of 21 MB to 1 GB then took on a machine shared with others, of which this is the spread.
 MACHINE_SD = 0.35
+BEYOND = 2.0  # times the most that documents of a part compress to, or the least: that of all
 
 
 class Seconds:
@@ -306,7 +307,9 @@ class Findings:
             rows = self._left.row_bytes()
         per_byte = None
         if self._job.first_pass.after:
-            per_byte = self._scanned.compressed().ratio("bytes", "text_bytes")
+            beside = self._scanned.compressed()
+            least, most = beside.extremes("bytes", "text_bytes")
+            per_byte = beside.ratio("bytes", "text_bytes").within(least / BEYOND, most * BEYOND)
         if self._images is not None:
             images, blocks = self._images, self._blocks
             of_images = image_scratch.image_folders(self._job, blocks, images, docs_left)

@@ -183,20 +183,20 @@ def _wide(job: MeasureJob, sample: Sample, probed: Probed | None, tokens: Drawn)
         return
     last, text = probed.last, np.maximum(probed.ends["text_bytes"], 1)
     left = np.where(last.first["left_at"] >= 0, text / last.copies, 0.0)
-    value = float((probed.scale * left).sum() / (probed.scale * text).sum())
-    off = (1 - probed.chance) * (probed.scale * (left - value * text)) ** 2
+    off = (1 - probed.chance) * (probed.scale * left) ** 2  # whoever takes the others out
     names, source = np.unique([part.source for part in sample.plan.shards], return_inverse=True)
     of_source = np.bincount(source[probed.parts], off, len(names))
     if not of_source.any():
         return
     most, times = int(of_source.argmax()), (width / WIDEST) ** 2
-    mine = source[probed.parts] == most
+    mine, all_of_them = source[probed.parts] == most, max(job.measuring.probes, probed.corpus_docs)
+    probes = min(int(job.measuring.probes * times), all_of_them)
     yield (
         f"tokens have an interval of {width:.0%}, {of_source[most] / of_source.sum():.0%} of its"
         f" variance by {names[most]}, of which {int(mine.sum()):,} documents were drawn, half of"
         f" their text in the {_half_of(text[mine]):,} longest; --sample"
         f" {min(sample.choice.share * times, 1.0):.0%} --probes"
-        f" {int(job.measuring.probes * times):,} would make that {WIDEST:.0%}"
+        f" {probes:,} would make that {WIDEST:.0%}"
     )
 
 

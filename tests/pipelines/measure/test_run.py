@@ -1,6 +1,7 @@
 """What is predicted of a run, and what the run then makes."""
 
 import json
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -230,3 +231,23 @@ def test_a_source_without_survivors_does_no_harm(recipe_path, tmp_path):
     low, high = estimate.corpus.tokens.limits()
     assert low < actual["tokens"] < high
     assert np.isfinite(estimate.corpus.tokens.draws).all()
+
+
+def test_wide_figures_say_how_much_more_sample_would_help_and_no_more_than_there_is(
+    recipe_path, tmp_path
+):
+    """Filters leave a third of the documents, as long as those that go."""
+    rng = np.random.default_rng(4)
+    words = np.array(["words", "that", "are", "long", "enough", "of", "the", "kind"])
+    texts = [" ".join(rng.choice(words, 100)) for _ in range(1_000)] + ["a" * 430] * 2_000
+    lines = [json.dumps({"text": f"{n} {text}"}) + "\n" for n, text in enumerate(texts)]
+    (tmp_path / "docs.jsonl").write_text("".join(rng.permutation(lines)))
+    inputs = [{"path": str(tmp_path / "docs.jsonl"), "source": "odd"}]
+    recipe = recipe_of(recipe_path, tmp_path, inputs=inputs, steps=[GOPHER, "exact"])
+    made = measured(recipe, tmp_path, sample=0.05, probes=50)
+    (told,) = [remark for remark in made.predicted.remarks if "variance by odd" in remark]
+    share, probes = re.search(r"--sample (\d+)% --probes ([\d,]+) would make", told).groups()
+    more = {"sample": int(share) / 100, "probes": int(probes.replace(",", ""))}
+    assert 50 < more["probes"] <= 3_000
+    low, high = measured(recipe, tmp_path, **more).estimate.corpus.tokens.limits()
+    assert high / low < 1.2
