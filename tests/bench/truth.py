@@ -105,7 +105,12 @@ STORY = re.compile(r"<BODY>(.*?)(?:&#3;|</BODY>)", re.DOTALL)
 
 
 def files(git: Path, commit: str, paths: str) -> Iterator[str]:
-    """The files of a commit whose paths match, in the order of git."""
+    """The text files of a commit whose paths match, in the order of git."""
+    return (data.decode(errors="replace") for data in contents(git, commit, paths))
+
+
+def contents(git: Path, commit: str, paths: str) -> Iterator[bytes]:
+    """As `files`, of any kind."""
     command = ["git", f"--git-dir={git}"]
     tree = subprocess.check_output([*command, "ls-tree", "-r", "-z", commit], text=True)
     lines = [line.split("\t") for line in tree.split("\0") if line]
@@ -117,7 +122,7 @@ def files(git: Path, commit: str, paths: str) -> Iterator[str]:
     for _ in blobs:
         head = made.index(b"\n", at)
         size = int(made[at:head].split()[2])
-        yield made[head + 1 : head + 1 + size].decode(errors="replace")
+        yield made[head + 1 : head + 1 + size]
         at = head + size + 2
 
 
