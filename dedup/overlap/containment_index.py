@@ -51,6 +51,7 @@ GRAM_WORDS = 2
 MIN_GRAMS = MIN_WORDS - GRAM_WORDS + 1  # of a text, distinct
 # If as many grams of a text stand outside windows that are no seeds, they alone count.
 LONG_GRAMS = 12
+LONG_WORDS = LONG_GRAMS + GRAM_WORDS - 1
 LONGER_GRAMS = 16  # from so many on nothing was met by chance that is as like as an edited copy
 
 # A seed of more texts than this is none, whatever share of a benchmark they are: each document

@@ -245,6 +245,7 @@ def with_edited(
         benchmark["edited"] = len(edited)
         benchmark["edited_docs"] = len(set().union(*edited))
         benchmark["clean"] -= len(edited)
+        benchmark["short_clean"] = None  # of these the lengths are not known here
     new = sorted(sources.keys() - {of["source"] for of in found["sources"]})
     found["sources"] += [{"source": name, "docs": 0, "pairs": 0} for name in new]
     for source in found["sources"]:

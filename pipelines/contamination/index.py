@@ -31,6 +31,7 @@ import pyarrow as pa
 from pydantic import Field, field_validator
 
 from tokenmill.dedup.arrays import I64, Bools
+from tokenmill.dedup.overlap.containment_index import LONG_WORDS
 from tokenmill.dedup.overlap.counts import MOST_DOCS, letterless, shared
 from tokenmill.dedup.overlap.index import MAX_NGRAM, MIN_WORDS, NgramIndex
 from tokenmill.dedup.text.fold import Folding, fold
@@ -96,6 +97,14 @@ class ItemTexts:
         """(n_items,) items under 8 words, or N if that is less: n-grams cannot test them."""
         ngrams = self.benchmark_ngrams[self.benchmarks_of(np.arange(len(self.lengths)))]
         return self.lengths < np.minimum(ngrams, MIN_WORDS)
+
+    @property
+    def is_brief(self) -> Bools:
+        """(n_items,) items too short for the common threshold of edited copies."""
+        words = np.zeros(len(self.lengths), np.int64)
+        folded = fold(self.texts, self.folding).text
+        np.maximum.at(words, self.items, count_words(folded, self.words))
+        return words < LONG_WORDS
 
     def indexed(self) -> NgramIndex:
         folded = fold(self.texts, self.folding).text

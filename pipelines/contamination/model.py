@@ -77,6 +77,9 @@ class BenchmarkCounts(Data):
     verbatim: int = 0
     """Of the clean, those that ask what no words tell from others: found only as it is."""
     repeated: int = Field(0, description="Items that are an earlier one word by word")
+    short_clean: int | None = None
+    """Of the clean, those of fewer than 13 words: of edited copies that have less than the
+    `short_threshold` of their word pairs nothing is known. None where no copies were looked for."""
 
     @property
     def found_items(self) -> int:

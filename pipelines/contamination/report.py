@@ -9,6 +9,8 @@ The section of a report that says how items were looked for, and what such a sea
 
 from pathlib import Path
 
+from tokenmill.dedup.overlap.containment import MIDDLE_THRESHOLD
+from tokenmill.dedup.overlap.containment_index import LONG_WORDS
 from tokenmill.dedup.overlap.index import MIN_WORDS
 from tokenmill.pipelines.contamination.index import LEAST_NGRAM, LEAST_WHOLE, MOST_NGRAM, PERCENTILE
 from tokenmill.pipelines.contamination.model import Report, Settings
@@ -261,8 +263,9 @@ def _edited(settings: Settings) -> tuple[str, str]:
     kept = "N words in a row"
     if copies is not None:
         kept = (
-            f"{100 * copies['threshold']:g} % of the item's word pairs in one place, of short items"
-            f" {100 * copies['short_threshold']:g} %"
+            f"{100 * copies['threshold']:g} % of the item's word pairs in one place, of items under"
+            f" {LONG_WORDS} words {100 * copies['short_threshold']:g} %, and a little above"
+            f" {100 * MIDDLE_THRESHOLD:g} % at least"
         )
     seen = " and ".join(
         f"{100 * fracs[copies is not None]:.0f} % of texts with one word in {one_in} replaced"

@@ -5,6 +5,7 @@ The report may be of a search or of preparing a corpus; all text in it is untrus
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from tokenmill.dedup.overlap.containment_index import LONG_WORDS
 from tokenmill.dedup.text.fold import FOLDINGS
 from tokenmill.pipelines.contamination.model import (
     AnyExample,
@@ -475,6 +476,13 @@ def _others(summary: Summary) -> list[str]:
             f"Edited copies of {count(edited, 'other item')} stand in"
             f" {count(summary.edited_docs, 'document')}: the step"
             " decontaminate takes these out only with edited: cut or edited: document."
+        )
+    if short := sum(benchmark.short_clean or 0 for benchmark in summary.benchmarks):
+        least = 100 * (summary.settings.copies or {})["short_threshold"]
+        sentences.append(
+            f"{count(short, 'clean item')} {'has' if short == 1 else 'have'} under"
+            f" {LONG_WORDS} words: an edited copy of one is seen only where it has {least:g} % of"
+            " its word pairs."
         )
     if summary.n_paraphrased:
         n = summary.n_paraphrased
