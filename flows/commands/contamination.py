@@ -351,7 +351,7 @@ def _example(example: AnyExample) -> Group:
     sides = Table(box=None, pad_edge=False, show_header=True, expand=True)
     for head in (example.item, document):
         sides.add_column(Text(printable(head), style="bold"), ratio=1, overflow="fold")
-    sides.add_row(_item(example), highlighted(example.before, example.match, example.after))
+    sides.add_row(shown_item(example), highlighted(example.before, example.match, example.after))
     return Group(sides, Padding(Text(_how(example), style="dim"), (0, 0)))
 
 
@@ -368,7 +368,7 @@ def _how(example: AnyExample) -> str:
     return f"{hundredths(example.found_frac)} % of the item's n-grams in {places}{seen}"
 
 
-def _item(example: AnyExample) -> Text:
+def shown_item(example: AnyExample) -> Text:
     """The item with its longest match marked; of an edited one, all from its first match on."""
     text, spans = example.item_text.text, example.item_text.spans
     start, end = max(spans, key=lambda span: span[1] - span[0], default=(0, 0))

@@ -15,9 +15,10 @@ from tokenmill.flows.commands.contamination import (
     one_a_benchmark,
     one_a_reason,
     parse_check,
+    shown_item,
 )
 from tokenmill.pipelines.contamination.copies import Copies
-from tokenmill.pipelines.contamination.model import EditedExample, IgnoredPassage
+from tokenmill.pipelines.contamination.model import EditedExample, IgnoredPassage, ItemText
 
 
 class Corpus:
@@ -331,6 +332,13 @@ def test_a_document_cannot_steer_the_terminal(corpus, tmp_path, capsys, server):
 def test_a_long_match_is_shown_without_its_middle():
     shown = highlighted("b" * 500, "m" * 1000, "a").plain
     assert shown == f"…{'b' * 80}{'m' * 120} … {'m' * 120}a"
+
+
+def test_of_an_edited_item_all_from_its_first_to_its_last_match_is_marked():
+    text = ItemText(text="one two three four five", spans=((4, 7), (14, 18)))
+    shown = shown_item(EditedExample.model_construct(item_text=text))
+    assert [shown.plain[span.start : span.end] for span in shown.spans] == ["two three four"]
+    assert shown.plain == text.text
 
 
 def test_examples_are_of_every_benchmark_first():
