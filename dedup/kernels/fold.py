@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tokenmill.dedup.kernels._jit import I64, U8, U16, inlined, kernel
-from tokenmill.dedup.kernels.swar import eight, n_bits
-from tokenmill.dedup.kernels.u64 import EIGHT, ONE, THREE, TWO, U64_56, ZERO
+from tokenmill.dedup.kernels._jit import I64, U8, U16, U32, inlined, kernel
+from tokenmill.dedup.kernels.swar import HIGH_BITS, LOW_BITS, eight, gathered, n_bits
+from tokenmill.dedup.kernels.u64 import EIGHT, ONE, THREE, TWO, ZERO
+from tokenmill.dedup.kernels.utf8 import entry_at
 
 
 class Edits(NamedTuple):
@@ -133,14 +134,15 @@ MAYBE = 32  # a lookalike, or may become one
 HYPHEN = 64  # breaks a word at the end of a line
 ASTRAL = 128  # beyond the tables of two and three bytes: to be looked up; of `Foldings.rows` alone
 KINDS_AT = 8
+ASCII_LATIN = 1 << 16  # a Latin letter of ASCII, where it is told apart; LATIN is another then
+ANY_LATIN = np.int64(ASCII_LATIN | LATIN | ASTRAL)
 CHANGED = ASTRAL | 0xFF << KINDS_AT  # bits of what may become something else
 
 BLOCK = 64  # bytes that are looked at together
 LARGEST = np.int64(0x10FFFF)
 NONE = np.int64(0)
-SIX, SEVEN = np.uint64(6), np.uint64(7)
-SIXTH_BITS, EIGHTH_BITS = np.uint64(0x4040404040404040), np.uint64(0x8080808080808080)
-GATHER = np.uint64(0x0102040810204080)  # of the lowest bits of eight bytes into the last of them
+# of eight bytes: what makes letters small, and the highest bit of ASCII from "a", or behind "z", on
+SMALL, FROM_A, BEHIND_Z = (np.uint64(byte) * LOW_BITS for byte in (0x20, 0x1F, 0x05))
 
 
 class Foldings(NamedTuple):
@@ -152,8 +154,8 @@ class Foldings(NamedTuple):
     fresh, fresh_ends: UTF-8 of it; that of action a ends at `fresh_ends[a]`.
     props: (0x110000,) bits LATIN ... HYPHEN, and the `kinds` of the action from KINDS_AT on.
     letters: (0x110000,) the ASCII letter that a LOOKALIKE looks like.
-    pages, rows: (0x10000,), (n,) LATIN, MAYBE, HYPHEN and kinds of a character of bytes a, b and,
-        if there is a third, c: `rows[64 * pages[a << 8 | b] + (c & 63)]`; ASTRAL of one of four.
+    leads: of `dedup.text.unicode`.
+    rows: (0x10001,) LATIN, MAYBE, HYPHEN and kinds by code point; ASTRAL of those beyond.
     """
 
     enabled: int
@@ -163,39 +165,56 @@ class Foldings(NamedTuple):
     fresh_ends: I64
     props: U16
     letters: U8
-    pages: U16
+    leads: U32
     rows: U16
+
+
+@inlined
+def firsts_in(data: U8, at: np.uint64) -> np.uint64:
+    """The bytes of 64 from `at` on that begin a character beyond ASCII, as bits of one number."""
+    firsts = ZERO
+    for word in range(EIGHT):
+        chunk = eight(data, at + word * EIGHT)
+        firsts |= gathered(chunk & chunk << ONE) << word * EIGHT
+    return firsts
+
+
+@inlined
+def letters_in(data: U8, at: np.uint64) -> np.uint64:
+    """The ASCII letters of 64 bytes from `at` on, as bits of one number."""
+    letters = ZERO
+    for word in range(EIGHT):
+        chunk = eight(data, at + word * EIGHT)
+        low = (chunk | SMALL) & ~HIGH_BITS
+        letters |= gathered((low + FROM_A) & ~(low + BEHIND_Z | chunk)) << word * EIGHT
+    return letters
 
 
 @inlined
 def seen_in(data: U8, start: int, foldings: Foldings) -> np.int64:
     """Props that characters have which begin in BLOCK bytes from `start`, with two more at hand.
 
-    MAYBE, HYPHEN of what may end a line, ASTRAL, and kinds; LATIN where there may be any.
+    MAYBE, HYPHEN of what may end a line, LATIN, ASTRAL, kinds; ASCII_LATIN where any may be.
     ASCII goes without branches and in 8 bits throughout: it runs on vectors of bytes. Of others
     the first bytes are found as bits of one number, so that none has to wait for the one before.
     """
     these, nexts = data[start : start + BLOCK], data[start + 1 : start + 1 + BLOCK]
-    high, broken = np.uint8(0), np.uint8(0)
+    high, broken, latin = np.uint8(0), np.uint8(0), np.uint8(0)
     for k in range(BLOCK):
         hyphen, end = np.uint8(these[k] == np.uint8(45)), np.uint8(nexts[k] < np.uint8(14))
         high = np.uint8(high | these[k])
+        latin = np.uint8(latin | np.uint8(np.uint8(these[k] & np.uint8(0xC0)) == np.uint8(0x40)))
         broken = np.uint8(broken | (hyphen & end))
-    found, latin, firsts = np.uint16(broken * HYPHEN), ZERO, ZERO
+    in_ascii = np.int64(broken * HYPHEN | latin * ASCII_LATIN)
     if high < 0x80:
-        return np.int64(found | LATIN)
-    begin = np.uint64(start)
-    for word in range(np.uint64(BLOCK // 8)):
-        chunk = eight(data, begin + word * EIGHT)
-        latin |= chunk & ~(chunk >> ONE) & SIXTH_BITS
-        first = (chunk & (chunk << ONE) & EIGHTH_BITS) >> SEVEN
-        firsts |= (first * GATHER) >> U64_56 << word * EIGHT
+        return in_ascii
+    found, begin = np.uint16(0), np.uint64(start)
+    firsts = firsts_in(data, begin)
     while firsts:
         at = begin + n_bits((firsts - ONE) & ~firsts)
-        page = np.uint64(foldings.pages[np.uint64(data[at]) << EIGHT | np.uint64(data[at + ONE])])
-        found |= foldings.rows[page << SIX | np.uint64(data[at + TWO] & 0x3F)]
+        found |= foldings.rows[entry_at(data, at, foldings.leads)]
         firsts &= firsts - ONE
-    return np.int64(found) | np.int64(LATIN if latin else NONE)
+    return np.int64(found) | in_ascii
 
 
 @inlined
@@ -211,6 +230,32 @@ def passed(data: U8, i: int, stop: int, bits: int, foldings: Foldings) -> int:
     """The character to go on with from `i` on: none in the blocks before it has any of the bits."""
     start = i
     while i + BLOCK + 1 < stop and not seen_in(data, i, foldings) & bits:
+        i += BLOCK
+    return aligned(data, i, start, stop)
+
+
+@inlined
+def next_with(data: U8, i: int, stop: int, bits: np.int64, leads: U32, rows: U16) -> int:
+    """The next character from `i` on that may have any of the bits.
+
+    With ASCII_LATIN, an ASCII letter. Any may near the end.
+    """
+    start = i
+    while i + BLOCK + 1 < stop:
+        begin = np.uint64(i)
+        letters = firsts = ZERO
+        if bits & ASCII_LATIN:
+            letters = letters_in(data, begin)
+        if bits & ~ASCII_LATIN:
+            firsts = firsts_in(data, begin)
+        while firsts:
+            at = begin + n_bits((firsts - ONE) & ~firsts)
+            if rows[entry_at(data, at, leads)] & bits:
+                break
+            firsts &= firsts - ONE
+        letters |= firsts
+        if letters:
+            return i + int(np.int64(n_bits((letters - ONE) & ~letters)))
         i += BLOCK
     return aligned(data, i, start, stop)
 
@@ -295,18 +340,18 @@ def find_chars(data: U8, offsets: I64, wanted: U8, foldings: Foldings, edits: Ed
         stop = offsets[d + 1]
         i = offsets[d] if wanted[d] else stop
         while i < stop:
-            i = passed(data, i, stop, CHANGED, foldings)
-            block = min(i + BLOCK, stop)
-            while i < block:
-                cp, after = code_point(data, i, stop)
-                action = np.int64(actions[cp])
-                if action:
-                    for k in range(text_ends[action - 1], text_ends[action]):
-                        if at < fresh.shape[0]:
-                            fresh[at] = texts[k]
-                        at += 1
-                    n = note(spots, n, i, after, at, np.int64(kinds[action]))
-                i = after
+            i = next_with(data, i, stop, np.int64(CHANGED), foldings.leads, foldings.rows)
+            if i == stop:
+                break
+            cp, after = code_point(data, i, stop)
+            action = np.int64(actions[cp])
+            if action:
+                for k in range(text_ends[action - 1], text_ends[action]):
+                    if at < fresh.shape[0]:
+                        fresh[at] = texts[k]
+                    at += 1
+                n = note(spots, n, i, after, at, np.int64(kinds[action]))
+            i = after
         edits.doc_ends[d] = n
     return Found(n, at)
 
@@ -335,78 +380,60 @@ def next_letter(data: U8, i: int, stop: int, props: U16) -> tuple[np.int64, int]
 
 
 @inlined
-def next_latin(data: U8, i: int, stop: int, foldings: Foldings) -> tuple[int, int]:
-    """Where a run begins, behind runs from `i` on without a Latin letter, and where to ask again.
+def run_before(data: U8, i: int, at: int, props: U16) -> tuple[int, np.int64, np.int64]:
+    """Where the run before `at` begins, its props, and the last letter that is no lookalike.
 
-    What stands there may be such runs, too.
+    From `i` on; of the letter LATIN or OTHER, 0 if there is none. A run with OTHER is not looked
+    at further: its lookalikes stay.
     """
-    at = passed(data, i, stop, LATIN | ASTRAL, foldings)
-    again = at + BLOCK
-    while at > i and data[at - 1] >= 0x80:  # no Latin letter is before it
+    start, held, letter, in_run = at, NONE, NONE, True
+    while at > i and (not letter or (in_run and not held & OTHER)):
+        after = at
         at -= 1
-    return at, again
-
-
-@inlined
-def next_lookalike(
-    data: U8, i: int, stop: int, foldings: Foldings, last_letter: np.int64
-) -> tuple[int, int, np.int64]:
-    """Where a run begins, with no lookalike from `i` on before it, and where to ask again.
-
-    What stands there may be runs without, too. Also what `last_letter` is there.
-    """
-    props = foldings.props
-    at = passed(data, i, stop, MAYBE | ASTRAL, foldings)
-    again = at + BLOCK
-    while at > i and (data[at - 1] >= 0x80 or props[data[at - 1]] & IN_RUN):
-        at -= 1
-    letter = at
-    while letter > i:
-        prop = np.int64(props[before(data, letter, i)]) & (LATIN | OTHER)
-        if prop:
-            return at, again, prop
-        letter -= 1
-        while letter > i and (data[letter] & 0xC0) == 0x80:
-            letter -= 1
-    return at, again, last_letter
+        while at > i and (data[at] & 0xC0) == 0x80:
+            at -= 1
+        prop = np.int64(props[code_point(data, at, after)[0]])
+        in_run &= prop & IN_RUN != 0
+        if in_run:
+            start = at
+            held |= prop & LETTER
+        letter = letter if letter else prop & (LATIN | OTHER)
+    return start, held, letter
 
 
 @inlined
 def next_run(
-    data: U8, i: int, stop: int, foldings: Foldings, around: Context
+    data: U8, i: int, stop: int, foldings: Foldings, latin: np.int64, around: Context
 ) -> tuple[int, int, Context]:
     """The next run of letters from `i` whose lookalikes stand for Latin letters.
 
     It has a Latin letter and no other; or lookalikes alone, between Latin letters or, at
     the end of a text, beside one. Returns its start (`stop` if there is none) and end.
+
+    latin: ASCII_LATIN, and LATIN and ASTRAL unless the text has no such characters.
     """
     props = foldings.props
     last_letter, ahead, ahead_at = around
-    start, held, before_run = i, NONE, last_letter
-    tried = i
     while i < stop:
-        if not held and i >= tried:
-            if last_letter == OTHER:
-                i, tried = next_latin(data, i, stop, foldings)
-            else:
-                i, tried, last_letter = next_lookalike(data, i, stop, foldings, last_letter)
-                before_run = last_letter
-            start = i
-        cp, after = code_point(data, i, stop)
-        prop = np.int64(props[cp])
-        held |= prop & LETTER
-        if prop & (LATIN | OTHER):
-            last_letter = prop & (LATIN | OTHER)
-        ended = not prop & IN_RUN or after >= stop
-        if ended and held & LOOKALIKE and not held & OTHER:
-            end = i if not prop & IN_RUN else stop
+        wanted = latin if last_letter == OTHER else np.int64(MAYBE | ASTRAL)
+        at = next_with(data, i, stop, wanted, foldings.leads, foldings.rows)
+        start, held, letter = run_before(data, i, at, props)
+        last_letter = letter if letter else last_letter
+        before_run = last_letter
+        i = end = at
+        while i < stop and i == end:
+            cp, i = code_point(data, i, stop)
+            prop = np.int64(props[cp])
+            if prop & IN_RUN:
+                end = i
+            held |= prop & LETTER
+            if prop & (LATIN | OTHER):
+                last_letter = prop & (LATIN | OTHER)
+        if held & LOOKALIKE and not held & OTHER:
             if not held & LATIN and ahead_at < end:
                 ahead, ahead_at = next_letter(data, end, stop, props)
             if held & LATIN or before_run | ahead == LATIN:
                 return start, end, Context(last_letter, ahead, ahead_at)
-        i = after
-        if ended:
-            start, held, before_run = i, NONE, last_letter
     return stop, stop, Context(last_letter, ahead, ahead_at)
 
 
@@ -421,7 +448,7 @@ def find_confusables(data: U8, offsets: I64, wanted: U8, foldings: Foldings, edi
         i = offsets[d] if wanted[d] else stop
         around = Context(NONE, NONE, -1)
         while i < stop:
-            i, end, around = next_run(data, i, stop, foldings, around)
+            i, end, around = next_run(data, i, stop, foldings, ANY_LATIN, around)
             while i < end:
                 cp, after = code_point(data, i, stop)
                 if props[cp] & LOOKALIKE:
@@ -450,16 +477,15 @@ def needs_of(data: U8, start: int, stop: int, foldings: Foldings) -> np.int64:
         while i < block:
             cp, after = code_point(data, i, stop)
             prop = np.int64(props[cp])
-            seen |= prop
+            seen |= prop ^ (LATIN | ASCII_LATIN) if cp < 0x80 and prop & LATIN else prop
             if prop & HYPHEN and joined_at(data, i, after, start, stop, props) >= 0:
                 needs |= LINE_BREAKS & foldings.enabled
             i = after
-    needs |= seen >> KINDS_AT
+    needs |= (seen & CHANGED) >> KINDS_AT
     if seen & MAYBE and foldings.enabled & CONFUSABLES:
-        if needs or (
-            seen & LATIN
-            and next_run(data, start, stop, foldings, Context(NONE, NONE, -1))[0] < stop
-        ):
+        latin = ANY_LATIN if seen & LATIN else seen & ASCII_LATIN
+        around = Context(NONE, NONE, -1)
+        if needs or (latin and next_run(data, start, stop, foldings, latin, around)[0] < stop):
             needs |= CONFUSABLES
     return needs
 

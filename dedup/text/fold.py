@@ -41,16 +41,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrays import I64, U8, U16, TextBuffers, large_strings, read_only, text_buffers
+from tokenmill.dedup.arrays import I64, U8, TextBuffers, large_strings, read_only, text_buffers
 from tokenmill.dedup.kernels import fold as kernels
 from tokenmill.dedup.kernels.fold import Edits, Found, splice, unsplice
 from tokenmill.dedup.kernels.fold_entities import Entities, find_entities, mark_documents
 from tokenmill.dedup.kernels.fold_markup import BASE, BREAK, INLINE, Tags, find_markup, mark_markup
 from tokenmill.dedup.text.fold_tables import invisible, lookalikes, signs, tables
-from tokenmill.dedup.text.unicode import ALPHA, N_CODE_POINTS, PAGE, WORD
+from tokenmill.dedup.text.unicode import ALPHA, N_CODE_POINTS, PAGE, WORD, leads
 from tokenmill.dedup.text.unicode import tables as unicode_tables
 
 BYTES_AN_EDIT, FRESH_BYTES = 24, 12  # of text and of what comes, for which there is room at first
+BY_BYTES = np.uint16(kernels.LATIN | kernels.MAYBE | kernels.HYPHEN | kernels.CHANGED)
 HYPHENS = "-\u2010\u00ad"
 # names of tags that stand within a line, and that part words; of LaTeX's commands
 INLINE_TAGS, BREAK_TAGS, COMMANDS = (
@@ -242,20 +243,9 @@ def char_foldings(folding: Folding) -> kernels.Foldings:
         read_only(np.array([0, *accumulate(map(len, fresh))], np.int64)),
         read_only(props | changed),
         read_only(letters),
-        *_by_bytes(props | changed),
+        leads(),
+        read_only(np.append((props | changed)[:0x10000] & BY_BYTES, np.uint16(kernels.ASTRAL))),
     )
-
-
-def _by_bytes(props: U16) -> tuple[U16, U16]:
-    """`pages` and `rows` of `kernels.Foldings`."""
-    wanted = np.uint16(kernels.LATIN | kernels.MAYBE | kernels.HYPHEN | kernels.CHANGED)
-    of = props[:0x10000] & wanted
-    alike, page = np.unique(np.append(of[:0x800], kernels.ASTRAL), return_inverse=True)
-    pages = np.zeros((256, 256), np.uint16)
-    pages[0xC0:0xE0, 0x80:0xC0] = page[:-1].reshape(32, 64)
-    pages[0xE0:0xF0, 0x80:0xC0] = len(alike) + np.arange(0x400).reshape(16, 64)
-    pages[0xF0:] = page[-1]
-    return read_only(pages.ravel()), read_only(np.concatenate((alike.repeat(64), of)))
 
 
 def char_maps(folding: Folding) -> dict[str, tuple[str, int]]:

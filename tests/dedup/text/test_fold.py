@@ -145,6 +145,7 @@ def span_of(text, part, folding=ALL):
 @example(pa.array(crossing), Folding(compat=False))
 @example(pa.array(["a&#58;", "&#x3a;&#x3A", "&#x110000;&#99999999999999999999;&#0;"]), ALL)
 @example(pa.array(["Сᴏ", "о a", "a о", "о ж", "ж о a", "x" * 200 + "&lt"]), ALL)
+@example(pa.array(["ﬁ" + "a" * 63 + "า", "²x"]), Folding())  # nothing is left behind a block
 @example(pa.array(["ж а-\nb ж", "𝛂b", "a о ж a о a", "&#xD800;&#xDFFF;"]), ALL)
 def test_text_equals_the_reference(docs, folding):
     expected = [reference.text_of(reference.fold(doc, folding)) for doc in docs.to_pylist()]
@@ -153,6 +154,7 @@ def test_text_equals_the_reference(docs, folding):
 
 @given(text_columns(texts), foldings)
 @example(pa.array(crossing), Folding())
+@example(pa.array(["ж Ζ𝗓" + " ж" * 40]), Folding(compat=False))
 @example(pa.array(["x" * 127 + "-\n" + "y" * 300, "x" * 128 + "-\ny", "y" * 254 + "a-\r\nb"]), ALL)
 def test_needs_are_never_fewer_than_the_reference_uses(docs, folding):
     needs = needs_folding(docs, folding)
