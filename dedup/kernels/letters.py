@@ -5,7 +5,7 @@ UTF-8 bytes --> one byte a letter --> the best local alignment --> its share of 
 
 import numpy as np
 
-from tokenmill.dedup.kernels._jit import F64, I32, I64, U8, inlined, kernel
+from tokenmill.dedup.kernels._jit import F64, I32, I64, U8, U32, inlined, kernel
 from tokenmill.dedup.kernels.gram_words import NON_ASCII, Chars
 from tokenmill.dedup.kernels.utf8 import BLANK, decode, place
 
@@ -95,3 +95,52 @@ def align_letters(
                 scores[j + 1] = left
                 most = max(most, left)
         shares[s] = most / (end - begin)
+
+
+@kernel
+def own_shares(
+    data: U8,
+    starts: I64,
+    stops: I64,
+    texts: I64,
+    grams: U32,
+    offsets: I64,
+    sizes: I64,
+    widths: I64,
+    chars: Chars,
+    room: U8,
+    at: I32,
+    counts: I32,
+    shares: F64,
+) -> None:
+    """Share of each text's own windows of letters that stand together in a span.
+
+    starts, stops: (n_spans,) bytes of `data`.
+    texts: (n_spans,), the text whose windows are looked for in each.
+    grams, offsets: those of text t are `grams[offsets[t]:offsets[t + 1]]`, ascending: letters as
+        `spell` has them, the first in the lowest byte.
+    sizes: (n_texts,) letters of a window, 4 at most.
+    widths: (n_texts,) letters among which they stand together, a window at least.
+    room, at, counts: scratch, for the letters of a span and the windows of a text.
+    shares: (n_spans,), out; of a text without windows 0.
+    """
+    for s in range(starts.shape[0]):
+        t = texts[s]
+        own = grams[offsets[t] : offsets[t + 1]]
+        size, width = sizes[t], widths[t]
+        counts[: own.shape[0]] = 0
+        code, distinct, most = np.uint32(0), 0, 0
+        for j in range(spell(data, starts[s], stops[s], chars, room)):
+            code = np.uint32(code >> np.uint32(8) | np.uint32(room[j]) << np.uint32(8 * size - 8))
+            g = np.searchsorted(own, code)
+            is_own = j + 1 >= size and g < own.shape[0] and own[g] == code
+            at[j] = g if is_own else -1
+            if is_own:
+                distinct += counts[g] == 0
+                counts[g] += 1
+                most = max(most, distinct)
+            gone = at[j + size - width] if j + size >= width else -1
+            if gone >= 0:  # the next window of the width is without it
+                counts[gone] -= 1
+                distinct -= counts[gone] == 0
+        shares[s] = most / max(own.shape[0], 1)

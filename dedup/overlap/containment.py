@@ -29,8 +29,10 @@ Where most words of a text are characters by themselves (`dense`), seeds are 8 o
 of Japanese with Han, it has 16 or more, and grams alone count: of Thai clusters too many are in
 place by chance. Of clusters and of kana without Han MIDDLE_THRESHOLD holds for longer texts too: of
 1,000 texts of XQuAD 22 had .45 to .58 of one in 5 MB of Thai messages.
-Texts of fewer than 8 words, without a seed, or of fewer than 7 distinct grams are left out. A
-document's figures depend on nothing but it and the items: not on the batch, nor on others.
+Texts of fewer than 8 words, without a seed, or of fewer than 7 distinct grams are left out, and
+those of which a document has hardly more than the context of their item has (`overlap.own`), the
+share of which is the containment if it is less. A document's
+figures depend on nothing but it and the items: not on the batch, nor on others.
 
 A replaced word costs two grams: one word in ten leaves .8 of a long text, of 8 words 5 of 7; one
 in six leaves .67, one in five .6. In 21 MB of web text, documentation and Wikipedia no text of 16
@@ -61,6 +63,7 @@ from tokenmill.dedup.overlap.containment_index import (
     MOST_SPELLED,
     ContainmentIndex,
 )
+from tokenmill.dedup.overlap.own import OWN_SHARE
 from tokenmill.dedup.text.gram_words import Block, blocks, chars
 
 THRESHOLD = 0.45  # of texts with LONGER_GRAMS grams or more
@@ -149,8 +152,12 @@ def contained(
     best = order[np.append(True, (np.diff(pairs, axis=0) != 0).any(axis=1))[: len(order)]]
     docs, texts, _, _, starts, ends, _, _ = np.ascontiguousarray(every[best].T)
     items = index.items[texts]
+    bounds = text_buffers(text).offsets
+    begins, stops = bounds[docs], bounds[docs + 1]
+    own = index.own.shares(data, (begins, stops), (texts, begins + starts, begins + ends))
     order = np.lexsort((texts, items, docs))
-    columns = (docs, items, texts, starts, ends, shares[best])
+    order = order[own[order] >= OWN_SHARE]
+    columns = (docs, items, texts, starts, ends, np.minimum(shares[best], own))
     return Containments(len(text), *(column[order] for column in columns))
 
 

@@ -34,6 +34,7 @@ from tokenmill.dedup.kernels.letters import spell_texts
 from tokenmill.dedup.kernels.table import mark
 from tokenmill.dedup.overlap.counts import MOST_ITEMS, MOST_ITEMS_FRAC, of_many_items
 from tokenmill.dedup.overlap.index import postings
+from tokenmill.dedup.overlap.own import Own
 from tokenmill.dedup.text.gram_words import Block, GramWords, blocks, chars, count_words, dense
 from tokenmill.dedup.text.unicode import UNICODE_VERSION
 
@@ -243,6 +244,7 @@ class ContainmentIndex(Saved):
     grams, table, table_offsets, spelled: as of `Texts`; there `spelled_begins` are its begins,
         or CLUSTERS.
     letters, letter_offsets: as of `kernels.letters.spell_texts`.
+    own_grams, own_offsets, own_sizes, own_widths: as of `own.Own`.
     """
 
     KIND: ClassVar[str] = "containment index"
@@ -263,6 +265,10 @@ class ContainmentIndex(Saved):
     spelled_begins: I64
     letters: U8
     letter_offsets: I64
+    own_grams: U32
+    own_offsets: I64
+    own_sizes: I64
+    own_widths: I64
 
     @classmethod
     def build(
@@ -273,6 +279,7 @@ class ContainmentIndex(Saved):
         benchmark_starts: npt.NDArray[np.integer],
         n_items: int,
         gram_words: GramWords = "scripts",
+        contexts: Bools | None = None,
     ) -> "ContainmentIndex":
         """Index the texts of benchmark items.
 
@@ -282,6 +289,7 @@ class ContainmentIndex(Saved):
             benchmark_starts: (n_benchmarks,) first item of each benchmark, ascending from 0.
             n_items: of all benchmarks.
             gram_words: what a gram word is.
+            contexts: (n_texts,) bool, texts that alone are no copy of their item; None: none are.
 
         Raises:
             ValueError: there is not one item for each text.
@@ -317,6 +325,8 @@ class ContainmentIndex(Saved):
         letters, letter_offsets = np.empty(len(data), np.uint8), np.empty_like(offsets)
         most = np.where((by == 1) & (tables.grams >= LONG_GRAMS), MOST_SPELLED, 0)
         spell_texts(data, offsets, chars(), read_only(most), letters, letter_offsets)
+        none_is = np.zeros(len(texts), bool)
+        own = Own.of(texts, of_text, none_is if contexts is None else contexts, by)
         unplaced = np.where(of_dense == DENSE_SEED, CLUSTERS, -1)
         return cls(
             gram_words=gram_words,
@@ -335,6 +345,10 @@ class ContainmentIndex(Saved):
             spelled_begins=np.where(by == 1, tables.begins, unplaced),
             letters=letters[: letter_offsets[-1]],
             letter_offsets=letter_offsets,
+            own_grams=own.grams,
+            own_offsets=own.offsets,
+            own_sizes=own.sizes,
+            own_widths=own.widths,
         )
 
     @classmethod
@@ -351,6 +365,10 @@ class ContainmentIndex(Saved):
             "words": settings["gram_words"],
             "unicode": UNICODE_VERSION,
         }
+
+    @property
+    def own(self) -> Own:
+        return Own(self.own_grams, self.own_offsets, self.own_sizes, self.own_widths)
 
     def kernel_seeds(self) -> Seeds:
         return _kernel_seeds(self.seeds, self.slots, self.seed_offsets, self.seed_texts)

@@ -315,6 +315,14 @@ class Analysis:
         self._examples.add(fresh)
         self._count_documents(found, hits, np.bincount(rows, minlength=found.num_rows))
 
+    def own_copies(self, copies: pa.RecordBatch) -> pa.RecordBatch:
+        """Copies (schema COPY) but those of a context alone, whose items are noted as such."""
+        if self.shares is None:
+            return copies
+        of_context = self.shares.units.contexts[np.asarray(copies["text"])]
+        self.shares.copied[np.asarray(copies["item"])[of_context]] = True
+        return copies.filter(pa.array(~of_context))
+
     @property
     def examples(self) -> pa.Table:
         """Rows of schema EXAMPLE by item, at most `most_examples` each, the best first."""

@@ -322,10 +322,12 @@ def write_index(job: ContaminationJob, built: BenchmarkIndex | None) -> Done[Ind
     index = built or BenchmarkIndex.build(job.check.matching)
     files = index.save(job.out / INDEX)
     made: dict[str, ContainmentIndex | ParaphraseIndex] = {}
+    published = job.check.verdict == "gpt3"
+    contexts = None if published else Units.build(index.texts, index.ngrams).contexts
     if job.check.copies is not None:
-        made[COPY_INDEX] = index_copies(index.texts)
+        made[COPY_INDEX] = index_copies(index.texts, contexts)
     if job.check.paraphrases is not None:
-        made[OTHER_INDEX] = index_paraphrases(index.texts)
+        made[OTHER_INDEX] = index_paraphrases(index.texts, contexts)
     for name, of in made.items():
         files.append(job.out / name)
         with atomic_path(files[-1]) as partial:
@@ -384,7 +386,8 @@ def analyse(job: ContaminationJob, keys: Sequence[str]) -> Done:
     copies = CopyAnalysis(index.texts, analysis.unseen())
     for key in keys:
         for found in open_arrow(job.part(COPIES_FOLDER, key))[0]:
-            copies.add(best_explained(found, index.texts, analysis.item_docs > 0))
+            own = analysis.own_copies(found)
+            copies.add(best_explained(own, index.texts, analysis.item_docs > 0))
     others = CopyAnalysis(index.texts, analysis.unseen() & ~copies.edited(), PARAPHRASE)
     with overlap_file(job.out / OVERLAPS) as write:
         for key in keys:
@@ -394,7 +397,8 @@ def analyse(job: ContaminationJob, keys: Sequence[str]) -> Done:
                     told |= set(pairs_of(rows))
                     write(rows)
             for found in open_arrow(job.part(COPIES_FOLDER, key))[0]:
-                explained = best_explained(found, index.texts, analysis.item_docs > 0)
+                own = analysis.own_copies(found)
+                explained = best_explained(own, index.texts, analysis.item_docs > 0)
                 write(rows := copy_rows(explained, index, told))
                 told |= set(pairs_of(rows))
             for found in open_arrow(job.part(OTHERS_FOLDER, key))[0]:

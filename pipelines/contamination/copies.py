@@ -18,6 +18,7 @@ from pydantic import Field
 from tokenmill.dedup.arrays import I64, Bools, text_buffers
 from tokenmill.dedup.overlap.containment import SHORT_THRESHOLD, THRESHOLD, contained
 from tokenmill.dedup.overlap.containment_index import ContainmentIndex
+from tokenmill.dedup.overlap.own import CONTEXT
 from tokenmill.dedup.text.fold import Folded, fold
 from tokenmill.pipelines.contamination.analysis import MOST_DOCUMENTS, BestRows
 from tokenmill.pipelines.contamination.found import IDS, excerpts
@@ -54,14 +55,18 @@ class Copies(Config):
     short_threshold: Share = SHORT_THRESHOLD
 
 
-def index_copies(texts: ItemTexts) -> ContainmentIndex:
-    """Index the word pairs of items, by which copies are found."""
+def index_copies(texts: ItemTexts, contexts: Bools | None = None) -> ContainmentIndex:
+    """Index the word pairs of items, by which copies are found.
+
+    contexts: (n_texts,) bool, of `shares.Units`; None: by the published verdict there are none.
+    """
     return ContainmentIndex.build(
         fold(texts.texts, texts.folding).text,
         texts.items,
         benchmark_starts=texts.starts,
         n_items=len(texts.lengths),
         gram_words=texts.words,
+        contexts=contexts,
     )
 
 
@@ -70,6 +75,8 @@ def find_copies(
 ) -> pa.RecordBatch:
     """A row of schema COPY for each document and item that it has a copy of: the best copy.
 
+    Only where a document has nothing else of an item it is one of a context.
+
     batch: documents (schema DOCUMENT).
     folded: their texts, folded as the items were.
     source: that of the batch's shard.
@@ -77,7 +84,8 @@ def find_copies(
     found = contained(
         folded.text, index, threshold=least.threshold, short_threshold=least.short_threshold
     )
-    best_first = np.lexsort((found.texts, -found.containment, found.items, found.docs))
+    is_context = index.own.widths[found.texts] == CONTEXT
+    best_first = np.lexsort((found.texts, -found.containment, is_context, found.items, found.docs))
     pairs = np.stack([found.docs, found.items])[:, best_first]
     best = best_first[np.unique(pairs, axis=1, return_index=True)[1]]
     columns = [column[best] for column in (found.items, found.texts, found.containment)]

@@ -73,7 +73,8 @@ class BenchmarkCounts(Data):
     only_context: int = 0
     """Items whose question is under 8 words and is searched with what stands around it alone."""
     context_found: int = 0
-    """Items that are not dirty, but whose passage, or another field that items share, was found."""
+    """Items that are not dirty, but whose passage, or another field that items share, was found, as
+    it is or edited."""
     verbatim: int = 0
     """Of the clean, those that ask what no words tell from others: found only as it is."""
     repeated: int = Field(0, description="Items that are an earlier one word by word")

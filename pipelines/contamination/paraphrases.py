@@ -48,13 +48,20 @@ class Paraphrasing(Config):
     score: Annotated[float, Field(gt=0)] = SCORE
 
 
-def index_paraphrases(texts: ItemTexts) -> ParaphraseIndex:
-    """Index the questions of items; of one whose question says too little, all of the item."""
+def index_paraphrases(texts: ItemTexts, contexts: Bools | None = None) -> ParaphraseIndex:
+    """Index the questions of items; of one whose question says too little, all of the item.
+
+    But not where that is mostly a context: (n_texts,) bool, as of `copies.index_copies`.
+    """
     folded = fold(texts.texts, texts.folding).text
     lengths = np.bincount(stems_of(folded, texts.words)[1], minlength=len(folded))
     is_question = (texts.roles == QUESTION) & (lengths >= LEAST_QUESTION)
-    has_question = np.zeros(len(texts.lengths), bool)
-    has_question[texts.items[is_question]] = True
+    is_asked = np.zeros(len(texts.lengths), bool)
+    is_asked[texts.items[is_question]] = True
+    if contexts is not None:
+        longest = np.zeros(len(texts.lengths), np.int64)
+        np.maximum.at(longest, texts.items, lengths)
+        is_asked[texts.items[contexts & (2 * lengths > longest[texts.items])]] = True
     # an item of one field has no text of all
     has_whole = np.zeros(len(texts.lengths), bool)
     has_whole[texts.items[texts.roles == WHOLE]] = True
@@ -62,7 +69,7 @@ def index_paraphrases(texts: ItemTexts) -> ParaphraseIndex:
     return ParaphraseIndex.build(
         folded,
         texts.items,
-        wanted=is_question | (others & ~has_question[texts.items]),
+        wanted=is_question | (others & ~is_asked[texts.items]),
         benchmark_starts=texts.starts,
         n_items=len(texts.lengths),
         gram_words=texts.words,

@@ -66,7 +66,7 @@ MEANINGS = {
     " document, in any order; siblings, where fewer than half of the numbers agree. Some stand so"
     " by chance: read them.",
     "context_found": "Context found: items that are not dirty, but whose passage, or another field"
-    " that items share, was found.",
+    " that items share, was found, as it is or edited, without what they ask.",
     "untestable": "Not testable: under 8 words, and looked for as a whole only, or without an"
     " n-gram that counts, as others share each or it has no letter.",
     "only_context": "Only with context: the question is under 8 words, and is found together with"
@@ -464,8 +464,10 @@ def _others(summary: Summary) -> list[str]:
         stand = "stands" if some == 1 else "stand"
         items = "other item" if summary.total("found_items") else "item"
         sentences.append(f"{count(some, items)} {stand} there with less than that.")
+    n = summary.total("context_found")
+    if n and not summary.n_contexts:
+        sentences.append(f"Edited copies of the passages of {count(n, 'item')} stand there.")
     if summary.n_contexts:
-        n = summary.total("context_found")
         stand = "stands" if summary.n_contexts == 1 else "stand"
         clean = f", and {count(n, 'item')} with one {'is' if n == 1 else 'are'} not dirty"
         sentences.append(

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from tokenmill.dedup.arrays import F64, I64, U64, Bools
 from tokenmill.dedup.overlap.counts import MOST_ITEMS, MOST_ITEMS_FRAC, letterless
-from tokenmill.dedup.overlap.find import Hits
+from tokenmill.dedup.overlap.find import Hits, find
 from tokenmill.dedup.overlap.index import NgramIndex, window_lengths, windows_of
 from tokenmill.dedup.text.fold import fold
 from tokenmill.dedup.text.gram_words import GramWords, blocks
@@ -81,6 +81,7 @@ class Units:
     only_context: (n_items,) bool, items whose question is too short to be searched, but not what
         stands around it.
     groups: (n_items,) int64, equal for items that are the same in all words.
+    contexts: (n_texts,) bool, texts of units that are contexts.
     """
 
     firsts: I64
@@ -91,6 +92,7 @@ class Units:
     ignored: Bools
     only_context: Bools
     groups: I64
+    contexts: Bools
 
     @classmethod
     def build(cls, texts: ItemTexts, ngrams: NgramIndex) -> "Units":
@@ -115,7 +117,10 @@ class Units:
         kinds = 2 * benchmarks[firsts] + is_whole[firsts]
         n_texts = _distinct(units, texts.texts)
         shares = _texts_with(pairs, kinds, n_texts, len(ngrams.hashes))
-        own, alike = _own(pairs, shares, kinds, is_context, letterless(ngrams, folded))
+        asked = is_context[pairs[0]] | ~_in_context(
+            pairs, folded, ngrams, items_of, is_context, firsts
+        )
+        own, alike = _own(pairs, shares, kinds, asked & ~letterless(ngrams, folded)[pairs[1]])
         of_grams = Lists.of(pairs[1][own], pairs[0][own], len(ngrams.hashes))
         return cls(
             firsts=firsts,
@@ -126,6 +131,7 @@ class Units:
             ignored=np.diff(of_grams.offsets) == 0,
             only_context=_only_context(texts, lengths),
             groups=groups,
+            contexts=is_context[units],
         )
 
     def own(self, wanted: Bools) -> I64:
@@ -173,22 +179,38 @@ def _texts_with(pairs: I64, kinds: I64, n_texts: I64, n_grams: int) -> I64:
     return sums[which]
 
 
-def _own(
-    pairs: I64, shares: I64, kinds: I64, is_context: Bools, letterless: Bools
-) -> tuple[Bools, Bools]:
+def _in_context(
+    pairs: I64,
+    folded: pa.Array,
+    ngrams: NgramIndex,
+    items_of: Lists,
+    is_context: Bools,
+    firsts: I64,
+) -> Bools:
+    """(n_pairs,) bool: n-grams that a context of the unit's item has, of whatever length they are.
+
+    pairs: (2, n_pairs) units and n-grams.
+    """
+    n = len(ngrams.hashes)
+    contexts = np.flatnonzero(is_context)
+    hits = find(folded.take(pa.array(firsts[contexts])), ngrams)
+    at, items = items_of[contexts[hits.docs]]
+    first_items = items_of.values[items_of.offsets[pairs[0]]]
+    return np.isin(first_items * n + pairs[1], items * n + hits.grams[at])
+
+
+def _own(pairs: I64, shares: I64, kinds: I64, wanted: Bools) -> tuple[Bools, Bools]:
     """(n_pairs,) bool: the n-grams that count for a unit. (n_units,) bool: none is its own.
 
     pairs: (2, n_pairs) units and n-grams, by unit.
     shares: (n_pairs,), of `_texts_with`.
     kinds: (n_units,) units are compared with those of their number: benchmark, and its fields or
         all of them together.
+    wanted: (n_pairs,) bool, n-grams that may count.
     """
-    units, grams = pairs
+    units = pairs[0]
     most = np.maximum(MOST_ITEMS, MOST_ITEMS_FRAC * np.bincount(kinds))[kinds[units]]
-    of_kind = kinds[units] * len(letterless) + grams
-    # n-grams of contexts, as of all fields of the benchmark together
-    in_context = np.unique(of_kind[is_context[units]]) + len(letterless)
-    counted = ~letterless[grams] & (shares <= most) & ~np.isin(of_kind, in_context)
+    counted = wanted & (shares <= most)
     n_own = np.bincount(units[counted & (shares == 1)], minlength=len(kinds))
     own: Bools = counted & ((shares == 1) | (n_own[units] == 0))
     return own, n_own == 0
@@ -238,6 +260,7 @@ class Shares:
     best_unit, unit_docs: (n_units,) of each context: the greatest share; documents that have it
         from the threshold on.
     unit_doc: (n_units,) uint64, the document with the greatest share.
+    copied: (n_items,) bool, items of which a document has an edited copy of a context, no more.
     """
 
     def __init__(self, texts: ItemTexts, units: Units, frequent: Bools, threshold: float) -> None:
@@ -251,6 +274,7 @@ class Shares:
         n = len(units.firsts)
         self.best_unit, self.unit_docs = np.zeros(n), np.zeros(n, np.int64)
         self.unit_doc = np.zeros(n, np.uint64)
+        self.copied = np.zeros(self.n_items, bool)
 
     @property
     def testable(self) -> Bools:
@@ -278,8 +302,8 @@ class Shares:
 
     @property
     def context_found(self) -> Bools:
-        """(n_items,) items of which a context was found from the threshold on."""
-        found = np.zeros(self.n_items, bool)
+        """(n_items,) items of which a context was found, from the threshold on or edited."""
+        found = self.copied.copy()
         found[self.units.items_of[self.found_contexts][1]] = True
         return found
 

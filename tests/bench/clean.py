@@ -37,7 +37,7 @@ from tokenmill.pipelines.contamination.check import analysis_by
 from tokenmill.pipelines.contamination.copies import index_copies
 from tokenmill.pipelines.contamination.found import count_corpus, search
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
-from tokenmill.pipelines.contamination.shares import MOST
+from tokenmill.pipelines.contamination.shares import MOST, Units
 
 
 class Source(NamedTuple):
@@ -143,7 +143,7 @@ def main() -> None:
     folder = options.repositories
     with tempfile.TemporaryDirectory() as scratch:
         index = benchmarks(folder, Path(scratch))
-    copies = index_copies(index.texts)
+    copies = index_copies(index.texts, Units.build(index.texts, index.ngrams).contexts)
     write(f"{len(index.texts.lengths):,} items\n")
     write("| script | MB | dirty | in part | edited | n-grams, MB/s | copies, MB/s |")
     write("|---|---|---|---|---|---|---|")

@@ -35,6 +35,7 @@ from tokenmill.pipelines.contamination.copies import Copies, find_copies, index_
 from tokenmill.pipelines.contamination.found import hits_of, search
 from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching
 from tokenmill.pipelines.contamination.items.spec import parse_benchmark
+from tokenmill.pipelines.contamination.shares import Units
 
 KINDS = (
     "verbatim",
@@ -78,7 +79,7 @@ def tools(index: BenchmarkIndex, texts: list[str], folder: Path) -> dict[str, tu
     batch, grams, copies = (
         document_batch(texts),
         np.zeros(len(texts), bool),
-        index_copies(index.texts),
+        index_copies(index.texts, Units.build(index.texts, index.ngrams).contexts),
     )
     find_copies(batch.slice(0, 1), fold(batch["text"][:1], index.folding), copies, Copies(), "warm")
     search(batch.slice(0, 1), index, "warm")

@@ -11,9 +11,20 @@ gram_words = partial(overlap.gram_words, apart=True)
 
 
 def contained(
-    docs, texts, items, starts, *, threshold, short_threshold, most_items=10, most_texts=64
+    docs,
+    texts,
+    items,
+    starts,
+    *,
+    threshold,
+    short_threshold,
+    most_items=10,
+    most_texts=64,
+    contexts=(),
 ):
     """(doc, item, text, first byte, byte after the last, containment), in this order.
+
+    contexts: the texts that alone are no copy of their item.
 
     starts: first item of each benchmark, and how many items there are.
     most_items: of a benchmark with a window that is a seed, or 1 % of its items.
@@ -43,8 +54,37 @@ def contained(
                         likes[-1] = (share, n, -last, first)
             share, _, last, first = max(likes, default=(0, 0, 0, 0))
             if share >= least:
-                found.append((d, items[t], t, words[first].start, words[-last].end, share))
+                start, end = words[first].start, words[-last].end
+                around = doc.encode()[max(2 * start - end, 0) : 2 * end - start]
+                own = own_share(around, t, texts, items, contexts)
+                if own >= 0.35:
+                    found.append((d, items[t], t, start, end, min(share, own)))
     return sorted(found)
+
+
+def own_share(around, text, texts, items, contexts, size=4):
+    """Of a text's windows of so many letters that its item's contexts lack, the share that stands
+    together; 1 of a context, and of an item without one."""
+    of_item = {t for t in contexts if items[t] == items[text]}
+    if text in contexts or not of_item:
+        return 1.0
+    windows = letter_windows(texts[text].encode(), size)
+    common = {w for t in of_item for w in letter_windows(texts[t].encode(), size)}
+    places = [i for i, w in enumerate(windows) if w not in common]
+    if not places:
+        return 0.0
+    width = (places[-1] - places[0] + size) * 5 // 4
+    own, there = {windows[i] for i in places}, letter_windows(around, size)
+    n = width - size + 1
+    stretches = [there[i : i + n] for i in range(max(len(there) - n + 1, 1))]
+    return max(len(own & set(stretch)) for stretch in stretches) / len(own)
+
+
+def letter_windows(data, size):
+    """What bytes of text, which may begin or end within a character, have of letters in a row."""
+    codes = [ord(c) for w in gram_words(data.decode(errors="ignore")) for c in w.text]
+    letters = [(c ^ c >> 8) & 255 for c in codes]
+    return [tuple(letters[i : i + size]) for i in range(len(letters) - size + 1)]
 
 
 def in_place(item, words):

@@ -75,13 +75,14 @@ def edited(text, seed, every):
     return " ".join(words)
 
 
-def index_of(texts, items=None, starts=(0,), n_items=None):
+def index_of(texts, items=None, starts=(0,), n_items=None, contexts=()):
     items = list(range(len(texts))) if items is None else items
     return ContainmentIndex.build(
         pa.array(texts, pa.string()),
         np.array(items, np.int64),
         benchmark_starts=np.array(starts),
         n_items=max(items, default=-1) + 1 if n_items is None else n_items,
+        contexts=np.isin(np.arange(len(texts)), list(contexts)),
     )
 
 
@@ -101,11 +102,19 @@ thresholds = st.sampled_from([0.05, 0.3, 0.5, 0.6, 2 / 3, 0.7, 1.0])
 limits = st.sampled_from([(1, 64), (2, 64), (10, 64), (10, 1), (10, 2)])  # items, texts of a seed
 
 
-@given(corpora(), thresholds, thresholds, limits, st.sampled_from([16, 1 << 18]))
+some_contexts = st.one_of(st.just(set()), st.sets(st.integers(0, 4)))
+
+
+@given(corpora(), thresholds, thresholds, limits, st.sampled_from([16, 1 << 18]), some_contexts)
 @example(
-    (pa.array([LEAK, f"x {LEAK.upper()}"]), [LEAK, LEAK], [5, 2], [0, 6]), 1.0, 1.0, (10, 64), 16
+    (pa.array([LEAK, f"x {LEAK.upper()}"]), [LEAK, LEAK], [5, 2], [0, 6]),
+    *(1.0, 1.0, (10, 64), 16, set()),
 )
-def test_containments_equal_the_reference(corpus, threshold, short, limits, block_bytes):
+@example(  # a passage with a question that is like it, alone, and the question alone
+    (pa.array([f"{OTHER} {LEAK}", OTHER, LEAK]), [OTHER, f"{OTHER}\n{LEAK}"], [0, 0], [0, 1]),
+    *(0.3, 0.3, (10, 64), 16, {0}),
+)
+def test_containments_equal_the_reference(corpus, threshold, short, limits, block_bytes, contexts):
     docs, of_items, items, starts = corpus
     most_items, most_texts = limits
     with pytest.MonkeyPatch.context() as patch:
@@ -113,7 +122,8 @@ def test_containments_equal_the_reference(corpus, threshold, short, limits, bloc
         patch.setattr(containment, "FIRST_HITS", 1)
         patch.setattr(seeds, "MOST_ITEMS", most_items)
         patch.setattr(seeds, "MOST_TEXTS", most_texts)
-        index = index_of(of_items, items, starts[:-1], starts[-1])
+        contexts = {t for t in contexts if t < len(of_items)}
+        index = index_of(of_items, items, starts[:-1], starts[-1], contexts)
         got = contained(docs, index, threshold=threshold, short_threshold=short)
     expected = reference.contained(
         docs.to_pylist(),
@@ -124,6 +134,7 @@ def test_containments_equal_the_reference(corpus, threshold, short, limits, bloc
         short_threshold=short,
         most_items=most_items,
         most_texts=most_texts,
+        contexts=contexts,
     )
     assert rows(got) == expected
     assert got.n_docs == len(docs)

@@ -28,6 +28,7 @@ from tokenmill.pipelines.contamination.copies import Copies, find_copies, index_
 from tokenmill.pipelines.contamination.found import hits_of, search
 from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching
 from tokenmill.pipelines.contamination.items.spec import parse_benchmark
+from tokenmill.pipelines.contamination.shares import Units
 
 Column = npt.NDArray[np.int64]
 
@@ -174,7 +175,8 @@ def _reaching(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 def copies_in(index: BenchmarkIndex, documents: list[str]) -> pa.RecordBatch:
     batch = document_batch(documents)
     folded = fold(batch["text"], index.folding)
-    return find_copies(batch, folded, index_copies(index.texts), Copies(), "corpus")
+    copies = index_copies(index.texts, Units.build(index.texts, index.ngrams).contexts)
+    return find_copies(batch, folded, copies, Copies(), "corpus")
 
 
 def _result(parts: list[tuple[int, int]], starts: Column, ends: Column, foldings: Column) -> Result:

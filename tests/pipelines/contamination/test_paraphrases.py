@@ -109,6 +109,22 @@ def test_they_are_looked_for_only_if_asked(checked):
     assert all(unseen_rows(out))
 
 
+def test_a_passage_in_other_words_is_none_of_the_short_question_asked_about_it(tmp_path):
+    item = {"passage": QUESTIONS[0], "question": "What is sold there?"}
+    (tmp_path / "quiz.jsonl").write_text(json.dumps(item), encoding="utf-8")
+    (tmp_path / "web.jsonl").write_text(json.dumps({"text": DOCUMENTS["rephrased"]}))
+    benchmark = Benchmark(name="quiz", path=str(tmp_path / "quiz.jsonl"))
+    for verdict, expected in ((0.5, 0), ("gpt3", 1)):
+        check = Check(
+            inputs=[{"path": str(tmp_path / "web.jsonl")}],
+            matching={"benchmarks": [benchmark]},
+            paraphrases={},
+            verdict=verdict,
+        )
+        report = check_contamination(check, tmp_path / f"{verdict}", one_by_one)
+        assert report["benchmarks"][0]["paraphrased"] == expected
+
+
 def test_a_higher_score_finds_less(checked):
     _, report = checked(30.0)
     assert report["n_paraphrased"] == 0

@@ -112,6 +112,23 @@ def test_a_passage_of_fifteen_short_questions_is_searched_and_told_once(tmp_path
     ]
 
 
+def test_an_answer_that_its_passage_has_is_not_found_by_the_passage(tmp_path):
+    passages = [words(60, f"passage {n}") for n in range(2)]
+    rows = [
+        {
+            "passage": passages[i // 3],
+            "question": words(20, f"q{i}"),
+            # longer than an n-gram, as long, and shorter: then it is matched as a whole
+            "answer": " ".join(passages[i // 3].split()[20 : 20 + (14, 10, 9)[i % 3]]),
+        }
+        for i in range(6)
+    ]
+    _, counts, _ = judged(tmp_path, rows, [f"so: {passages[0]}.", rows[4]["answer"]], ngram=10)
+    assert (counts.dirty, counts.some, counts.context_found, counts.clean) == (0, 0, 3, 6)
+    _, counts, _ = judged(tmp_path, rows, [rows[4]["question"]], ngram=10)
+    assert (counts.dirty, counts.context_found) == (1, 0)
+
+
 def test_a_passage_whose_items_are_all_dirty_is_told_without_others(tmp_path):
     rows = [{"passage": words(60, "p"), "question": words(20, f"q{i}")} for i in range(3)]
     docs = ["\n".join([rows[0]["passage"], *(row["question"] for row in rows)])]

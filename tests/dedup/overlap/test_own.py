@@ -1,0 +1,63 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.reference import containment as reference
+from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.overlap import own
+from tokenmill.dedup.overlap.own import Own
+
+some_text = st.text("abcdäж ,", max_size=30)
+
+
+@given(
+    st.lists(st.tuples(some_text, st.integers(0, 3), st.booleans()), min_size=1, max_size=8),
+    st.lists(some_text, min_size=1, max_size=4),
+    st.sets(st.integers(0, 3)),
+    st.sampled_from([1, 1 << 22]),
+    st.data(),
+)
+@example(  # its letters stand apart
+    [("aaaa", 0, True), ("aaaa\nbcdbbddcab", 0, False)],
+    ["bcdbbd,aaaaaaaadcab"],
+    *(set(), 1),
+    None,
+)
+def test_shares_of_own_windows_equal_the_reference(rows, docs, dense, part_bytes, data):
+    texts, items, is_context = (list(column) for column in zip(*rows, strict=True))
+    contexts = {i for i, one in enumerate(is_context) if one}
+    column = pa.array(docs, pa.large_string())
+    buffer, offsets = text_buffers(column)
+    asked = [(t, d) for t in range(len(texts)) for d in range(len(docs))]
+    if data is not None:
+        asked = data.draw(st.lists(st.sampled_from(asked), max_size=9))
+    of = np.array(asked, np.int64).reshape(-1, 2)
+    bounds = offsets[of[:, 1]], offsets[of[:, 1] + 1]
+    by = np.where(np.isin(items, list(dense)), 2, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(own, "PART_BYTES", part_bytes)
+        made = Own.of(pa.array(texts, pa.string()), np.array(items), np.array(is_context), by)
+    got = made.shares(buffer, bounds, (of[:, 0], *bounds))
+    expected = [
+        reference.own_share(
+            docs[d].encode(), t, texts, items, contexts, 3 if items[t] in dense else 4
+        )
+        for t, d in asked
+    ]
+    assert got.tolist() == expected
+    assert (made.widths == own.CONTEXT).tolist() == is_context
+
+
+def test_only_what_stands_near_a_stretch_is_looked_at():
+    texts = pa.array(["passage", "passage\nquestion"])
+    made = Own.of(texts, np.zeros(2, np.int64), np.array([True, False]), np.ones(2, np.int64))
+    doc = "passage, then for as long as it question, and question"
+    buffer, offsets = text_buffers(pa.array([doc]))
+    shares = [
+        made.shares(buffer, (offsets[:1], offsets[1:]), tuple(np.array([n]) for n in (1, 0, end)))
+        for end in (7, 39)
+    ]
+    assert shares[0] == [0]
+    assert shares[1] > [0.5]

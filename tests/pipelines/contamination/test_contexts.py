@@ -1,0 +1,82 @@
+"""Passages that items ask about: found alone they are told as such, edited or not."""
+
+import json
+from random import Random
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.pipelines.contamination.as_json import check_contamination
+from tests.pipelines.contamination.corpus import WORDS
+from tests.running import one_by_one
+from tokenmill.pipelines.contamination.check import Check
+
+LETTERS = {
+    "Cyrillic": ("абвгдежзиклмнопрстуфхцчшэюя", 7, " "),
+    "Han": ("".join(map(chr, range(0x4E00, 0x5200))), 2, ""),
+    "Thai": ("".join(map(chr, range(0x0E01, 0x0E2E))), 4, ""),
+}
+
+
+def words_of(script, n, seed):
+    draw = Random(f"{script} {seed}")
+    if script == "Latin":
+        return draw.choices(WORDS.split(), k=n)
+    letters, size, _ = LETTERS[script]
+    return ["".join(draw.choices(letters, k=size)) for _ in range(n)]
+
+
+def edited(words, script):
+    """Every sixth word is another."""
+    others = words_of(script, len(words), "others")
+    return [o if i % 6 == 5 else w for i, (w, o) in enumerate(zip(words, others, strict=True))]
+
+
+@pytest.mark.parametrize(
+    ("script", "columns"),
+    [
+        ("Latin", ("context", "question", "answer")),
+        ("Cyrillic", ("text", "task", "solution")),  # known for a passage as items share it
+        ("Han", ("question", "answers", "passage")),
+        ("Thai", ("article", "question", "answer")),
+    ],
+)
+def test_a_passage_that_stands_there_without_its_question_makes_no_item_a_copy(
+    script, columns, tmp_path
+):
+    space = " " if script == "Latin" else LETTERS[script][2]
+    passages = [words_of(script, 60, f"p{i}") for i in range(5)]
+    questions = [words_of(script, 12, f"q{i}") for i in range(10)]
+    of_columns = sorted(columns, key=["text", "context", "article", "passage"].__contains__)
+    rows = []
+    for i, question in enumerate(questions):
+        passage = passages[i // 2]
+        parts = (question, passage[20 + i : 30 + i], passage)  # the answer is of the passage
+        named = dict(zip(of_columns, map(space.join, parts), strict=True))
+        rows.append({name: named[name] for name in columns})
+    docs = [
+        [passages[0]],
+        [edited(passages[1], script)],
+        [edited(passages[2], script), edited(questions[4], script)],
+        [passages[3], questions[6]],
+        [questions[8]],
+    ]
+    (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    around = [space.join(words_of(script, 40, f"around {i}")) for i in range(2)]
+    texts = ["\n".join([around[0], *map(space.join, doc), around[1]]) for doc in docs]
+    (tmp_path / "c.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in texts))
+    check = Check.model_validate(
+        {
+            "inputs": [{"path": str(tmp_path / "c.jsonl")}],
+            "matching": {"benchmarks": [{"name": "b", "path": str(tmp_path / "b.jsonl")}]},
+        }
+    )
+    report = check_contamination(check, tmp_path / "out", one_by_one)
+    status = pq.read_table(tmp_path / "out/items.parquet")["status"].to_pylist()
+    expected = ["clean"] * 4 + ["edited", "clean", "dirty", "clean", "dirty", "clean"]
+    assert status == expected
+    (benchmark,) = report["benchmarks"]
+    assert (benchmark["edited"], benchmark["dirty"]) == (1, 2)
+    assert benchmark["context_found"] == 6  # of both items of 0 and 1, of the others' siblings
+    overlaps = pq.read_table(tmp_path / "out/overlaps.parquet")["item"].to_pylist()
+    assert sorted(set(overlaps)) == ["b:4", "b:6", "b:8"]
