@@ -32,14 +32,14 @@ def told(paths: Sequence[str], shares: Sequence[float]) -> tuple[F64, F64, list[
     batches = [b.documents for part in plan_run(recipe).shards for b in recipe.read(part, "")]
     sizes = [text_buffers(batch["text"]).lengths.astype(np.int64) for batch in batches]
     tokens = np.concatenate([text_tokens(job, batch) for batch in batches])
-    total = float(sum(size.sum() for size in sizes))
+    size = np.concatenate(sizes)
+    total, there = float(size.sum()), (tokens > 0) & (size > 0)
     chances = []
     for share in shares:
         how = Choice(share, 0.0, total * LONGEST_FRAC, share)
         some = [chance(size, how, read_bytes=float(size.sum())) for size in sizes]
-        chances.append(np.concatenate(some)[tokens > 0])
-    size = np.concatenate(sizes)[tokens > 0].astype(np.float64)
-    return size, tokens[tokens > 0].astype(np.float64), chances
+        chances.append(np.concatenate(some)[there])
+    return size[there].astype(np.float64), tokens[there].astype(np.float64), chances
 
 
 def main() -> None:

@@ -5,10 +5,10 @@ it is, and what `measure` takes of the run's CPU: corpus x recipe x seeds.
     python -m tests.bench.predicted NAME=PATH[,PATH…] --recipe RECIPE
 
 The rows of the page are those of `ROWS`, of corpora that `tests.bench.measured` makes of clones in
-FOLDER; one whose clone is not there is skipped, with a line. What each seed told is kept in --out:
-whoever ends the command may give it again. Each seed is a `tokenmill measure` of its own. CPU
-seconds are of this process, in which nothing is left to compile; of `measure` the median over
-seeds. `--full` has all figures.
+FOLDER; one whose clone is not there is skipped, with a line. What each seed told is kept in --out,
+by the version of `measure`: whoever ends the command may give it again. Each seed is a `tokenmill
+measure` of its own. CPU seconds are of this process, in which nothing is left to compile; of
+`measure` the median over seeds. `--full` has all figures.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from tests.bench.measured import MissingError, written
 from tests.conftest import SHARED_DATA
 from tests.running import one_by_one
 from tokenmill.pipelines.measure.compare import Compared, compare
-from tokenmill.pipelines.measure.job import Measuring
+from tokenmill.pipelines.measure.job import MEASURE_VERSION, Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
 from tokenmill.pipelines.prepare.prepare import run_recipe
 from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe
@@ -207,7 +207,8 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         print(f"| {' | '.join(HEADS)} |\n|{'---|' * len(HEADS)}", flush=True)
         for name, recipe in asked(given, folder):
-            tally = Tally(told_of(recipe, folder / f"{name}.told", given.seeds, given.probes))
+            kept = folder / f"{name}, version {MEASURE_VERSION}.told"
+            tally = Tally(told_of(recipe, kept, given.seeds, given.probes))
             print(tally.row(name, given.seeds).strip(), flush=True)
             if given.full:
                 print("\n".join(tally.lines()), flush=True)
