@@ -137,7 +137,7 @@ def test_one_that_is_killed_as_it_starts_ends_the_run(running):
     server_of(running).kill()
     told = running.communicate("\n", PATIENCE_S)[1]
     assert told.splitlines()[-1].startswith(
-        "RuntimeError: the embedded Prefect server did not start within 180 s"
+        "RuntimeError: the embedded Prefect server did not start within 600 s"
     )
     assert running.returncode == 1
 
@@ -146,7 +146,7 @@ def test_one_that_is_killed_as_it_starts_ends_the_run(running):
 def test_one_that_cannot_start_ends_the_run_with_what_it_said(running):
     running.stdout.readline()
     told = running.communicate("\n", PATIENCE_S)[1]
-    assert "RuntimeError: the embedded Prefect server did not start within 180 s: " in told
+    assert "RuntimeError: the embedded Prefect server did not start within 600 s: " in told
     assert "unable to parse string as a number" in told
     assert running.returncode == 1
 
