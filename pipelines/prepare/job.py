@@ -55,7 +55,8 @@ class PrepareJob(TokenRun):
 # 4: removed/ has no files without rows; counts of copies and edges lie in other files.
 # 5: images that were not all decoded are bytes to `datasets`, not pictures.
 # 9: ids of benchmarks' items are no texts of theirs.
-OUTPUT_VERSION = "9"
+# 10: a page that its web archive ends in is one document, not a lost one beside it.
+OUTPUT_VERSION = "10"
 
 
 def run_identity(recipe: Recipe, plan: Plan) -> dict[str, Any]:

@@ -71,6 +71,7 @@ class ReadBatch(NamedTuple):
     failed_images: schema REMOVED_IMAGE, likewise; their documents go on without them.
     blobs: the bytes of the images, by their `offset`.
     notes: how often what was met that is no failure, as "animated" or "skipped_link".
+    cut: damage behind which nothing is left, in a document that is none of the failures for it.
     """
 
     documents: pa.RecordBatch
@@ -78,6 +79,7 @@ class ReadBatch(NamedTuple):
     failed_images: pa.RecordBatch | None = None
     blobs: Blobs | None = None
     notes: Mapping[str, int] | None = None
+    cut: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -89,7 +91,8 @@ class ReadBatch(NamedTuple):
         """What makes the whole shard incomplete, each as "truncated_gzip: where and why"."""
         causes, details = (self.failed[name].to_pylist() for name in ("reason", "detail"))
         told = zip(causes, details, strict=True)
-        return [f"{cause}: {detail}" for cause, detail in told if cause in FILE_CAUSES]
+        lost = [f"{cause}: {detail}" for cause, detail in told if cause in FILE_CAUSES]
+        return [*self.cut, *lost]
 
 
 def make_batch(

@@ -169,7 +169,7 @@ def read_shard(
 
     Every document of the shard is in one batch, read or failed; the lower half of its id
     counts both. A shard whose file is damaged ends at the damage with a failure whose
-    reason is in `FILE_CAUSES` (`ReadBatch.damage`).
+    reason is in `FILE_CAUSES`, or with a page that is cut there (`ReadBatch.damage`).
 
     images: what is read of images; None where the recipe has none, and documents are text.
     html: how pages are read; None where the recipe reads no web archives.

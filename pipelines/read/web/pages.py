@@ -57,7 +57,7 @@ class Pages:
             UnreadableError: it should be a document, and cannot be one.
         """
         whole = record.cause in FILE_CAUSES or record.cause == DAMAGED_MEMBER
-        if whole or (record.cause and record.kind in (*MADE_OF, DAMAGED)):
+        if not record.cut and (whole or (record.cause and record.kind in (*MADE_OF, DAMAGED))):
             raise UnreadableError(record.cause, record.damage)
         if record.kind not in MADE_OF or record.block is None:
             return f"skipped_{record.kind}"

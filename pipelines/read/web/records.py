@@ -51,7 +51,7 @@ class Record(NamedTuple):
     cause: why it is damaged; "" if it is not. All but "damaged_record" and "damaged_member" end
         the file.
     damage: what is wrong.
-    cut: the file ends inside of the block, of which this is a part.
+    cut: the file ends inside of the block, of which this is a part: `cause` is why.
     """
 
     kind: str
@@ -74,7 +74,7 @@ class Walk:
     """The records of a file from one of its members on.
 
     Behind one that is damaged it goes on at the next line that says "WARC/1.0", or the next member
-    that begins with a record. Of one inside of which the file ends, a part comes before its end.
+    that begins with a record.
     """
 
     def __init__(
@@ -98,19 +98,17 @@ class Walk:
     def __iter__(self) -> Iterator[Record]:
         """Each record; what breaks the file off is the last."""
         while self._at_record():
-            for record in self._next():
-                yield record
-                self._number += 1
+            record = self._next()
+            yield record
+            self._number += 1
             if record.cause not in GOES_ON:
                 return
 
-    def _next(self) -> Iterator[Record]:
-        """The next record; of one inside of which the file ends a part before."""
+    def _next(self) -> Record:
         feed = self._feed
         record = Record(DAMAGED, {}, self._number, feed.place(), 0, None)  # before it is read
         if not feed.peek(1):
-            yield self._broken(record)
-            return
+            return self._broken(record)
         try:
             record = self._head(record)
             record = self._with_block(record)
@@ -122,23 +120,21 @@ class Walk:
             if not self._resume():
                 cause = DAMAGED_FILE if feed.broken is None else feed.broken.cause
                 cause = DAMAGED_MEMBER if feed.go_on() else cause
-            yield record._replace(cause=cause, damage=str(e))
-            return
-        if not record.cut and not self._is_in_doubt():
-            yield record
-            return
-        if record.block and self._ended().cause.startswith("truncated_"):
-            yield record
-            record = record._replace(kind=DAMAGED, headers={}, number=self._number)
-        yield self._broken(record)
+            return record._replace(cause=cause, damage=str(e))
+        return self._broken(record) if record.cut or self._is_in_doubt() else record
 
     def _broken(self, record: Record) -> Record:
-        """A record as lost by damage; the feed is behind it then, if it goes on."""
+        """A record as lost by damage, or what there is of one that the file ends in.
+
+        The feed is behind it then, if it goes on.
+        """
         error = self._ended()
         if record.kind == DAMAGED and not record.length and error.member is not None:
             record = record._replace(place=Place(error.member, 0))
         cause = DAMAGED_MEMBER if self._feed.go_on() else error.cause
-        return record._replace(block=None, cut=False, cause=cause, damage=str(error))
+        cut = bool(record.block) and cause.startswith("truncated_")
+        block = record.block if cut else None
+        return record._replace(block=block, cut=cut, cause=cause, damage=str(error))
 
     def _at_record(self) -> bool:
         """Go to where the next record must begin, or damage; False at the end."""

@@ -174,9 +174,9 @@ def read_warc(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
         pieces, stop=shard.stop, plain=packing is None, most_bytes=limits.max_document_bytes
     )
     with contextlib.closing(pieces), Extractor(options) as extractor:
-        notes: Counter[str] = Counter()
-        documents = _documents(_found(shard, walk, Pages(options), notes), extractor)
-        yield from gathered(documents, partial(_crawled, shard.ordinal), notes)
+        notes, cut = Counter[str](), list[str]()
+        documents = _documents(_found(shard, walk, Pages(options), notes, cut), extractor)
+        yield from gathered(documents, partial(_crawled, shard.ordinal, cut), notes)
 
 
 class _Found(NamedTuple):
@@ -189,14 +189,17 @@ class _Found(NamedTuple):
     page: Page | UnreadableError
 
 
-def _found(shard: SourceShard, walk: Walk, pages: Pages, notes: Counter[str]) -> Iterator[_Found]:
-    """The pages of a shard's records, in order; `notes` take up the rest."""
+def _found(
+    shard: SourceShard, walk: Walk, pages: Pages, notes: Counter[str], cut: list[str]
+) -> Iterator[_Found]:
+    """The pages of a shard's records, in order; `notes` take up the rest, `cut` why one is cut."""
     path, name = shard.paths[0], shard.names[0]
     row = 0
     for record in walk:
         notes[f"records_{record.kind}"] += 1
         own = record.headers.get("warc-record-id") or f"{name}#{record.place}"
         where = f"{path} byte {record.place}: record {record.number} of the shard"
+        cut += [f"{record.cause}: {where}: {record.damage}"] if record.cut else []
         try:
             page = pages(record)
         except UnreadableError as e:
@@ -241,11 +244,13 @@ def _extracted(found: Sequence[_Found], extractor: Extractor) -> Iterator[Source
             yield SourceDocument(row, own, text, url, date=page.date, content_type=page.type)
 
 
-def _crawled(ordinal: int, documents: Sequence[SourceDocument]) -> ReadBatch:
-    """Documents of pages as a batch."""
+def _crawled(ordinal: int, cut: list[str], documents: Sequence[SourceDocument]) -> ReadBatch:
+    """Documents of pages as a batch, which takes away what is in `cut`."""
     batch = batch_of(ordinal, documents)
     read = [d for d in documents if d.lost is None]
     dates = pa.array([d.date for d in read], CRAWLED.field("date").type)
     types = pa.array([d.content_type for d in read], pa.string())
     columns = [*batch.documents.columns, dates, types]
-    return batch._replace(documents=pa.record_batch(columns, schema=CRAWLED))
+    told = tuple(cut)
+    cut.clear()
+    return batch._replace(documents=pa.record_batch(columns, schema=CRAWLED), cut=told)

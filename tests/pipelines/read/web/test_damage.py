@@ -125,6 +125,15 @@ def test_of_a_record_that_the_file_ends_in_a_part_is_kept_and_marked(tmp_path, p
     assert first == words(0)
     assert text.startswith(part)
     assert 1000 < len(part) < len(text)
-    assert got.notes["cut_by_file_end"] == 1
-    (lost,) = got.damage
-    assert lost.startswith(f"truncated_{packing or 'warc'}: ")
+    assert (got.notes["cut_by_file_end"], got.notes["records_response"]) == (1, 2)
+    assert (got.notes["records_damaged"], got.failed) == (0, []), "one record has one outcome"
+    (told,) = got.damage
+    assert told.startswith(f"truncated_{packing or 'warc'}: ")
+    assert ": record 1 of the shard: " in told
+
+
+def test_damage_is_told_where_what_the_file_ends_in_is_no_document(tmp_path):
+    made = [page(0, words(0)), response(1, http(bytes(30_000), status="404 Not Found"))]
+    got = read_bytes(tmp_path, archive(made, None)[:-9_000], "crawl.warc")
+    assert (got.notes["records_response"], got.notes["skipped_status_404"]) == (2, 1)
+    assert (len(got.texts), got.failed, len(got.damage)) == (1, [], 1)

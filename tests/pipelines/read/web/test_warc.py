@@ -236,7 +236,7 @@ def test_a_file_that_breaks_off_says_how_far_it_was_read(tmp_path):
     data = archive(made)
     got = read_bytes(tmp_path, data[:-30])
     at = len(archive(made[:2]))
-    where = f"{tmp_path / 'crawl.warc.gz'} byte {at}: record 3 of the shard"
+    where = f"{tmp_path / 'crawl.warc.gz'} byte {at}: record 2 of the shard"
     assert got.damage == [
         f"truncated_gzip: {where}: the file ends inside of a gzip member, at byte {len(data) - 30}"
     ]
