@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tokenmill.pipelines.core.config import digest_of
-from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.errors import ConfigError, ShardError
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.measure.copies import ProbeFacts, count_copies, read_copies
 from tokenmill.pipelines.measure.drawn import Drawn
@@ -112,6 +112,7 @@ def measure_corpus(
 
     Raises:
         ConfigError: the recipe or the inputs cannot be used, or there is nothing to predict.
+        ShardError: no part could be read, or gone through.
         LedgerError: documents or bytes do not add up.
     """
     plan = plan or plan_run(measuring.recipe)
@@ -120,8 +121,11 @@ def measure_corpus(
         finished = drive(job, phases(job, sample), execute)
         try:
             predicted = predict_from(job, plan, sample, finished)
-        except ConfigError:  # what was counted will not say more another time
+        except ConfigError as e:  # what was counted will not say more another time
             shutil.rmtree(job.out)
+            if finished.failures and not finished.parts:
+                lost, first = len(finished.failures), finished.failures[0]
+                raise ShardError(f"all {lost:,} parts failed; {first.key}: {first.error}") from e
             raise
         estimate = estimate_of(job, sample, finished, predicted)
         write_json(out, to_json(estimate))

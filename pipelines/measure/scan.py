@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,7 @@ from tokenmill.dedup.arrays import F64, I64, U64, Bools, text_buffers
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.core.step import Stage, StageResult, Step
+from tokenmill.pipelines.core.step import StageResult, Step
 from tokenmill.pipelines.corpus.copies import columns_of
 from tokenmill.pipelines.corpus.step import document_keys, key_schema
 from tokenmill.pipelines.filters.images.edit import image_stats
@@ -38,6 +38,7 @@ from tokenmill.pipelines.measure.passing import PASSES, YES, passes
 from tokenmill.pipelines.measure.sample import PARTS
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import Recipe
+from tokenmill.pipelines.prepare.shard import passed
 from tokenmill.pipelines.read.batch import read_stats
 from tokenmill.pipelines.read.images.nodes import owners_of
 from tokenmill.pipelines.read.images.stored import check_references
@@ -278,7 +279,7 @@ def _seen(tally: "_Tally", batches: list[pa.RecordBatch], choice: Choice) -> _Se
 def _left_by(stages: Iterable[Step], batch: pa.RecordBatch) -> pa.RecordBatch:
     """What stages leave, not counted."""
     for stage in stages:
-        batch = cast(Stage, stage)(batch).kept if batch.num_rows else batch
+        batch = passed(stage, batch).kept if batch.num_rows else batch
     return batch
 
 
@@ -347,7 +348,7 @@ def _through(
     for step in stages:
         if left[-1].num_rows:
             name = step.stage_name
-            result = tally.timed(name, cast(Stage, step), left[-1])
+            result = tally.timed(name, partial(passed, step), left[-1])
             stats, seconds = _clocked(partial(_with_images, result=result), left[-1])
             tally.stats[name] += stats
             tally.seconds[name] += seconds

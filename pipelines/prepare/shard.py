@@ -188,7 +188,7 @@ def _run_pass(job: PrepareJob, part: Pass, shard: SourceShard, *, sift: bool) ->
         for read in _source(tally):
             batch = read
             for step in part.stages:
-                result = _passed(step, batch)
+                result = passed(step, batch)
                 tally.add(step.stage_name, batch, result)
                 batch = result.kept
                 if batch.num_rows == 0:
@@ -198,7 +198,8 @@ def _run_pass(job: PrepareJob, part: Pass, shard: SourceShard, *, sift: bool) ->
     return tally.done()
 
 
-def _passed(step: Step, batch: pa.RecordBatch) -> StageResult:
+def passed(step: Step, batch: pa.RecordBatch) -> StageResult:
+    """What a step makes of a batch; what it raises names it."""
     try:
         return cast(Stage, step)(batch)
     except Exception as e:

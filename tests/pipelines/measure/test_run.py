@@ -10,8 +10,11 @@ import yaml
 
 from tests.e2e.corpus import prose, write_corpus
 from tests.pipelines.keyed import PUBLISHED
+from tests.pipelines.plugged import plug
 from tests.running import one_by_one, prepare
-from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.flows.exits import PARTIAL, exit_code_of
+from tokenmill.pipelines.core import step
+from tokenmill.pipelines.core.errors import ConfigError, ShardError
 from tokenmill.pipelines.measure.compare import compare
 from tokenmill.pipelines.measure.job import Measuring, scratch_of
 from tokenmill.pipelines.measure.run import measure_corpus
@@ -206,6 +209,27 @@ def test_mistakes_are_one_line(recipe_path, tmp_path):
         measured(twice, tmp_path)
     with pytest.raises(ConfigError, match="is a folder; name the file"):
         measure_corpus(Measuring(recipe=recipe_of(recipe_path, tmp_path)), tmp_path, one_by_one)
+
+
+def test_a_step_that_fails_in_every_part_is_told_by_its_cause(recipe_path, tmp_path, monkeypatch):
+    """Inputs are not blamed for it, as none of what they hold came through."""
+    (tmp_path / "odd_step.py").write_text(
+        "from tokenmill.pipelines.core.step import Step, register\n\n\n@register\n"
+        "class Odd(Step):\n    name = 'odd'\n\n"
+        "    def __call__(self, batch):\n        return 1 // 0\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    plug(monkeypatch, "odd_step", step.STEPS)
+    recipe = recipe_of(recipe_path, tmp_path, steps=["odd"], inputs=str(tmp_path / "one.jsonl"))
+    (tmp_path / "one.jsonl").write_text('{"text": "one"}\n')
+    with pytest.raises(ShardError) as e:
+        measured(recipe, tmp_path)
+    assert re.fullmatch(
+        r"all 1 parts failed; [-\w]+: ZeroDivisionError: integer division or modulo by zero"
+        r" in step odd \(odd_step.py:9\)",
+        str(e.value),
+    )
+    assert exit_code_of(e.value) == PARTIAL, "as of a run in which every part fails"
 
 
 @pytest.mark.parametrize("steps", [["exact"], [PUBLISHED]], ids=["exact", "near"])
