@@ -289,6 +289,7 @@ class Estimate(Strict):
     Every figure is a number, or {value, low, high} with a 95 % interval, or with `draws`.
 
     estimate: version of this schema.  recipe: digest of the recipe it was made for.
+    versions: of the steps of that recipe, and of libraries, that tell some.
     corpus: what `size --corpus` reads, of the run's end, tokens scaled to all inputs: documents,
         tokens, bytes of a token, bytes and files of each stage, those that are deleted at the end
         too.
@@ -315,6 +316,7 @@ class Estimate(Strict):
 
     estimate: Literal["1"]
     recipe: str
+    versions: dict[str, str] = Field(default_factory=dict)
     corpus: CorpusMeasurement
     docs_in: AnyFigure | None = None
     text_bytes_in: AnyFigure | None = None

@@ -133,7 +133,7 @@ def estimate_for(recipe: Recipe, args: argparse.Namespace) -> "tuple[Path, Estim
     if not is_remote(args.out):
         out = Path(args.out).absolute()
         beside = (out, out.parent, *beside)
-    return find_estimate(recipe, beside)
+    return find_estimate(recipe, beside, sys.stderr.write)
 
 
 def prepared(

@@ -1,7 +1,6 @@
 """A prediction beside what the run then made: each figure, and whether its interval holds it."""
 
-import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from tokenmill.pipelines.corpus.step import CorpusStep
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.prepare.report.model import Images, LedgerRow, Report
 from tokenmill.pipelines.runs.folder import INDEX
+from tokenmill.pipelines.runs.manifest import differences
 from tokenmill.sizing.corpus import DATASET, INPUTS, Estimate, ImageEstimate
 from tokenmill.sizing.figure import Figure
 from tokenmill.sizing.strict import parse_json
@@ -55,10 +55,15 @@ class Compared(NamedTuple):
         }
 
 
+class OtherVersionError(ConfigError):
+    """An estimate was made by steps of other versions."""
+
+
 def load_estimate(path: Path, recipe: Recipe) -> Estimate:
     """The estimate that was made for a recipe.
 
     Raises:
+        OtherVersionError: it was made by steps of other versions.
         ConfigError: it cannot be read, is no estimate, or was made for another recipe.
     """
     try:
@@ -73,16 +78,26 @@ def load_estimate(path: Path, recipe: Recipe) -> Estimate:
             f"{path}: made for another recipe or other inputs than {recipe.name!r};"
             " measure this one, or leave --estimate out"
         )
+    there, here = {"versions": estimate.versions}, {"versions": recipe.versions()}
+    if told := differences(there, here, {}):
+        raise OtherVersionError(f"{path}: of other versions: {'; '.join(told)}; measure again")
     return estimate
 
 
-def find_estimate(recipe: Recipe, folders: Iterable[Path]) -> tuple[Path, Estimate] | None:
-    """The first estimate.json of these folders that was made for a recipe; others do not matter."""
-    for folder in folders:
-        path = folder / NAME
-        if path.is_file():
-            with contextlib.suppress(ConfigError):
-                return path, load_estimate(path, recipe)
+def find_estimate(
+    recipe: Recipe, folders: Iterable[Path], warn: Callable[[str], object]
+) -> tuple[Path, Estimate] | None:
+    """The first estimate.json of these folders that was made for a recipe; others do not matter.
+
+    warn: is told of those that are of other versions.
+    """
+    for path in (folder / NAME for folder in folders if (folder / NAME).is_file()):
+        try:
+            return path, load_estimate(path, recipe)
+        except OtherVersionError as e:
+            warn(f"warning: passed over: {e}\n")
+        except ConfigError:
+            pass
     return None
 
 

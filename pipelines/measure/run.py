@@ -194,6 +194,7 @@ def estimate_of(
     )
     growth = None if predicted.growth is None else growth_of(predicted.growth, predicted.grown)
     further: dict[str, object] = {"unique_by": predicted.unique_by, "growth": growth}
+    further["versions"] = job.recipe.versions()
     if predicted.images is not None:
         further["images"] = predicted.images.estimate()
         images = corpus_images(job, predicted.prediction, predicted.images)

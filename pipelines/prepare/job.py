@@ -79,9 +79,7 @@ def run_identity(recipe: Recipe, plan: Plan) -> dict[str, Any]:
             "index": ngram_index.FORMAT,
             "tokenizers": tokenizers.__version__,
             "pyarrow": pa.__version__,  # normalizes text
-            **({} if recipe.html is None else recipe.html.versions()),
-            # of libraries that steps make their verdicts and keys with
-            **{name: v for step in recipe.steps for name, v in step.versions().items()},
+            **recipe.versions(),
         },
     }
 

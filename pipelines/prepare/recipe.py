@@ -440,8 +440,13 @@ class Recipe(Config):
         """
         return self.model_dump(mode="json", exclude=UNDECIDING)
 
+    def versions(self) -> dict[str, str]:
+        """Of steps, and of libraries that they and pages are read with: they decide the output."""
+        of_steps = {name: v for step in self.steps for name, v in step.versions().items()}
+        return {**({} if self.html is None else self.html.versions()), **of_steps}
+
     def digest(self) -> str:
-        """By which a run knows the estimate that was made for it."""
+        """By which a run knows the estimate that was made for it, of whatever `versions`."""
         return digest_of([json.dumps(self.identity(), sort_keys=True), *self.against])
 
 

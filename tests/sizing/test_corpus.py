@@ -83,9 +83,9 @@ def test_an_estimate_is_read_with_its_joint_draws():
         ({**estimate(), "estimate": "2"}, "e: estimate: estimate: input should be '1', got '2'"),
         (
             {**estimate(), "probs": 3},
-            "e: estimate: unknown key 'probs'; known keys: estimate, recipe, corpus, docs_in,"
-            " text_bytes_in, kept_frac, unique_frac, unique_by, growth, images, disk_bytes,"
-            " clustering_memory_bytes, cores, cpu_hours, wall_hours, not_predicted",
+            "e: estimate: unknown key 'probs'; known keys: estimate, recipe, versions, corpus,"
+            " docs_in, text_bytes_in, kept_frac, unique_frac, unique_by, growth, images,"
+            " disk_bytes, clustering_memory_bytes, cores, cpu_hours, wall_hours, not_predicted",
         ),
         (
             estimate(token=1),

@@ -116,13 +116,29 @@ def test_the_first_estimate_that_was_made_for_a_recipe_is_found(run, tmp_path):
     places = [tmp_path / name for name in ("none", "other", "no", "here")]
     for folder in places[1:]:
         folder.mkdir()
-    data = json.loads(path.read_text())
+    data, refused = json.loads(path.read_text()), []
     (places[1] / "estimate.json").write_text(json.dumps({**data, "recipe": "another"}))
     (places[2] / "estimate.json").write_text("[]")
     (places[3] / "estimate.json").write_text(path.read_text())
-    found = find_estimate(recipe, places)
+    found = find_estimate(recipe, places, refused.append)
     assert found == (places[3] / "estimate.json", load_estimate(path, recipe))
-    assert find_estimate(recipe, places[:3]) is None
+    assert find_estimate(recipe, places[:3], refused.append) is None
+    assert refused == []
+
+
+def test_an_estimate_of_another_version_of_a_step_is_passed_over_and_told(
+    run, tmp_path, monkeypatch
+):
+    recipe, path, _ = run
+    monkeypatch.setattr(type(recipe.steps[1]), "versions", lambda _: {"exact": "2"})
+    told = []
+    assert find_estimate(recipe, [path.parent], told.append) is None
+    why = f'{path}: of other versions: versions.exact is null there, "2" here; measure again'
+    assert told == [f"warning: passed over: {why}\n"]
+    with pytest.raises(ConfigError, match="of other versions"):
+        load_estimate(path, recipe)
+    measure_corpus(Measuring(recipe=recipe, sample=0.5), tmp_path / "estimate.json", one_by_one)
+    assert find_estimate(recipe, [path.parent, tmp_path], told.append) is not None
 
 
 def test_an_estimate_of_another_recipe_is_refused(run, tmp_path):
