@@ -22,15 +22,15 @@ from tokenmill.sizing.units import format_bytes, format_quantity
 
 def image_remarks(job: MeasureJob, probed: Probed | None, *, is_whole: bool) -> Iterator[str]:
     """Lines, for people."""
-    dedup = list(job.dedup)
-    ordered = [n for n, step in enumerate(dedup) if step.decides_in_order]
-    # behind one that decides in order, those are counted that it leaves
-    same = [s.name for s in dedup[: min(ordered, default=None)] if not s.compares_texts]
-    if same and len(job.dedup) > 1:
-        names = " and ".join(step.name for step in job.dedup)
+    ordered = [n for n, step in enumerate(job.dedup) if step.decides_in_order]
+    # one that decides in order counts those that are left, and so does what is behind it
+    joined = job.dedup[: min(ordered, default=None)]
+    if len(joined) > 1 and not all(step.compares_texts for step in joined):
+        names = " and ".join(step.name for step in joined)
         yield (
             f"{names} are counted each by itself, over documents as they come to the first: of two"
-            " that find copies of a document, the one that finds more is believed"
+            " that find copies of a document, the one that finds more is believed. What each keeps"
+            " is told as a share of what the one before it leaves"
         )
     for step in (s for s in job.dedup if s.needs_dates):
         yield (

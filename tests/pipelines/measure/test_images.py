@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ from tests.strategies import few
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.compare import compare, load_estimate
 from tokenmill.pipelines.measure.images import PLAUSIBLE, _too_many
-from tokenmill.pipelines.measure.job import Measuring
+from tokenmill.pipelines.measure.job import MeasureJob, Measuring
+from tokenmill.pipelines.measure.remarks import image_remarks
 from tokenmill.pipelines.measure.run import measure_corpus, to_json
 from tokenmill.pipelines.prepare.prepare import run_recipe
 from tokenmill.pipelines.prepare.recipe import make_recipe
@@ -233,6 +235,24 @@ def test_the_steps_of_the_published_recipes_are_predicted(tars, tokenizer_path, 
     remarks = "\n".join(outcome.predicted.remarks)
     assert "repeated_paragraphs is not predicted" in remarks
     assert "same_url and same_images are counted each by itself" in remarks
+
+
+@pytest.mark.parametrize(
+    ("steps", "counted"),
+    [
+        (["exact", {"same_url": {"keep": "first"}}, "near"], "exact and same_url are"),
+        ([{"same_url": {"keep": "first"}}, "near", "exact"], None),
+        (["exact", "near"], None),
+    ],
+)
+def test_those_that_are_said_to_be_counted_by_themselves_stand_before_near(
+    tars, tokenizer_path, steps, counted
+):
+    """`near` decides of what those before it leave."""
+    measuring = Measuring(recipe=recipe_of(tars / "*.tar", tokenizer_path, steps))
+    job = MeasureJob(out=Path(), recipe=measuring.recipe, identity="", measuring=measuring)
+    said = [line for line in image_remarks(job, None, is_whole=True) if "by itself" in line]
+    assert [line.partition(" counted")[0] for line in said] == ([counted] if counted else [])
 
 
 def test_an_image_may_be_too_frequent_where_chance_may_have_left_so_few_in_what_was_read():
