@@ -105,6 +105,7 @@ def figure_rows(outcome: "Outcome") -> list[FigureRow]:
     drawn = list(dict.fromkeys([asked, *([unique] if unique else [])]))
     after = ", ".join(drawn)
     tokens = ", ".join(dict.fromkeys([*drawn, SAMPLE]))
+    of_text = "token" if estimate.images is None else "text token"
     bound = "not of all" if estimate.not_predicted else "at most"
     rows: list[_Row] = [
         ("documents in", estimate.docs_in, _count, counted),
@@ -114,7 +115,7 @@ def figure_rows(outcome: "Outcome") -> list[FigureRow]:
         ("documents", corpus.docs, _count, after),
         ("text", corpus.text_bytes, format_bytes, after),
         ("tokens", corpus.tokens, _count, tokens),
-        ("text bytes per token", corpus.text_bytes_per_token, _ratio, SAMPLE),
+        (f"text bytes per {of_text}", corpus.text_bytes_per_token, _ratio, SAMPLE),
         ("stored bytes per token", corpus.stored_bytes_per_token, _ratio, SAMPLE),
         *_images(outcome, counted, after),
         *(

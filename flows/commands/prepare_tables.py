@@ -114,7 +114,8 @@ def headline(report: Report) -> list[str]:
     if total.text_bytes_per_token is not None:
         text = _with_error(total.text_bytes_per_token, total.text_bytes_per_token_se)
         stored = _with_error(total.stored_bytes_per_token, total.stored_bytes_per_token_se)
-        lines += [f"text bytes per token    {text}", f"stored bytes per token  {stored}"]
+        of = "text token  " if total.images else "token       "
+        lines += [f"text bytes per {of}{text}", f"stored bytes per token     {stored}"]
     return [*lines, *(against_lines(report.against) if report.against else ())]
 
 

@@ -42,6 +42,7 @@ def test_images_are_rows_of_the_table_and_held_against_the_run(recipe, tmp_path,
         r"images kept by repeated_images +66\.7 %",
         r"more than 10 times, by MD5 +33\.3 %",
         r"jpeg images +40 ",
+        r"text bytes per text token +\d",  # those of images have none
     ):
         assert re.search(figure, shown), figure
     told = json.loads(out.read_text())["images"]
@@ -52,4 +53,9 @@ def test_images_are_rows_of_the_table_and_held_against_the_run(recipe, tmp_path,
     made = {row["figure"]: row for row in json.loads(capsys.readouterr().out)["predicted"]}
     for name in ("images in", "images", "image bytes", "image tokens", "jpeg pixels", "documents"):
         assert made[name]["held"], name
+    assert main(command) == 0
+    assert re.search(
+        r"text bytes per text token  \d.*\nstored bytes per token     \d", capsys.readouterr().out
+    )
+    assert "| text bytes per text token |" in (tmp_path / "run" / "report.md").read_text()
     assert main(["size", "--corpus", str(out), "--json"]) == 0

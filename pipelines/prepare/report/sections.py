@@ -362,9 +362,10 @@ def _ledger(report: Report) -> list[str | Table]:
 
 
 def _measurement(report: Report) -> list[str | Table]:
+    of_text = "text token" if report.total.images else "token"  # those of images have no text
     columns = (
         *("source", ">shards", ">documents", ">characters", ">text bytes", ">tokens"),
-        *(">text bytes per token", ">se (text)", ">stored bytes per token", ">se (stored)"),
+        *(f">text bytes per {of_text}", ">se (text)", ">stored bytes per token", ">se (stored)"),
     )[: None if report.tokenizer else 5]
     sources = [(k, m) for k, m in report.measurement.items() if k != TOTAL]
     rows = [
