@@ -54,7 +54,7 @@ class Measurement(Data):
     tokens: int | None = Field(description="Those of images too; None without a tokenizer")
     stored_bytes: Number = Field(description="Bytes of files; of a mixture, without copies")
     shards: int = Field(description="How many shards held documents")
-    text_bytes_per_token: float | None = Field(description="Of tokens of text alone, without those of images")
+    text_bytes_per_token: float | None = Field(description="Of tokens of text, not of images")
     text_bytes_per_token_se: float | None = Field(description="Its standard error over shards")
     stored_bytes_per_token: float | None = Field(description="Of tokens of any kind")
     stored_bytes_per_token_se: float | None = Field(description="Its standard error over shards")
