@@ -50,10 +50,10 @@ def show_estimate(outcome: "Outcome", out: Path) -> None:
     why = f"why documents leave before duplicates are looked for; {counted}"
     show(
         table(title, columns, figure_rows(outcome)),
+        list(bounded(unread(outcome), "the inputs")),
         filled(table(why, ("stage", "reason", ">docs", ">share"), removed_rows(outcome))),
         [
             *outcome.predicted.remarks,
-            *bounded(unread(outcome), "the inputs"),
             f"estimate  {out.absolute()}, in which scratch of the run is told by folder too",
             f"next      tokenmill size PLAN --corpus {out}",
             "          tokenmill prepare … --dry-run, which compares this disk with what is free",

@@ -162,9 +162,9 @@ def _costly(job: MeasureJob, probed: Probed | None) -> Iterator[str]:
     is_asked = bool(job.filters or job.later_stages)
     if is_asked and probed is not None and 0 < probed.corpus_docs <= job.measuring.probes:
         yield (
-            f"all {probed.corpus_docs:,} documents were probed: of a corpus of fewer than --probes"
-            f" {job.measuring.probes:,} no part tells enough, and measuring it takes as long as the"
-            " run"
+            f"all {probed.corpus_docs:,} documents that filters leave were probed: of a corpus of"
+            f" fewer than --probes {job.measuring.probes:,} no part tells enough, and measuring it"
+            " takes as long as the run"
         )
         return
     before = [stage.stage_name for stage in job.first_pass.stages if stage.changes_text]

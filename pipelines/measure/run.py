@@ -294,6 +294,8 @@ def sample_in_words(job: MeasureJob, sample: Sample, finished: Measured) -> str:
         tokenized = f"{read} of the bytes read, {drawn} tokenized"
     elif finished.probed is None:
         tokenized += ", all read once"
+    if lost := len(finished.failures):
+        tokenized += f", {lost:,} of {lost + len(finished.parts):,} parts left out"
     if finished.probed is None:
         return tokenized
     probed = finished.probed.facts

@@ -149,7 +149,9 @@ def test_what_could_not_be_read_is_told_by_the_exit_code(recipe, tmp_path, capsy
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(data))
     command = ["measure", str(tmp_path / "recipe.yaml"), "--out", str(tmp_path / "e.json")]
     assert main(command) == 3
-    assert "no line is a JSON object" in " ".join(capsys.readouterr().out.split())
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "no line is a JSON object" in shown
+    assert shown.index("no line is a JSON object") < shown.index("why documents leave"), "seen"
 
 
 def test_prepare_holds_a_prediction_against_the_run(measured, recipe, tmp_path, capsys, server):

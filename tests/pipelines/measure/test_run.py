@@ -211,25 +211,54 @@ def test_mistakes_are_one_line(recipe_path, tmp_path):
         measure_corpus(Measuring(recipe=recipe_of(recipe_path, tmp_path)), tmp_path, one_by_one)
 
 
-def test_a_step_that_fails_in_every_part_is_told_by_its_cause(recipe_path, tmp_path, monkeypatch):
-    """Inputs are not blamed for it, as none of what they hold came through."""
-    (tmp_path / "odd_step.py").write_text(
-        "from tokenmill.pipelines.core.step import Step, register\n\n\n@register\n"
-        "class Odd(Step):\n    name = 'odd'\n\n"
-        "    def __call__(self, batch):\n        return 1 // 0\n"
-    )
+ODD = """
+import numpy as np
+
+from tokenmill.pipelines.core.step import Step, keep_where, register
+
+
+@register
+class Odd(Step):
+    name = "odd"
+
+    def __call__(self, batch):
+        if "odd" in batch["text"].to_pylist():
+            return 1 // 0
+        return keep_where(self.name, batch, np.zeros(batch.num_rows, np.uint8), [])
+"""
+
+
+@pytest.fixture
+def odd_step(tmp_path, monkeypatch):
+    (tmp_path / "odd_step.py").write_text(ODD)
     monkeypatch.syspath_prepend(tmp_path)
     plug(monkeypatch, "odd_step", step.STEPS)
-    recipe = recipe_of(recipe_path, tmp_path, steps=["odd"], inputs=str(tmp_path / "one.jsonl"))
-    (tmp_path / "one.jsonl").write_text('{"text": "one"}\n')
+
+
+@pytest.mark.usefixtures("odd_step")
+def test_a_step_that_fails_in_every_part_is_told_by_its_cause(recipe_path, tmp_path):
+    """Inputs are not blamed for it, as none of what they hold came through."""
     with pytest.raises(ShardError) as e:
-        measured(recipe, tmp_path)
+        measured(corpus_of(tmp_path, recipe_path, ["odd"], steps=["odd"]), tmp_path)
     assert re.fullmatch(
         r"all 1 parts failed; [-\w]+: ZeroDivisionError: integer division or modulo by zero"
-        r" in step odd \(odd_step.py:9\)",
+        r" in step odd \(odd_step.py:13\)",
         str(e.value),
     )
     assert exit_code_of(e.value) == PARTIAL, "as of a run in which every part fails"
+
+
+@pytest.mark.usefixtures("odd_step")
+def test_parts_that_are_left_out_are_told_with_what_was_read(recipe_path, tmp_path):
+    (tmp_path / "odd.jsonl").write_text('{"text": "odd"}\n')
+    corpus_of(tmp_path, recipe_path, ["one", "two words"])
+    recipe = recipe_of(
+        recipe_path, tmp_path, inputs=str(tmp_path / "*.jsonl"), steps=["odd", "exact"]
+    )
+    outcome = measured(recipe, tmp_path)
+    assert outcome.estimate.corpus.sample == (
+        "2 of 2 documents probed, 100 % of the bytes tokenized, 1 of 2 parts left out"
+    )
 
 
 @pytest.mark.parametrize("steps", [["exact"], [PUBLISHED]], ids=["exact", "near"])
