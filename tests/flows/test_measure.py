@@ -146,12 +146,13 @@ def test_what_could_not_be_read_is_told_by_the_exit_code(recipe, tmp_path, capsy
     (tmp_path / "broken.jsonl").write_text("no json at all\n")
     data = yaml.safe_load(recipe.read_text())
     data["inputs"].append({"path": str(tmp_path / "broken.jsonl")})
+    data["steps"] = [{"length": {"min_chars": 1}}, "exact"]
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(data))
     command = ["measure", str(tmp_path / "recipe.yaml"), "--out", str(tmp_path / "e.json")]
     assert main(command) == 3
     shown = " ".join(capsys.readouterr().out.split())
     assert "no line is a JSON object" in shown
-    assert shown.index("no line is a JSON object") < shown.index("why documents leave"), "seen"
+    assert shown.index("no line is a JSON object") < shown.index("that filters leave were probed")
 
 
 def test_prepare_holds_a_prediction_against_the_run(measured, recipe, tmp_path, capsys, server):

@@ -255,7 +255,7 @@ def test_parts_that_are_left_out_are_told_with_what_was_read(recipe_path, tmp_pa
     recipe = recipe_of(
         recipe_path, tmp_path, inputs=str(tmp_path / "*.jsonl"), steps=["odd", "exact"]
     )
-    outcome = measured(recipe, tmp_path)
+    outcome = measured(recipe, tmp_path, sample=1.0)
     assert outcome.estimate.corpus.sample == (
         "2 of 2 documents probed, 100 % of the bytes tokenized, 1 of 2 parts left out"
     )
