@@ -201,6 +201,8 @@ def _captions(source: str, found: dict[str, list[str]]) -> Iterator[str]:
     if left := found["left"]:
         way = f"columns: {{{left[0]}: string}} of the input keeps it"
         yield f"left behind in {source}: {', '.join(left[:MOST_FAILURES])}; {way}"
+    if absent := found["absent"]:
+        yield f"columns that no first sample of {source} has: {', '.join(absent)}"
 
 
 def _disk_lines(planned: dict[str, Any]) -> Iterator[str]:

@@ -124,12 +124,13 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
 
 
 def _captions(recipe: Recipe, plan: Plan) -> dict[str, dict[str, list[str]]]:
-    """Of each source of tars, where the first samples of its first tar have texts, and what fields
-    stay behind.
+    """Of each source of tars, where the first samples of its first tar have texts, what fields stay
+    behind, and which columns that the recipe names none of them has.
     """
     first = {s.source: s for s in reversed(plan.shards) if reader_named(s.format).samples}
     looked = {name: texts_taken(s, recipe.limits) for name, s in sorted(first.items())}
-    return {name: {"taken": taken, "left": left} for name, (taken, left) in looked.items()}
+    names = ("taken", "left", "absent")
+    return {name: dict(zip(names, told, strict=True)) for name, told in looked.items()}
 
 
 def _scratch(text: int, part: Pass) -> float:

@@ -196,17 +196,20 @@ def _first_pages(reader: "_Reader", shard: SourceShard, limits: Limits) -> Itera
         yield from islice(reader.pages(Tar(first)), LOOKED_SAMPLES)
 
 
-def texts_taken(shard: SourceShard, limits: Limits) -> tuple[list[str], list[str]]:
-    """Where texts of the first samples of a tar stand, and the fields of .json that none takes."""
+def texts_taken(shard: SourceShard, limits: Limits) -> tuple[list[str], list[str], list[str]]:
+    """Where texts of the first samples of a tar stand, the fields of .json that none takes, and
+    columns that none of them has.
+    """
     notes = Counter[str]()
     reader, there = _Reader(shard, limits, Images(), notes), set[str]()
-    known = {*KNOWN, shard.id, shard.url}
+    known, absent = {*KNOWN, shard.id, shard.url}, [path for path, _ in shard.columns]
     for _ in _first_pages(reader, shard, limits):
         for fields in reader.fields:
             there.update(field for field, value in fields.items() if value not in (None, ""))
             known |= {p if p in fields else p.split(".")[0] for p, _ in shard.columns}
+            absent = [p for p in absent if not {p, p.split(".")[0]} & fields.keys()]
     taken = [name.removeprefix(TEXT_OF) for name in notes if name.startswith(TEXT_OF)]
-    return taken, sorted(there - known - {place.partition(":")[2] for place in taken})
+    return taken, sorted(there - known - {place.partition(":")[2] for place in taken}), absent
 
 
 def read_webdataset(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:

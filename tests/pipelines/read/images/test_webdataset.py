@@ -521,9 +521,11 @@ def test_where_texts_stand_is_counted_and_told_before(tmp_path):
     path = write(tmp_path, {**members, "3.jpg": JPEG, "3.txt": b" "})
     assert read(path).notes == {"text_of_.txt": 1, "text_of_.json:caption": 2}
     asked = {"text": "caption", "columns": {"license": "string"}}
+    mistyped = {"licence": "string", "licence.of": "string"}
     for settings, told in (
-        ({}, ([".txt", ".json:caption"], ["license"])),
-        (asked, ([".json:caption"], [])),
+        ({}, ([".txt", ".json:caption"], ["license"], [])),
+        (asked, ([".json:caption"], [], [])),
+        (asked | {"columns": mistyped}, ([".json:caption"], ["license"], list(mistyped))),
     ):
         plan = plan_inputs([Input(path=str(path), **settings)], 100, images=True)
         assert webdataset.texts_taken(plan.shards[0], Limits()) == told
@@ -561,7 +563,7 @@ def test_where_texts_stand_is_counted_and_told_before(tmp_path):
 def test_what_is_told_of_fields_is_what_is_read(tmp_path, said, settings, taken, left):
     path = write(tmp_path, {"1.jpg": JPEG, "1.json": json.dumps(said).encode()})
     (shard,) = plan_inputs([Input(path=str(path), **settings)], 10**6, images=True).shards
-    told = [f".json:{field}" for field in taken], left
+    told = [f".json:{field}" for field in taken], left, []
     assert webdataset.texts_taken(shard, Limits()) == told
 
 
