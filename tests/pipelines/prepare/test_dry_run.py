@@ -37,7 +37,7 @@ def test_images_are_written_as_often_as_the_recipe_wants(
     size = tar.stat().st_size
     need = planned["disk_needed_bytes"]
     assert planned["text_bytes"] == 600
-    assert planned["captions"] == {"a": {"taken": [".txt"], "left": []}}
+    assert planned["captions"] == {"a": {"taken": [".txt"], "left": [], "absent": []}}
     assert planned["illustrated_bytes"] == size
     assert planned["without_images"] == [str(tmp_path / "b.txt")]
     assert {name for name, n_bytes in need.items() if n_bytes >= size} == places
