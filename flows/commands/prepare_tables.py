@@ -49,6 +49,7 @@ def show_report(
         *image_tables(report),
         *(table(t.caption, ("what", ">value"), t.rows) for t in further_tables(report).values()),
         headline(report),
+        [f"warning: {printable(line)}" for line in bounded(report.warnings, "report.md")],
         summary
         and [
             items_table(summary, "benchmark items in the corpus, before cutting", PAGE_ONLY),

@@ -70,6 +70,11 @@ class Step(Config):
         """What of it is English alone, as "stop words"; "" if nothing is."""
         return ""
 
+    def hint(self, reason: str) -> str:
+        """What to know where most documents left for a reason; "" if it says all."""
+        named = self.speaks and self.speaks.replace(" ", "_") in reason
+        return f"its {self.speaks} are English" if named else ""
+
     @property
     def languages(self) -> tuple[str, ...]:
         """The languages that it keeps alone; none if it asks for no language."""

@@ -43,7 +43,9 @@ class GopherQuality(Filter):
     max_bullet_lines_ratio: share of lines that begin with U+2022 or "-".
     max_ellipsis_lines_ratio: share of lines that end with an ellipsis.
     min_alpha_words_ratio: share of words with a letter.
-    min_stop_words: different `stop_words` that occur as words, in exactly that case.
+    min_stop_words: different `stop_words` that occur as words, in exactly that case. Those unless
+        told are English, and nearly all text in other languages leaves: name those of the language,
+        or none (`min_stop_words: null`); step `fineweb2` has those of 56 languages, and limits.
     words: what a word is: whitespace, unicode, scripts or spacy, as
         pipelines.filters.text.words has them. A word of `scripts` may
         be one character: in Chinese or Thai also min_avg_word_length: null, and stop words of it.
@@ -97,6 +99,12 @@ class GopherQuality(Filter):
     @property
     def speaks(self) -> str:
         return "stop words" if self.min_stop_words and self.stop_words == ENGLISH else ""
+
+    def hint(self, reason: str) -> str:
+        if reason == "too_few_words" and self.words == "whitespace":
+            return f"it asks for {self.min_words} between white space; words: scripts counts others"
+        told = super().hint(reason)
+        return f"{told}; name others (stop_words), or none (min_stop_words: null)" if told else ""
 
     def versions(self) -> dict[str, str]:
         return word_versions(self.words)

@@ -23,11 +23,13 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.measured import TOTAL
 from tokenmill.pipelines.core.shard import Plan
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.runs.manifest import COMPLETE, PARTIAL_RUN, read_manifest
 from tokenmill.pipelines.runs.packs import receipts_of
 from tokenmill.pipelines.runs.work import FailedShard, Finished, Job
 from tokenmill.pipelines.storage import mirror
 from tokenmill.sizing.document.section import count
+from tokenmill.sizing.units import format_quantity
 
 
 class Inventory(Data):
@@ -146,6 +148,31 @@ def failed_sources(
         message = f"nothing is left of {count(n, 'document')}"
         found.append(FailedSource(source=TOTAL, message=message))
     return found
+
+
+MOST_REMOVED, FEW_DOCS = 0.9, 10  # of fewer documents no share is told
+
+
+def mostly_removed(
+    by_source: Mapping[str, Mapping[str, StageStats]], steps: Iterable[Step]
+) -> Iterator[str]:
+    """A line for each source and step that removes over MOST_REMOVED of what comes to it.
+
+    by_source: what each stage did to a source.
+    """
+    hints = {step.stage_name: step.hint for step in steps}
+    for source, stages in sorted(by_source.items()):
+        for name, stats in stages.items():
+            n = sum(stats.removed.values())
+            if stats.docs_in < FEW_DOCS or n <= MOST_REMOVED * stats.docs_in:
+                continue
+            reason = _most_first(stats.removed)[0][1]
+            hint = hints[name](reason) if name in hints else ""
+            yield (
+                f"{name} removed {format_quantity(n / stats.docs_in, 'fraction')} of the"
+                f" {stats.docs_in:,} documents of {source}, mostly {reason}"
+                + (f": {hint}" if hint else "")
+            )
 
 
 def _most_first(causes: Mapping[str, int]) -> list[tuple[int, str]]:

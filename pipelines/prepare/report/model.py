@@ -272,6 +272,12 @@ class Report(Failures):
     identity: str = Field(description="Digest: equal for runs that make the same")
     inputs: Inventory
     ledger: list[LedgerRow] = Field(description="By stage: one lets out what the next takes in")
+    ledger_by_source: dict[str, list[LedgerRow]] = Field({}, description="The same of each source")
+    warnings: list[str] = Field(
+        [],
+        description="Steps that removed over 90 % of at least 10 documents of a source, and inputs"
+        " without documents",
+    )
     measurement: dict[str, Measurement] = Field(description='By source, and "total" of all')
     mixture: Mixture | None = Field(None, description="Only of a run that mixes")
     length_bins: list[int] = Field(description="Documents by UTF-8 bytes: bin k is 2^(k-1) to 2^k")
@@ -324,6 +330,16 @@ class Report(Failures):
     def documents_that_left(self) -> list[tuple[str, str, str, int]]:
         """(stage, outcome, reason, documents), in order of the stages."""
         return [(row.stage, *left) for row in self.ledger for left in _left(row)]
+
+    def left_by_source(self) -> dict[str, list[tuple[str, str, str, int, int]]]:
+        """(stage, outcome, reason, documents, those that came to the stage), the most first."""
+        return {
+            source: sorted(
+                ((row.stage, *left, row.docs_in) for row in rows for left in _left(row)),
+                key=lambda left: -left[3],
+            )
+            for source, rows in self.ledger_by_source.items()
+        }
 
     @property
     def reached(self) -> str:

@@ -55,7 +55,7 @@ from tokenmill.sizing.document.markdown import markdown
 from tokenmill.sizing.document.page import KeyFigure, figure, page
 from tokenmill.sizing.document.section import NONE, Section, Table, count, table
 from tokenmill.sizing.document.svg import Axis
-from tokenmill.sizing.units import format_bytes, format_count
+from tokenmill.sizing.units import format_bytes, format_count, format_quantity
 
 MOST_LISTED = 10
 
@@ -236,7 +236,7 @@ def sections(report: Report) -> list[Section]:
     """What a reader wants to know, in the order in which it is asked."""
     contamination = report.found_items
     return [
-        section("summary", "In short", [headline(report)]),
+        section("summary", "In short", [headline(report), *_warnings(report)]),
         section("ledger", "Where documents and bytes went", _ledger(report)),
         section("plots", "Plots", []),
         section("measurement", "Measurement", _measurement(report)),
@@ -254,6 +254,10 @@ def sections(report: Report) -> list[Section]:
         section("time", "Time", _time(report)),
         section("origin", "How it was made", _origin(report)),
     ]
+
+
+def _warnings(report: Report) -> list[str]:
+    return [f"Warning: {line}." for line in report.warnings]
 
 
 def further_tables(report: Report) -> dict[str, Table]:
@@ -357,8 +361,23 @@ def _ledger(report: Report) -> list[str | Table]:
         _counts("Documents by stage", ("in", "created", "removed", "failed", "out"), stages, docs),
         _counts("Bytes of text by stage", ("in", "removed", "edited away", "out"), stages, text),
         table("Documents that left, by reason", columns, reasons),
+        *_left_by_source(report),
         *notes_table(report.notes),
     ]
+
+
+def _left_by_source(report: Report) -> list[Table]:
+    """The MOST_LISTED reasons of each source for which most left; nothing of one source alone."""
+    by_source = report.left_by_source()
+    if len(by_source) < 2:
+        return []
+    rows = [
+        (source, stage, reason, outcome, f"{n:,}", format_quantity(n / came, "fraction"))
+        for source, left in by_source.items()
+        for stage, outcome, reason, n, came in left[:MOST_LISTED]
+    ]
+    columns = ("source", "stage", "reason", "outcome", ">documents", ">of those that came to it")
+    return [table(f"Documents that left, by source: {MOST_LISTED} reasons each", columns, rows)]
 
 
 def _measurement(report: Report) -> list[str | Table]:

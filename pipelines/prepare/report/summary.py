@@ -1,8 +1,8 @@
 """What a finished run has to say: its ledger, its measurement, and what each step found."""
 
 import platform
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -22,6 +22,7 @@ from tokenmill.pipelines.runs.finished import (
     failures,
     inventory,
     listings,
+    mostly_removed,
     written,
 )
 from tokenmill.pipelines.runs.manifest import TEXT
@@ -52,7 +53,8 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
         LedgerError: documents or bytes do not add up, in a shard or in total.
     """
     images = job.recipe.images
-    rows = ledger(job, plan, finished)
+    by_source = ledger_by_source(job, finished)
+    rows = ledger(job, plan, finished, by_source.values())
     check_chain(rows, "ledger")
     files = {n: b for n, b in written(finished) if n.startswith(("dataset/", f"{TEXT}/"))}
     dataset_files = {n: b for n, b in files.items() if n.startswith("dataset/")}
@@ -71,7 +73,14 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
         name=job.recipe.name,
         identity=job.identity,
         inputs=inventory(plan, texts_from(plan)),
-        ledger=[model.LedgerRow(stage=name, **stats.to_json()) for name, stats in rows],
+        ledger=_rows(rows),
+        ledger_by_source={
+            source: _rows(stages.items()) for source, stages in sorted(by_source.items())
+        },
+        warnings=[
+            *_without_documents(job, finished),
+            *mostly_removed(by_source, job.recipe.steps),
+        ],
         **dict(failures(plan, finished, damage, lost)),
         # what is measured are documents once: of what copies take as well, their part
         measurement=measure(facts, _stored_once(facts, mixed, stored, text)),
@@ -95,6 +104,21 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
         against=_against(job, finished) if job.against else None,
         sections=by_section or None,  # of steps that are not our own
     )
+
+
+def _without_documents(job: PrepareJob, finished: Prepared) -> list[str]:
+    """A line that names the inputs which were read and hold no document."""
+    read = {r.key: r.stats[0][1].docs_in for r in finished.of("pass-0")}
+    docs = Counter[int]()
+    for shard in finished.shards:
+        if shard.key in read:
+            docs[shard.input] += read[shard.key]
+    empty = [job.recipe.inputs[i].path for i, n in docs.items() if not n]
+    return [f"no document in {', '.join(empty)}"] if empty else []
+
+
+def _rows(stages: Iterable[tuple[str, StageStats]]) -> list[model.LedgerRow]:
+    return [model.LedgerRow(stage=name, **stats.to_json()) for name, stats in stages]
 
 
 def _first_failed(job: PrepareJob, finished: Prepared) -> dict[str, str]:
@@ -198,8 +222,8 @@ def _split(job: PrepareJob, layout: Layout) -> model.Split:
     )
 
 
-def ledger(job: PrepareJob, plan: SourcePlan, finished: Finished) -> list[tuple[str, StageStats]]:
-    """What each stage did over the whole corpus, in order.
+def ledger_by_source(job: PrepareJob, finished: Finished) -> dict[str, dict[str, StageStats]]:
+    """What each stage did to each source, in order.
 
     A shard that failed in a later pass has its documents counted there as failed.
 
@@ -208,7 +232,7 @@ def ledger(job: PrepareJob, plan: SourcePlan, finished: Finished) -> list[tuple[
     """
     parts = passes(job.recipe.steps)
     by_pass = [{r.key: r for r in finished.of(f"pass-{p.index}")} for p in parts]
-    totals = {name: StageStats() for part in parts for name in job.stage_names(part)}
+    by_source: dict[str, dict[str, StageStats]] = {}
     for shard in finished.shards:
         chain: list[tuple[str, StageStats]] = []
         for part, receipts in zip(parts, by_pass, strict=True):
@@ -218,7 +242,23 @@ def ledger(job: PrepareJob, plan: SourcePlan, finished: Finished) -> list[tuple[
                 chain.append((job.stage_names(part)[0], _lost(chain[-1][1])))
                 break
         check_chain(chain, f"shard {shard.key}")
+        totals = by_source.setdefault(shard.source, {})
         for name, stats in chain:
+            totals[name] = totals.get(name, StageStats()) + stats
+    return by_source
+
+
+def ledger(
+    job: PrepareJob,
+    plan: SourcePlan,
+    finished: Finished,
+    of_sources: Iterable[Mapping[str, StageStats]],
+) -> list[tuple[str, StageStats]]:
+    """What each stage did over the whole corpus, in order."""
+    parts = passes(job.recipe.steps)
+    totals = {name: StageStats() for part in parts for name in job.stage_names(part)}
+    for stages in of_sources:
+        for name, stats in stages.items():
             totals[name] += stats
     for failed in plan.failed:  # documents of files that could not even be cut into shards
         if failed.docs:

@@ -110,6 +110,8 @@ def run_report(rows=None, shards=None):
         "identity": "5eed",
         "inputs": {"files": 17, "bytes": 1_234_567_890, "shards": 4, "skipped": []},
         "ledger": [{"stage": name, **stats.to_json()} for name, stats in rows],
+        "ledger_by_source": {},
+        "warnings": [],
         "failed_sources": [],
         "failed_inputs": [
             {

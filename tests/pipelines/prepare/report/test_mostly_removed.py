@@ -1,0 +1,75 @@
+"""What a run removes nearly all of, or finds nothing in, is told by source and reason."""
+
+import json
+
+import pytest
+
+from tests.running import one_by_one, prepare
+from tokenmill.flows.commands.prepare_tables import show_report
+from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.filters.gopher_quality import GopherQuality
+from tokenmill.pipelines.prepare.recipe import make_recipe
+from tokenmill.pipelines.prepare.report.model import Report
+from tokenmill.pipelines.runs.finished import mostly_removed
+
+GERMAN = "Der Zweck dieses Gesetzes ist, den Einzelnen davor zu schützen, dass er leidet. " * 6
+ENGLISH = "The purpose of these words is to be read with care and that have a meaning. " * 6
+STOP_WORDS = (
+    "mostly too_few_stop_words: its stop words are English; name others (stop_words), or none"
+    " (min_stop_words: null)"
+)
+
+
+def removed(n, of, **reasons):
+    return StageStats(docs_in=of, docs_out=of - n, removed=reasons or {"why": n})
+
+
+@pytest.mark.parametrize(("n", "of", "is_told"), [(9, 10, 0), (10, 10, 1), (9, 9, 0), (91, 100, 1)])
+def test_over_nine_tenths_of_ten_documents_at_least_are_told(n, of, is_told):
+    told = [*mostly_removed({"web": {"length": removed(n, of)}}, [])]
+    share = f"{100 * n / of:.0f} %"
+    line = f"length removed {share} of the {of} documents of web, mostly why"
+    assert told == [line] * is_told
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason", "hint"),
+    [
+        ({}, "too_few_stop_words", STOP_WORDS.partition(": ")[2]),
+        ({"stop_words": ["der", "die"]}, "too_few_stop_words", ""),
+        ({}, "too_many_words", ""),
+        ({}, "too_few_words", "it asks for 50 between white space; words: scripts counts others"),
+        ({"words": "scripts"}, "too_few_words", ""),
+    ],
+)
+def test_a_step_says_what_to_know_of_its_reason(settings, reason, hint):
+    assert GopherQuality(**settings).hint(reason) == hint
+    stages = {"gopher_quality": removed(99, 100, **{reason: 60, "other": 39})}
+    (told,) = mostly_removed({"laws": stages}, [GopherQuality(**settings)])
+    assert told.endswith(f" of laws, mostly {reason}" + (f": {hint}" if hint else ""))
+
+
+def test_a_run_names_the_source_its_filter_emptied_and_inputs_without_documents(tmp_path, capsys):
+    inputs = []
+    for name, texts in {"laws": [GERMAN] * 10, "web": [ENGLISH] * 10, "empty": []}.items():
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+        inputs.append({"path": str(path), "source": name})
+    data = {"inputs": inputs, "steps": [{"gopher_quality": {}}]}
+    data |= {"tokenizer": None, "output": {"text": "jsonl.zst"}}
+    out = tmp_path / "run"
+    report = Report.model_validate(prepare(make_recipe(data, where="test"), out, one_by_one))
+    assert report.warnings == [
+        f"no document in {tmp_path}/empty.jsonl",
+        f"gopher_quality removed 100 % of the 10 documents of laws, {STOP_WORDS}",
+    ]
+    assert report.left_by_source() == {
+        "empty": [],
+        "laws": [("gopher_quality", "removed", "too_few_stop_words", 10, 10)],
+        "web": [],
+    }
+    written = (out / "report.md").read_text()
+    assert f"Warning: {report.warnings[1]}." in written
+    assert "| laws | gopher_quality | too_few_stop_words | removed | 10 | 100 % |" in written
+    show_report(report, out)
+    assert f"warning: {report.warnings[1]}" in " ".join(capsys.readouterr().out.split())
