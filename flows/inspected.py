@@ -50,6 +50,7 @@ from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.runs.collected import run_names
 from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import RUNNING
+from tokenmill.pipelines.runs.packs import receipts_of
 from tokenmill.pipelines.tokens.dataset import first_rows
 from tokenmill.pipelines.tokens.reference import open_reference
 from tokenmill.pipelines.tokens.text import kept_rows
@@ -363,17 +364,21 @@ def _found(runs: Sequence[Path], text: str, shown: Callable[[int], Answer]) -> A
 
 def _of_id(runs: Sequence[Path], text: str) -> int | None:
     """The document that has an id, which may stand behind that of its source."""
-    for name in filter(None, (text, text.partition(": ")[2])):
-        doc_ids = [doc_id for run in runs for doc_id in doc_ids_of(run, name)]
-        if len(doc_ids) > 1:
-            some = ", ".join(map(str, doc_ids[:MOST_NAMED]))
-            more = ", …" if len(doc_ids) > MOST_NAMED else ""
-            raise ConfigError(
-                f"--doc {text}: {len(doc_ids):,} documents have this id: {some}{more}; name one"
-            )
-        if doc_ids:
-            return doc_ids[0]
-    return None
+    source, _, name = text.partition(": ")
+    of = [(run, doc_id) for run in runs for doc_id in doc_ids_of(run, text)]
+    if not of and name and (of := [(run, d) for run in runs for d in doc_ids_of(run, name)]):
+        read = ((run, receipt) for run in runs for receipt in receipts_of(run, "pass-0"))
+        known = {(run, shard_number(r.key)): str(r.facts["source"]) for run, r in read}
+        if source not in known.values():
+            there = ", ".join(sorted(set(known.values())))
+            raise ConfigError(f"--doc {text}: no source {source!r}; there are: {there}")
+        of = [(run, d) for run, d in of if known.get((run, part_number(run, d))) == source]
+    if len(of) > 1:
+        some = ", ".join(str(doc_id) for _, doc_id in of[:MOST_NAMED])
+        more = ", …" if len(of) > MOST_NAMED else ""
+        told = f"{len(of):,} documents have this id: {some}{more}; name one"
+        raise ConfigError(f"--doc {text}: {told}")
+    return of[0][1] if of else None
 
 
 def _reasons(out: Path, manifest: dict[str, Any]) -> Answer:

@@ -259,3 +259,23 @@ def test_what_cannot_be_shown_of_a_comparison_is_named(edited, capsys):
     assert main(["inspect", str(out), "--doc", str(receipt["doc_id"])]) == 0
     shown = capsys.readouterr().out
     assert "as they came to near, but for what repeated_paragraphs changed" in shown
+
+
+def test_an_id_that_two_sources_have_is_found_by_its_source(tmp_path, capsys):
+    inputs = []
+    for name, text in (("docs", "a"), ("laws", "b")):
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text(json.dumps({"id": "974", "text": words(text)}) + "\n")
+        inputs.append({"path": str(path), "source": name})
+    recipe = {"inputs": inputs, "tokenizer": None, "output": {"text": "parquet"}}
+    prepare(make_recipe(recipe, where="recipe"), tmp_path / "run", one_by_one)
+    for source in ("docs", "laws"):
+        assert main(["inspect", str(tmp_path / "run"), "--doc", f"{source}: 974"]) == 0
+        assert capsys.readouterr().out.startswith(f"kept: 974 ({source})")
+    for text, told in (
+        ("974", "--doc 974: 2 documents have this id: 0, 4294967296; name one"),
+        ("zzz: 974", "--doc zzz: 974: no source 'zzz'; there are: docs, laws"),
+        ("docs: 975", "--doc docs: 975: no document that left, or is kept, has this id"),
+    ):
+        assert main(["inspect", str(tmp_path / "run"), "--doc", text]) == 2
+        assert told in capsys.readouterr().err
