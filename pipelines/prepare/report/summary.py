@@ -67,6 +67,10 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
     read = ((receipt.facts["source"], receipt.stats[0][1]) for receipt in first)
     lost = failed_sources(read, rows[-1][1].docs_out, job.recipe.limits.failed_frac)
     by_section = _told(job, finished)
+    came = {name: stats.docs_in for name, stats in rows}
+    for name, told in by_section["duplicates"].items():
+        if name in came and "docs" in told:  # of those in the pass some have left since
+            told["docs"] = came[name]
     repeated = by_section.pop("repeated")
     return model.Report(
         report=REPORT_VERSION,

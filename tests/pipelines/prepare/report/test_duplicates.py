@@ -8,10 +8,12 @@ import pytest
 
 from tests.pipelines.chains import Runs, words
 from tests.pipelines.prepare.report.test_report import HOSTILE
+from tests.running import one_by_one, prepare
 from tests.sizing.document.pages import Page, check_self_contained, check_structure
 from tokenmill.pipelines.corpus import rows as corpus_rows
 from tokenmill.pipelines.corpus import shown
 from tokenmill.pipelines.prepare.inspect import removals
+from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.prepare.report import duplicates
 
 FEW = {"shard_bytes": 6_000, "keep_index": False}
@@ -117,3 +119,13 @@ def test_a_run_without_duplicates_shows_none(tmp_path):
     found = report(out)["duplicates"]["near"]
     assert "documents" not in found
     assert "verify 0.7" not in (out / "report.html").read_text()
+
+
+def test_near_says_as_many_documents_as_came_to_it(tmp_path):
+    texts = ["the same words " * 9, "the same words " * 9, "other words stand here " * 9]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": t}) + "\n" for t in texts))
+    data = {"inputs": [str(tmp_path / "a.jsonl")], "steps": ["exact", "near"]}
+    data |= {"tokenizer": None, "output": {"text": "parquet"}}
+    report = prepare(make_recipe(data, where="test"), tmp_path / "run", one_by_one)
+    assert [report["duplicates"][name]["docs"] for name in ("exact", "near")] == [3, 2]
+    assert [row["docs_in"] for row in report["ledger"]] == [3, 3, 2]
