@@ -267,8 +267,11 @@ def _object(line: bytes) -> tuple[dict[str, Any], str, str]:
 
 def _what_is_wrong(line: bytes, said: str) -> tuple[str, str]:
     """Tell bad bytes and lone surrogates from bad JSON; orjson refuses all three alike."""
-    try:  # json takes lone surrogates, as orjson does not; int refuses NaN
-        json.dumps(json.loads(line.decode(), parse_constant=int), ensure_ascii=False).encode()
+    constants: list[str] = []
+    try:  # json takes NaN, Infinity and lone surrogates, as orjson does not
+        value = json.loads(line.decode(), parse_constant=constants.append)
+        if not constants:
+            json.dumps(value, ensure_ascii=False).encode()
     except UnicodeDecodeError as e:
         where = f"byte {e.start} of the line, {line[e.start]:#04x}, is not UTF-8"
         return "invalid_utf8", f"{where}; `iconv -f CHARSET -t utf-8` makes a file so"
@@ -276,6 +279,8 @@ def _what_is_wrong(line: bytes, said: str) -> tuple[str, str]:
         return "invalid_utf8", said
     except (ValueError, RecursionError):
         pass
+    if constants:
+        said = f"{said}; {constants[0]} is not JSON: write null in its place"
     return "invalid_json", said
 
 

@@ -38,7 +38,16 @@ def read_bytes(tmp_path, data, name="d.jsonl", **fields):
     ("line", "reason", "said"),
     [
         (b'{"text": "x"', "invalid_json", "unexpected end"),
-        (b'{"text": NaN}', "invalid_json", "unexpected"),
+        (
+            b'{"text": NaN}',
+            "invalid_json",
+            "line 1 column 10 (char 9); NaN is not JSON: write null in its place",
+        ),
+        (
+            b'{"a": [-Infinity], "text": "\\ud8',
+            "invalid_json",
+            "; -Infinity is not JSON: write null",
+        ),
         (b'["text"]', "invalid_json", "not an array"),
         (b'"text"', "invalid_json", "not a string"),
         (b"1", "invalid_json", "not a number"),
