@@ -27,7 +27,7 @@ COMMANDS = {
     "measure": "predict a run of a recipe before it is made",
     "contamination": "which benchmark items a corpus holds, and in which documents",
     "inspect": "look at documents, removals, duplicates side by side",
-    "export": "a run's tokens for Megatron, Parquet, MDS",
+    "export": "a run's tokens for Megatron, Parquet, MDS; its text as Parquet, JSON Lines",
     "size": "what storage a corpus and a cluster ask for",
     "claims": "published sizing figures, recomputed or explained",
     "probe": "does this storage feed the planned cluster",

@@ -260,7 +260,8 @@ def _no_format(source: _Source, files: Sequence[InputFile]) -> ConfigError:
     way = "say which in the recipe, as {path: …, format: text}"
     if not source.in_recipe:
         way = "rename them, as NAME.txt for text; see README for the others"
-    return ConfigError(f"{source.where}: {_names(files)} tell no format; {way}")
+    tell = "tells" if len(files) == 1 else "tell"
+    return ConfigError(f"{source.where}: {_names(files)} {tell} no format; {way}")
 
 
 def _of_sections(source: _Source, files: Sequence[InputFile]) -> ConfigError | None:

@@ -426,7 +426,7 @@ def test_a_corpus_without_documents_is_named(check, tmp_path):
         " text, JSONL, Parquet or Arrow"
     )
     (empty / "x.dat").write_text("x")
-    with pytest.raises(ConfigError, match=r"empty: 'x.dat' tell no format; rename them, as NAME"):
+    with pytest.raises(ConfigError, match=r"empty: 'x.dat' tells no format; rename them, as NAME"):
         check_contamination(with_inputs(check, empty), tmp_path / "run", nothing_more)
 
 

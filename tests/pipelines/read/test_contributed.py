@@ -115,7 +115,7 @@ def test_a_recipe_names_it_where_the_name_of_a_file_does_not(plugged, recipe, tm
 
 def test_without_the_plugin_it_is_no_format(recipe, tmp_path):
     assert "percents" not in FORMATS
-    with pytest.raises(ConfigError, match=r"'docs\.pct' tell no format"):
+    with pytest.raises(ConfigError, match=r"'docs\.pct' tells no format"):
         prepare(load_recipe(recipe), tmp_path / "run", one_by_one)
     with pytest.raises(
         ConfigError, match=r"inputs\.0\.format: Input should be 'jsonl'.*'percents'"

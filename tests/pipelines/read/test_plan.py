@@ -139,7 +139,7 @@ def test_a_name_that_tells_no_format_is_refused(tmp_path):
         with pytest.raises(ConfigError) as e:
             plan_inputs([Input(path=str(path))], 100)
         assert str(e.value) == (
-            f"inputs.0: {path}: {names} tell no format;"
+            f"inputs.0: {path}: {names} tells no format;"
             " say which in the recipe, as {path: …, format: text}"
         )
 
