@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tokenmill.flows.asked import Asked, ask_run, read_recipe, whole
 from tokenmill.flows.commands.shared import result_of, server_ahead, settings_of
 from tokenmill.flows.ended import Ended
-from tokenmill.flows.exits import NO, OK
+from tokenmill.flows.exits import NO, OK, PARTIAL
 from tokenmill.flows.show import as_json, show
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place, is_remote, place
@@ -66,7 +66,9 @@ def _run(
         planned = dry_run(recipe, out) | ({"predicted": predicted_disk(*found)} if found else {})
         planned |= {"slurm": jobs_of_slurm(recipe.run, out)} if recipe.run.has_jobs else {}
         as_json(planned) if args.json else show(*plan_blocks(planned))
-        return OK if is_enough(planned) else NO
+        if not is_enough(planned):
+            return NO
+        return PARTIAL if planned["failed_inputs"] else OK
     workers = recipe.run.n_workers if is_new else None
     is_array = recipe.run.runner == "array"
     if is_array:

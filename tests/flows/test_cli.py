@@ -135,6 +135,14 @@ def test_a_dry_run_for_which_there_is_no_room_answers_no(recipe, tmp_path, capsy
     assert "10 B free: NOT ENOUGH" in capsys.readouterr().out
 
 
+def test_a_dry_run_ends_as_the_run_would_of_inputs_that_cannot_be_read(recipe, tmp_path, capsys):
+    (tmp_path / "b.jsonl").write_text('{"text": "words"}\n')
+    bad = f"inputs=[{{path: {tmp_path}/b.jsonl}}, {{path: {tmp_path}/b.jsonl, text: nope}}]"
+    command = ["prepare", str(recipe), "--out", str(tmp_path / "run"), "--set", bad]
+    assert main([*command, "--dry-run"]) == 3
+    assert "cannot be read: " in capsys.readouterr().out
+
+
 def test_a_mistake_is_one_line_and_exit_code_2(recipe, tmp_path, capsys):
     path = changed(recipe, tmp_path, step=[])
     assert main(["prepare", str(path), "--out", str(tmp_path / "run")]) == 2
