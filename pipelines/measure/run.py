@@ -30,10 +30,10 @@ from tokenmill.pipelines.measure.scan import PartFacts, scan_part
 from tokenmill.pipelines.measure.scanned import Stays
 from tokenmill.pipelines.measure.unseen import Growth
 from tokenmill.pipelines.prepare.phases import set_up
-from tokenmill.pipelines.prepare.prepare import plan_run
+from tokenmill.pipelines.prepare.prepare import open_ready, plan_run
 from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.drive import drive
-from tokenmill.pipelines.runs.manifest import check_apart, held
+from tokenmill.pipelines.runs.manifest import check_apart, held, read_manifest
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Execute, Finished, Phase, Phases, Work, do_phase
 from tokenmill.pipelines.storage.atomic import write_json
@@ -165,7 +165,13 @@ def opened(measuring: Measuring, out: Path, plan: Plan) -> Iterator[MeasureJob]:
             " --set against=[] measures the inputs alone, of which a run keeps no more"
         )
     with held(scratch_of(out)) as folder:
-        job = open_measuring(folder, measuring, plan)
+        recipe = measuring.recipe
+        try:
+            job = open_ready(folder, recipe, lambda: open_measuring(folder, measuring, plan))
+        except ConfigError:
+            if read_manifest(folder) is None:  # nothing was done
+                shutil.rmtree(folder)
+            raise
         with parking(job.identity):
             yield job
 

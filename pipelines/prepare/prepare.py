@@ -4,11 +4,13 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, TypeVar
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place
 from tokenmill.pipelines.core.shard import EarlierRun, InputFile, Plan, versions_of
 from tokenmill.pipelines.corpus.passes import corpus_steps
+from tokenmill.pipelines.corpus.step import CorpusStep
 from tokenmill.pipelines.prepare.against import (
     check_other,
     earlier_runs,
@@ -40,6 +42,8 @@ from tokenmill.pipelines.runs.work import Execute, Finished, do
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import sweep_partials
 from tokenmill.pipelines.storage.inputs import OutageError
+
+AnyJob = TypeVar("AnyJob", bound=PrepareJob)
 
 SCRATCH = "[0-9][0-9]-*"  # folders that go
 REPORTS = ("report.json", "report.md", "report.html")
@@ -89,17 +93,29 @@ def opened(recipe: Recipe, out: Place, plan: Plan) -> Iterator[PrepareJob]:
     check_other(recipe, Path(out))
     run = recipe.run
     with held(out, scratch=run.scratch, scratch_bytes=run.scratch_bytes) as folder:
-        steps = [step for step in corpus_steps(recipe.steps) if step.makes_ready]
-        if steps and read_manifest(folder) is not None:
-            steps = []
-        built = {step.name: step.build() for step in steps}
-        job = open_job(folder, recipe, plan)
-        for step in steps:
-            work = step.setup(job, built[step.name])
-            if work is not None:
-                do(job, work)
+        job = open_ready(folder, recipe, lambda: open_job(folder, recipe, plan))
         with parking(job.identity):
             yield job
+
+
+def open_ready(folder: Path, recipe: Recipe, open_it: Callable[[], AnyJob]) -> AnyJob:
+    """Open a job by `open_it`; what its steps need is built before that, where it is new."""
+    built = [] if read_manifest(folder) is not None else build(recipe)
+    job = open_it()
+    for step, made in built:
+        work = step.setup(job, made)
+        if work is not None:
+            do(job, work)
+    return job
+
+
+def build(recipe: Recipe) -> list[tuple[CorpusStep, Any]]:
+    """What steps need before the first pass, such as benchmarks.
+
+    Raises:
+        ConfigError: it cannot be made of what the recipe names.
+    """
+    return [(step, step.build()) for step in corpus_steps(recipe.steps) if step.makes_ready]
 
 
 def known_plan(recipe: Recipe, out: Place) -> Plan | None:

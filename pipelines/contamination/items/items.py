@@ -124,7 +124,8 @@ def _known_fields(benchmark: Benchmark, known: Known, rows: list[Row]) -> tuple[
     raise ConfigError(
         f"{_where(benchmark)}: lacks the fields of {known.name} ({forms});"
         f" name those to look for, as {benchmark.name}=PATH:FIELD,FIELD or as `fields` in a"
-        f" recipe, or call the benchmark otherwise; {_listed(rows)}"
+        f" recipe, or give it a name that is not {known.name} with or without a split behind;"
+        f" {_listed(rows)}"
     )
 
 

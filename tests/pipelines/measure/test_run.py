@@ -18,6 +18,7 @@ from tokenmill.pipelines.core.errors import ConfigError, ShardError
 from tokenmill.pipelines.measure.compare import compare
 from tokenmill.pipelines.measure.job import Measuring, scratch_of
 from tokenmill.pipelines.measure.run import measure_corpus
+from tokenmill.pipelines.prepare.dry_run import dry_run
 from tokenmill.pipelines.prepare.prepare import run_recipe
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.sizing.corpus import Estimate, load_corpus
@@ -261,6 +262,17 @@ def test_parts_that_are_left_out_are_told_with_what_was_read(recipe_path, tmp_pa
     )
 
 
+def test_a_benchmark_without_its_fields_is_told_before_anything_is_written(recipe_path, tmp_path):
+    bench = tmp_path / "arc.jsonl"
+    bench.write_text('{"message": "Which gas is it?"}\n')
+    steps = [{"decontaminate": {"benchmarks": [{"name": "arc", "path": str(bench)}]}}]
+    recipe = recipe_of(recipe_path, tmp_path, steps=steps)
+    for begin in (measured, lambda recipe, folder: dry_run(recipe, folder / "run")):
+        with pytest.raises(ConfigError, match=r"'arc': .*/arc.jsonl: lacks the fields of"):
+            begin(recipe, tmp_path)
+    assert not scratch_of(tmp_path / "estimate.json").exists()
+
+
 @pytest.mark.parametrize("steps", [["exact"], [PUBLISHED]], ids=["exact", "near"])
 def test_copies_do_not_decide_the_bytes_of_a_token(recipe_path, tmp_path, steps):
     """Of digits a token is a byte, of prose some three: what is left is prose."""
@@ -304,3 +316,16 @@ def test_wide_figures_say_how_much_more_sample_would_help_and_no_more_than_there
     assert 50 < more["probes"] <= 3_000
     low, high = measured(recipe, tmp_path, **more).estimate.corpus.tokens.limits()
     assert high / low < 1.2
+
+
+def test_a_step_that_removes_nearly_all_of_a_source_is_told(recipe_path, tmp_path):
+    inputs = []
+    for name, chars in (("laws", 10), ("web", 100)):
+        path = tmp_path / f"{name}.jsonl"
+        lines = [json.dumps({"text": f"{n:05d} " * (chars // 6)}) for n in range(20)]
+        path.write_text("\n".join(lines))
+        inputs.append({"path": str(path), "source": name})
+    recipe = recipe_of(recipe_path, tmp_path, inputs=inputs, steps=[{"length": {"min_chars": 50}}])
+    told = measured(recipe, tmp_path).predicted.remarks
+    assert "length removed 100 % of the 20 documents of laws, mostly too_short" in told
+    assert not [line for line in told if "web" in line]

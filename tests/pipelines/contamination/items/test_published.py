@@ -61,7 +61,8 @@ def test_another_form_is_refused_with_its_fields(tmp_path):
     assert str(e.value) == (
         f"benchmark 'arc-easy': {path}: lacks the fields of arc-easy (question, choices.text or"
         " question.stem, question.choices.text); name those to look for, as"
-        " arc-easy=PATH:FIELD,FIELD or as `fields` in a recipe, or call the benchmark otherwise;"
+        " arc-easy=PATH:FIELD,FIELD or as `fields` in a recipe, or give it a name that is"
+        " not arc-easy with or without a split behind;"
         " fields are instruction, output, question"
     )
     items = read_items(parse_benchmark(f"arc-easy={path}:instruction"))
