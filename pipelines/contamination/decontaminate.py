@@ -45,7 +45,8 @@ from tokenmill.pipelines.contamination.found import (
     search,
 )
 from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching
-from tokenmill.pipelines.contamination.items.rows import check_outside, files_of
+from tokenmill.pipelines.contamination.items.items import read_items
+from tokenmill.pipelines.contamination.items.rows import check_outside, files_of, is_hub
 from tokenmill.pipelines.contamination.rows import (
     OVERLAP,
     copy_rows,
@@ -147,6 +148,11 @@ class Decontaminate(Matching, CuttingStep):
 
     def check(self, inputs: Sequence[Input]) -> None:
         check_outside(self.benchmarks, inputs)
+
+    def look_into(self) -> None:
+        for benchmark in self.benchmarks:
+            if not is_hub(benchmark.path):
+                read_items(benchmark)
 
     def files(self) -> Iterator[InputFile]:
         for benchmark in self.benchmarks:

@@ -289,6 +289,13 @@ class CorpusStep(Step):
             ConfigError: something is not there, or cannot be used with these inputs.
         """
 
+    def look_into(self) -> None:
+        """Read what it needs besides the inputs, if it is at hand: in a dry run, before `build`.
+
+        Raises:
+            ConfigError: it cannot be used.
+        """
+
     def files(self) -> Iterator[InputFile]:
         """Files that decide what it does, besides the inputs."""
         return iter(())

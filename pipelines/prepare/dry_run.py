@@ -13,7 +13,7 @@ from tokenmill.pipelines.core.shard import Plan, SourceShard
 from tokenmill.pipelines.corpus.passes import corpus_steps, passes
 from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.prepare.against import remarks
-from tokenmill.pipelines.prepare.prepare import build, plan_run
+from tokenmill.pipelines.prepare.prepare import plan_run
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.read.images.webdataset import texts_taken
 from tokenmill.pipelines.read.options import Images
@@ -67,7 +67,8 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
         ConfigError: as the run itself would.
     """
     plan = plan_run(recipe)
-    build(recipe)  # what is wrong with benchmarks ends the run too
+    for step in corpus_steps(recipe.steps):
+        step.look_into()
     settings = recipe.tokenizing()
     parts = passes(recipe.steps)
     illustrated = sum(shard.bytes for shard in plan.shards if _holds_images(shard))

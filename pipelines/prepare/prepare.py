@@ -4,13 +4,12 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place
 from tokenmill.pipelines.core.shard import EarlierRun, InputFile, Plan, versions_of
 from tokenmill.pipelines.corpus.passes import corpus_steps
-from tokenmill.pipelines.corpus.step import CorpusStep
 from tokenmill.pipelines.prepare.against import (
     check_other,
     earlier_runs,
@@ -100,22 +99,14 @@ def opened(recipe: Recipe, out: Place, plan: Plan) -> Iterator[PrepareJob]:
 
 def open_ready(folder: Path, recipe: Recipe, open_it: Callable[[], AnyJob]) -> AnyJob:
     """Open a job by `open_it`; what its steps need is built before that, where it is new."""
-    built = [] if read_manifest(folder) is not None else build(recipe)
+    steps = [step for step in corpus_steps(recipe.steps) if step.makes_ready]
+    built = [(s, s.build()) for s in steps if read_manifest(folder) is None]
     job = open_it()
     for step, made in built:
         work = step.setup(job, made)
         if work is not None:
             do(job, work)
     return job
-
-
-def build(recipe: Recipe) -> list[tuple[CorpusStep, Any]]:
-    """What steps need before the first pass, such as benchmarks.
-
-    Raises:
-        ConfigError: it cannot be made of what the recipe names.
-    """
-    return [(step, step.build()) for step in corpus_steps(recipe.steps) if step.makes_ready]
 
 
 def known_plan(recipe: Recipe, out: Place) -> Plan | None:
