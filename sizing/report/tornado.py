@@ -1,7 +1,7 @@
 """What would change the capacity and the reads most: each input varied alone, the five that do."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import takewhile
 from typing import Any
@@ -31,12 +31,14 @@ class Moved:
     """An input, and what each of `MOVED` is at its low and its high end; None: as before.
 
     ends: of the input, in words.  most: the largest share by which a figure moves.
+    fair: share of a move that counts where whole numbers are further apart than a fifth.
     """
 
     name: str
     ends: str
     figures: tuple[tuple[float, float] | None, ...]
     most: float
+    fair: float = 1.0
 
 
 def tornado(sheet: Sheet) -> tuple[Moved, ...]:
@@ -49,7 +51,7 @@ def most_of(sheet: Sheet, name: str) -> tuple[tuple[Moved, tuple[float, float]],
     at, base = MOVED.index(name), sheet[name].value
     found = [(m, pair) for m in moved_by(sheet) if (pair := m.figures[at]) is not None]
     moving = [one for one in found if not _same(sheet, name, one[1])]
-    moving.sort(key=lambda one: -max(abs(end - base) for end in one[1]))
+    moving.sort(key=lambda one: -one[0].fair * max(abs(end - base) for end in one[1]))
     return tuple(moving[:MOST])
 
 
@@ -67,7 +69,7 @@ def moved_by(sheet: Sheet) -> tuple[Moved, ...]:
         own = {i.key: i for row in sheet.jobs[FIRST][1] for i in row.inputs}
         found = {key: own[key] for key in found if key in own}
     made = [*_drawn(sheet), *(m for i in found.values() if (m := _varied(sheet, i)) is not None)]
-    return tuple(sorted(made, key=lambda moved: -moved.most))
+    return tuple(sorted(made, key=lambda moved: -moved.most * moved.fair))
 
 
 def _drawn(sheet: Sheet) -> Iterator[Moved]:
@@ -89,13 +91,18 @@ def _varied(sheet: Sheet, given: Input) -> Moved | None:
         low, high = given.value * (1 - STEP), given.value * (1 + STEP)
     if given.unit == "fraction":
         high = min(1.0, high)
-    key = given.key or ""
+    key, fair = given.key or "", 1.0
+    if isinstance(sheet.plan.value(key), int):
+        low, high = (float(max(1, round(end))) for end in (low, high))
+        moved = max(given.value - low, high - given.value)
+        if given.interval == (None, None) and moved:
+            fair = min(1.0, STEP * given.value / moved)
     try:
         sheets = [_with(sheet, key, value) for value in (low, high)]
     except (PlanError, ValidationError, TypeError):
         return None
     ends = tuple((sheets[0][name].value, sheets[1][name].value) for name in MOVED)
-    return _moved(sheet, key, _between(low, high, given.unit), ends)
+    return replace(_moved(sheet, key, _between(low, high, given.unit), ends), fair=fair)
 
 
 def _between(low: float, high: float, unit: str) -> str:

@@ -55,3 +55,11 @@ def test_of_several_jobs_the_plan_s_own_settings_are_varied():
     assert {key for key in (moved.name for moved in moved_by(made)) if "image" in key} == set()
     assert "training.tokens" not in {moved.name for moved in moved_by(made)}
     assert tornado_table(made).caption.endswith("of the plan's own settings")
+
+
+def test_a_whole_number_is_varied_to_whole_ones_and_ranked_as_if_by_a_fifth():
+    made = sheet("checkpoints: {keep_last: 3}\ncluster: {mfu: 0.4}")
+    moved = {m.name: m for m in moved_by(made)}
+    kept, fill = moved["checkpoints.keep_last"], moved["storage.fill_frac"]
+    assert kept.ends == "2 to 4 checkpoints"
+    assert (kept.fair, fill.fair) == (pytest.approx(0.6), 1.0)  # a fifth, of a third
