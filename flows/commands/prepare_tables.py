@@ -27,8 +27,7 @@ from tokenmill.pipelines.read.readers import passed_over
 from tokenmill.pipelines.tokens.mix.report import columns_of, mixed_in_short, mixture_rows
 from tokenmill.sizing.document.section import count
 from tokenmill.sizing.report.notes import chosen_wait
-from tokenmill.sizing.report.outline import about
-from tokenmill.sizing.requirements import headline as first_of
+from tokenmill.sizing.report.outline import about, first_rows
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.units import format_bytes
 
@@ -70,7 +69,7 @@ def show_report(
 def _storage(sheet: Sheet, out: Place) -> Iterator[Any]:
     """What storage it takes to train on a run's dataset."""
     yield about(sheet)
-    yield requirements_table("storage to train on it", first_of(sheet), sheet)
+    yield requirements_table("storage to train on it", first_rows(sheet), sheet)
     yield chosen_wait(sheet)
     yield from map(warning, sheet.warnings)
     yield [UNVERIFIED, f"storage  {below(out, 'requirements.html')}"]

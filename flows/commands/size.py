@@ -30,7 +30,7 @@ from tokenmill.sizing.comparison import (
 from tokenmill.sizing.report.data import rests_on, sheet_json
 from tokenmill.sizing.report.image_tokens import by_image_tokens
 from tokenmill.sizing.report.notes import chosen_wait, notes
-from tokenmill.sizing.report.outline import FIRST, about, answer, prepared
+from tokenmill.sizing.report.outline import FIRST, about, answer, first_rows, prepared
 from tokenmill.sizing.report.tiers import (
     COSTS_WORDS,
     TIERS,
@@ -41,7 +41,7 @@ from tokenmill.sizing.report.tiers import (
 )
 from tokenmill.sizing.report.tornado import tornado_table
 from tokenmill.sizing.requirement import Requirement
-from tokenmill.sizing.requirements import example_names, headline, size
+from tokenmill.sizing.requirements import example_names, size
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.verdict import judge
 
@@ -88,7 +88,7 @@ def _run(args: argparse.Namespace, corpus: Path | None) -> int:
     show(
         _unplanned(args),
         [about(sheet), answer(sheet)],
-        requirements_table(FIRST, headline(sheet), sheet),
+        requirements_table(FIRST, first_rows(sheet), sheet),
         prepared(sheet),
         by_image_tokens(sheet),
         tornado_table(sheet),

@@ -34,7 +34,7 @@ def stage_bytes(*, measured_bytes: float, measured_tokens: float, corpus_tokens:
 
 
 @formula(
-    unit="ratio",
+    unit="times",
     equation="(corpus_tokens / measured_tokens) ^ (1 / growth_exponent)",
     source="Heaps: unique documents grow as documents ^ growth_exponent; 1: no further duplicates",
 )

@@ -8,7 +8,7 @@ from tokenmill.sizing.document.charts import Bar, Curve, Dots, Flag, Swing, curv
 from tokenmill.sizing.document.page import KeyFigure, figure, page
 from tokenmill.sizing.document.svg import Axis
 from tokenmill.sizing.formulas import failures
-from tokenmill.sizing.report.outline import TITLE, sections
+from tokenmill.sizing.report.outline import TITLE, sections, titled
 from tokenmill.sizing.report.tiers import tiers_by_name
 from tokenmill.sizing.report.tornado import MOVED, most_of
 from tokenmill.sizing.requirement import Requirement
@@ -46,7 +46,7 @@ def sheet_html(sheet: Sheet) -> str:
 
 def _large(sheet: Sheet) -> Sequence[KeyFigure]:
     rows = [sheet[name] for name in LARGE if name in sheet]
-    figures = [KeyFigure(row.name, row.shown, row.between) for row in rows]
+    figures = [KeyFigure(titled(row, sheet), row.shown, row.between) for row in rows]
     if sheet.warnings:
         figures.append(KeyFigure("warnings", str(len(sheet.warnings)), trouble="warnings"))
     return figures

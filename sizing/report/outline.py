@@ -1,6 +1,7 @@
 """A sheet as a document: what matters first, what storage would do, each row, what it rests on."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tokenmill.sizing.document.markdown import markdown
 from tokenmill.sizing.document.section import (
@@ -20,7 +21,8 @@ from tokenmill.sizing.report.tornado import tornado_table
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.requirements import headline
 from tokenmill.sizing.sections.capacity import PREPARED, TO_ADD, not_held, switch
-from tokenmill.sizing.sections.checkpoints import JOB_RATE
+from tokenmill.sizing.sections.checkpoints import JOB_RATE, WITH_FAILURES, is_too_short
+from tokenmill.sizing.sections.jobs import FIRST as FIRST_JOB
 from tokenmill.sizing.sheet import Sheet, SourceFacts
 from tokenmill.sizing.units import format_quantity, times
 from tokenmill.sizing.verdict import is_asked
@@ -61,7 +63,7 @@ def _headline(sheet: Sheet) -> tuple[str | Table, ...]:
     sentences = (f"{sentence}." for sentence in notes(sheet)[1:])  # the first is the summary's
     made = (prepared(sheet), by_image_tokens(sheet), tornado_table(sheet))
     beside = [block for block in made if block is not None]
-    tables = (_rows(FIRST, headline(sheet), sheet), *beside)
+    tables = (_rows(FIRST, first_rows(sheet), sheet), *beside)
     return (*tables, *sentences, *NOTES)
 
 
@@ -79,7 +81,7 @@ def about(sheet: Sheet) -> str:
 
 
 def answer(sheet: Sheet) -> str:
-    """What to buy, and how fast it must be, in one sentence."""
+    """What to buy, and how fast it must be, in one sentence; before it, if it is of a sample."""
     told = [
         f"{sheet[name].shown} {what}"
         for name, what in (
@@ -91,9 +93,18 @@ def answer(sheet: Sheet) -> str:
     ]
     whom = "all jobs together" if sheet.plan.jobs else "the whole job"
     fast = f" that give {whom} {', '.join(told)}" if told else ""
+    short = {
+        job: own["training time"].shown
+        for job, (_, own) in (sheet.jobs or {"": (1, sheet)}).items()
+        if is_too_short(own)
+    }
+    whose = ", ".join(f"{job}: {time}".removeprefix(": ") for job, time in short.items())
+    before = (
+        f"Do not buy by this: training takes less than one restart ({whose}), see the warning. "
+    )
     return (
-        f"What to buy: {sheet['raw capacity'].shown} of drives, {sheet['usable capacity'].shown}"
-        f" usable,{fast}."
+        f"{before if short else ''}What to buy: {sheet['raw capacity'].shown} of drives,"
+        f" {sheet['usable capacity'].shown} usable,{fast}."
     )
 
 
@@ -123,6 +134,9 @@ def _carried(source: SourceFacts) -> str:
     inputs = {i.name: i for i in ratio.inputs}
     ratio_of_tokens = inputs["corpus_tokens"].value / inputs["measured_tokens"].value
     told = f"The corpus is {times(ratio_of_tokens)} times what was measured ({measured.name}): "
+    if measured.sample is not None:
+        beside = f"intervals are the error of sampling {measured.name}, another part may differ;"
+        told = f"{told}{beside} "
     has_law = "growth_exponent" in inputs
     if measured.carried is None:
         law = "the measured growth of duplicates is carried on"
@@ -152,6 +166,17 @@ def prepared(sheet: Sheet) -> Table | None:
     if all(row[3] == NONE for row in rows):
         names, rows = names[:3] + names[4:], [row[:3] + row[4:] for row in rows]
     return table(PREPARED, names, rows) if rows else None
+
+
+def titled(row: Requirement, sheet: Sheet) -> str:
+    """The name of a row of the headline; of several jobs, with whose time it is."""
+    whose = {"training time": FIRST_JOB, WITH_FAILURES: "the longest job"}
+    return f"{row.name}, {whose[row.name]}" if sheet.jobs and row.name in whose else row.name
+
+
+def first_rows(sheet: Sheet) -> list[Requirement]:
+    """The rows of the headline as they are told."""
+    return [replace(row, name=titled(row, sheet)) for row in headline(sheet)]
 
 
 def _rows(caption: str, of: Sequence[Requirement], sheet: Sheet) -> Table:

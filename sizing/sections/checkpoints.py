@@ -43,10 +43,16 @@ def add(sheet: Sheet) -> None:
     _kept(sheet)
 
 
+def is_too_short(sheet: Sheet) -> bool:
+    """Whether training takes less than a restart."""
+    restart_s = sheet.plan.checkpoints.restart_s
+    return sheet["training time"].value * SECONDS_PER_DAY < restart_s
+
+
 def _warn_of_a_sample(sheet: Sheet) -> None:
     """Warn of a training that takes less than a restart: most often that of a sample."""
-    takes, restart_s = sheet["training time"], sheet.plan.checkpoints.restart_s
-    if takes.value * SECONDS_PER_DAY < restart_s:
+    takes = sheet["training time"]
+    if is_too_short(sheet):
         sheet.warnings.append(
             f"training takes {takes.shown}, less than one restart, so checkpoints would have to be"
             " written in no time: if the corpus is a sample, state the tokens of the whole as"

@@ -2,11 +2,12 @@
 
 import pytest
 
-from tests.sizing.corpora import measured
+from tests.sizing.corpora import estimate, measured
 from tests.sizing.document.pages import tables_of
+from tokenmill.sizing.corpus import read_corpus
 from tokenmill.sizing.document.section import Derivations, Table
 from tokenmill.sizing.plan.load import parse_plan
-from tokenmill.sizing.report.outline import about, answer, sections, sheet_markdown
+from tokenmill.sizing.report.outline import about, answer, first_rows, sections, sheet_markdown
 from tokenmill.sizing.requirement import Input
 from tokenmill.sizing.requirements import example_names, headline, requirement_sheet, size
 from tokenmill.sizing.sections.capacity import switch
@@ -178,3 +179,25 @@ def test_a_bar_in_a_name_does_not_break_the_table():
     text = lines(plan, corpus=corpus)
     assert r"| stored: a\|b | 1 B | measured |" in text
     assert any(r"stated: cluster.accelerator a\|b" in line for line in text) or "a\\|b" in text[4]
+
+
+def test_a_sample_is_not_bought_by_and_times_say_whose_they_are():
+    jobs = "jobs: [{name: small, training: {tokens: 300B}}]"
+    made = requirement_sheet(parse_plan(jobs, where="p"), {"corpus": measured()})
+    (time,) = [row.shown for row in headline(made) if row.name == "training time"]
+    assert answer(made).startswith(
+        f"Do not buy by this: training takes less than one restart (this plan: {time}), see the"
+        " warning. What to buy: "
+    )
+    told = [row.name for row in first_rows(made)]
+    assert {"training time, this plan", "training time with failures, the longest job"} < set(told)
+    whole = requirement_sheet(parse_plan("", where="p"), {})
+    assert answer(whole).startswith("What to buy: ")
+    assert [row.name for row in first_rows(whole)] == [row.name for row in headline(whole)]
+
+
+def test_of_a_larger_corpus_intervals_of_an_estimate_are_told_as_of_its_sample():
+    plan = parse_plan("corpus: {tokens: 15T}", where="p")
+    made = requirement_sheet(plan, {"corpus": read_corpus(estimate(), where="e")})
+    assert "intervals are the error of sampling crawl, another part may differ" in about(made)
+    assert made["documents that come in, of those measured"].shown == "7.5 times"
