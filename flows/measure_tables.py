@@ -238,7 +238,9 @@ def _peak(estimate: Estimate) -> Figure | None:
 
 def _interval(figure: Figure, shown: Callable[[float], str]) -> str:
     low, high = figure.limits()
-    return "" if low is None or high is None else f"{shown(low)} to {shown(high)}"
+    if low is None or high is None:
+        return ""
+    return f"{'bounds ' * (figure.bounds is not None)}{shown(low)} to {shown(high)}"
 
 
 def _plain(value: float) -> str:

@@ -5,7 +5,7 @@ was estimated from a sample before the run and has intervals.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
@@ -17,13 +17,20 @@ from tokenmill.sizing.figure import AnyFigure, Figure, from_error
 from tokenmill.sizing.requirement import Input
 from tokenmill.sizing.roots import held
 from tokenmill.sizing.strict import Strict, parse_json
-from tokenmill.sizing.units import format_bytes, times
+from tokenmill.sizing.units import format_bytes, format_quantity, times
 
 DATASET = "dataset"  # the stage that training reads
 MOST_CARRIED = 2.0  # times what was measured, that a law of growth tells of
 MOST_BYTES = 256 * 10**6  # of a report; a larger file is the corpus itself, or something else
 INPUTS = "inputs"  # the files a run started from
 TOKEN_WIDTH_BYTES = {"uint16": 2, "int32": 4, "uint32": 4}
+LEFT_OUT = {  # of an estimate, besides steps: what it does not tell, and what that does to capacity
+    "mix": "the mixture: documents count once, without what weights and epochs leave out or repeat,"
+    " and without its folder",
+    "output.text": "kept text: folder text, and what token shards have of it, of {per_token} of"
+    " text a token before compression",
+    "run.keep_index": "the index for later runs: 140 bytes a document, and some of its text",
+}
 ACCEPTED = "a corpus is a finished run directory, its report.json, or an estimate.json"
 _RATIOS = ("text_bytes_per_token", "stored_bytes_per_token")
 # what a unique fraction rests on: all documents read, a model of growth, or bounds alone
@@ -137,6 +144,7 @@ class CorpusMeasurement(Strict):
     measured: counted on files or estimated from a sample, rather than stated or assumed.
     sample: what it was estimated from, in words; None where everything was counted.
     growth_exponent: of unique documents with those that come in (Heaps), where it was measured.
+    not_predicted: as of the `Estimate` that it was read from.
     images: None of a corpus of text alone; of another text_bytes_per_token is that of tokens
         which stand for text, and may be 0.
     """
@@ -154,6 +162,7 @@ class CorpusMeasurement(Strict):
     sample: str | None = None
     growth_exponent: AnyFigure | None = None
     images: CorpusImages | None = None
+    not_predicted: list[str] = Field(default_factory=list)
 
     _carried: float | None = PrivateAttr(default=None)
 
@@ -182,6 +191,22 @@ class CorpusMeasurement(Strict):
         made = self.model_copy()
         made._carried = ratio if ratio > MOST_CARRIED else None
         return made
+
+    def left_out(self) -> Iterator[str]:
+        """What an estimate leaves out, each in a sentence."""
+        per_token = format_quantity(self.text_bytes_per_token.value, "bytes/token").split("/")[0]
+        for name in self.not_predicted:
+            if name in LEFT_OUT:
+                told = LEFT_OUT[name].format(per_token=per_token)
+                yield f"{self.name}: the estimate, and all capacity here, leaves out {told}"
+                continue
+            least, value = (self.tokens.bounds or (0.0,))[0], self.tokens.value
+            yield (
+                f"{self.name}: {name} is not predicted, and its folders are left out: documents are"
+                f" taken to leave it as they came; of {format_quantity(value, 'tokens')} it may"
+                f" leave as few as {format_quantity(least, 'tokens')}, so that how much more inputs"
+                " and scratch the tokens of this sheet take is not known, and no interval spans it"
+            )
 
     @property
     def image_tokens_unknown(self) -> bool:
@@ -248,7 +273,9 @@ class CorpusMeasurement(Strict):
 
     def to_json(self) -> dict[str, Any]:
         """Plain data that `from_json` reads back; an exact figure is a number."""
-        rare = {key for key in ("images", "growth_exponent") if getattr(self, key) is None}
+        rare = {
+            key for key in ("images", "growth_exponent", "not_predicted") if not getattr(self, key)
+        }
         return self.model_dump(exclude=rare)
 
     @staticmethod
@@ -364,7 +391,8 @@ def read_corpus(data: Any, *, where: str) -> CorpusMeasurement:
     if "estimate" in data:
         estimate = _validated(Estimate, data, where, "estimate")
         growth = None if estimate.growth is None else estimate.growth.exponent
-        return estimate.corpus.model_copy(update={"growth_exponent": growth})
+        told = {"growth_exponent": growth, "not_predicted": estimate.not_predicted}
+        return estimate.corpus.model_copy(update=told)
     if not {"measurement", "stored_bytes"} & data.keys():
         raise PlanError(f"{where}: holds no measurement; {ACCEPTED}")
     measurement = data.get("measurement", data)

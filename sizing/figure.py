@@ -15,12 +15,15 @@ class Figure(Strict):
     low, high: of the 95 % interval; both or none.
     draws: the value in each joint draw (bootstrap) of the sample that it was estimated from;
     draw i of every figure of an estimate belongs together. Where given, low and high follow.
+    bounds: between which it surely lies where a step is not predicted; they are no 95 % interval,
+    and the others are then of documents that leave the step as they came.
     """
 
     value: Annotated[float, Field(ge=0)]
     low: Annotated[float, Field(ge=0)] | None = None
     high: Annotated[float, Field(ge=0)] | None = None
     draws: tuple[Annotated[float, Field(ge=0)], ...] = Field(default=(), strict=False)
+    bounds: tuple[Annotated[float, Field(ge=0)], float] | None = Field(default=None, strict=False)
 
     @model_validator(mode="after")
     def _holds_together(self) -> "Figure":
@@ -29,6 +32,8 @@ class Figure(Strict):
         low, high = self.low or 0.0, self.value if self.high is None else self.high
         if not low <= self.value <= high:
             raise ValueError(f"value {self.value:g} is not between low {low:g} and high {high:g}")
+        if self.bounds is not None and not self.bounds[0] <= self.value <= self.bounds[1]:
+            raise ValueError(f"value {self.value:g} is not within its bounds")
         if self.draws and len(self.draws) < LEAST_DRAWS:
             raise ValueError(f"{len(self.draws)} draws make no interval, {LEAST_DRAWS} or more do")
         return self
@@ -36,7 +41,8 @@ class Figure(Strict):
     @model_serializer
     def _as_data(self) -> float | dict[str, Any]:
         """Plain data that are read back: an exact figure is a number."""
-        told = {"low": self.low, "high": self.high, "draws": self.draws or None}
+        told: dict[str, Any] = {"low": self.low, "high": self.high}
+        told |= {"draws": self.draws or None, "bounds": self.bounds}
         told = {name: given for name, given in told.items() if given is not None}
         return {"value": self.value, **told} if told else self.value
 
@@ -54,8 +60,8 @@ class Figure(Strict):
         return min([self.value, *([] if self.low is None else [self.low]), *self.draws])
 
     def limits(self) -> tuple[float | None, float | None]:
-        """The 95 % interval; (None, None) for an exact figure."""
-        return interval(self.value, self.spread("", ""))
+        """The bounds, else the 95 % interval; (None, None) for an exact figure."""
+        return self.bounds or interval(self.value, self.spread("", ""))
 
 
 def _plain(value: Any) -> Any:

@@ -90,7 +90,7 @@ def requirement_sheet(plan: Plan, measurements: Mapping[str, CorpusMeasurement])
                 f" {', '.join(sorted(known))}"
             )
     sheet = Sheet(plan, measurements)
-    sheet.warnings += plan.remarks()
+    sheet.warnings += [*plan.remarks(), *(w for m in measurements.values() for w in m.left_out())]
     if plan.jobs:
         sheet.jobs = _of_jobs(plan, measurements)
     for section in OF_JOBS if plan.jobs else SECTIONS:

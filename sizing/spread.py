@@ -61,7 +61,7 @@ def interval(value: float, spread: Spread) -> tuple[float | None, float | None]:
         low  = value - sqrt(sum over quantities of (value - its low)^2), high likewise
 
     The quantities are taken as independent of each other; ends need not be symmetric (MOVER:
-    Zou and Donner 2008, doi 10.1002/sim.3095).
+    Zou and Donner 2008, doi 10.1002/sim.3095). What no scenario takes below 0 is not below it.
 
     >>> interval(100.0, {"a": (97.0, 106.0), "b": (96.0, 108.0)})
     (95.0, 110.0)
@@ -73,7 +73,7 @@ def interval(value: float, spread: Spread) -> tuple[float | None, float | None]:
     limits = [_limits(scenarios) for scenarios in spread.values()]
     below = math.hypot(*(max(0.0, value - low) for low, _ in limits))
     above = math.hypot(*(max(0.0, high - value) for _, high in limits))
-    return value - below, value + above
+    return max(value - below, min(0.0, *(low for low, _ in limits))), value + above
 
 
 def _limits(scenarios: Sequence[float]) -> tuple[float, float]:

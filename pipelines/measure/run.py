@@ -6,7 +6,7 @@ probe    documents drawn, and what is like them, from keys alone; where duplicat
 
 import contextlib
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -215,21 +215,45 @@ def estimate_of(
 
 
 def at_most(estimate: Estimate, job: MeasureJob, stays: Stays) -> Estimate:
-    """What rests on steps that are not predicted: no less than what they leave unchanged, which may
-    be next to nothing.
+    """What rests on steps that are not predicted, with bounds: no less than what they leave
+    unchanged, which may be next to nothing.
+
+    A step may cut documents into pieces, which adds no text: it costs what a row does besides.
     """
     steps = [step.name for step in job.recipe.steps]
     first = min(steps.index(step.name) for step in job.not_predicted)
     corpus, least = estimate.corpus, min(stays)
     pieces = max(step.pieces_at_most for step in job.not_predicted)
     docs_most = 1 + (pieces - 1) * (1 - stays.docs)
+    ids = corpus.tokens.value * corpus.token_width_bytes
+
+    def times(figure: Figure) -> float:
+        return 1 + (docs_most - 1) * max(0.0, 1 - ids / figure.value)
+
+    stored = {
+        name: _bounded(figure, least, times(figure))
+        for name, figure in corpus.stored_bytes.items()
+        if name in BEHIND and figure.value
+    }
+    disk, less, more = {}, 0.0, 0.0
+    for name, figure in estimate.disk_bytes.items():
+        if name in stored:
+            (low, high), (least_of, most_of) = ends(corpus.stored_bytes[name]), ends(stored[name])
+            less, more = less + low - least_of, more + most_of - high
+        low, high = ends(figure)
+        bounds = max(0.0, low - less), high + more
+        disk[name] = figure.model_copy(update={"bounds": bounds}) if less or more else figure
+    files = {n: _bounded(f, float(least == 1)) for n, f in corpus.files.items() if n in BEHIND}
     lowered = {
-        "tokens": _at_most(corpus.tokens, stays.tokens),
-        "text_bytes": _at_most(corpus.text_bytes, stays.text_bytes),
-        "docs": None if corpus.docs is None else _at_most(corpus.docs, stays.docs, docs_most),
+        "tokens": _bounded(corpus.tokens, stays.tokens),
+        "text_bytes": _bounded(corpus.text_bytes, stays.text_bytes),
+        "docs": None if corpus.docs is None else _bounded(corpus.docs, stays.docs, docs_most),
         "text_bytes_per_token": _between(corpus.text_bytes_per_token, stays),
-        "stored_bytes": _lowered(corpus.stored_bytes, least, docs_most),
-        "files": _lowered(corpus.files, float(least == 1)),
+        "stored_bytes_per_token": _bounded(
+            corpus.stored_bytes_per_token, 1.0, times(corpus.stored_bytes[DATASET])
+        ),
+        "stored_bytes": {**corpus.stored_bytes, **stored},
+        "files": {**corpus.files, **files},
     }
     kept = {
         name: figure if name not in steps[first:] else _kept(figure, stays.docs, docs_most)
@@ -238,40 +262,36 @@ def at_most(estimate: Estimate, job: MeasureJob, stays: Stays) -> Estimate:
     further = {
         "corpus": corpus.model_copy(update=lowered),
         "kept_frac": kept,
-        "disk_bytes": _lowered(estimate.disk_bytes, least, docs_most),
+        "disk_bytes": disk,
     }
     return estimate.model_copy(update=further)
 
 
-def _lowered(figures: Mapping[str, Figure], stays: float, times: float = 1.0) -> dict[str, Figure]:
-    """By folder; of those that are behind."""
-    return {n: _at_most(f, stays, times) if n in BEHIND else f for n, f in figures.items()}
+def ends(figure: Figure) -> tuple[float, float]:
+    """Its limits; of an exact one, twice its value."""
+    low, high = figure.limits()
+    return figure.value if low is None else low, figure.value if high is None else high
 
 
-def _at_most(figure: Figure, stays: float, times: float = 1.0) -> Figure:
+def _bounded(figure: Figure, stays: float, times: float = 1.0) -> Figure:
     """stays: the least share of it that there will be.  times: the most, as so many times it."""
-    low, high = (figure.value if end is None else end for end in figure.limits())
-    least = min(1.0, figure.value)
-    return Figure(
-        value=figure.value,
-        low=max(least, low * stays),
-        high=max(figure.value, high * times),
-    )
+    (low, high), least = ends(figure), min(1.0, figure.value)
+    bounds = max(least, low * stays), max(figure.value, high * times)
+    return figure.model_copy(update={"bounds": bounds})
 
 
 def _between(per_token: Figure, stays: Stays) -> Figure:
     """Bytes a token, where at most what does not stay of either goes; as it was if all may go."""
     if not stays.tokens:
         return per_token
-    low, high = (per_token.value if end is None else end for end in per_token.limits())
-    low, high = low * stays.text_bytes, high / stays.tokens
-    return Figure(value=per_token.value, low=low, high=high)
+    low, high = ends(per_token)
+    return per_token.model_copy(update={"bounds": (low * stays.text_bytes, high / stays.tokens)})
 
 
 def _kept(figure: Figure, stays: float, times: float) -> Figure:
     """The share that a step keeps which is not predicted, or stands behind one."""
-    low, high = (figure.value if end is None else end for end in figure.limits())
-    return Figure(value=figure.value, low=low * stays, high=max(high * times, 1.0))
+    low, high = ends(figure)
+    return figure.model_copy(update={"bounds": (low * stays, max(high * times, 1.0))})
 
 
 def growth_of(growth: Growth, grown: tuple[float, Drawn] | None) -> UniqueGrowth:

@@ -93,7 +93,8 @@ def test_an_estimate_is_read_with_its_joint_draws():
         ),
         (
             estimate(tokens={"value": 1.0, "mean": 2.0}),
-            "e: estimate: corpus.tokens: unknown key 'mean'; known keys: value, low, high, draws",
+            "e: estimate: corpus.tokens: unknown key 'mean'; known keys: value, low, high, draws,"
+            " bounds",
         ),
         (
             estimate(docs={"value": 1.0, "draws": [1.0] * 50}),
@@ -165,7 +166,7 @@ def without(data, *keys):
             {**measured().to_json(), "colour": 2},
             "f: corpus: unknown key 'colour'; known keys: name, docs, tokens, text_bytes,"
             " stored_bytes, text_bytes_per_token, stored_bytes_per_token, token_width_bytes,"
-            " measured, files, sample, growth_exponent, images",
+            " measured, files, sample, growth_exponent, images, not_predicted",
         ),
         (without(measured().to_json(), "tokens"), "f: corpus: tokens: missing"),
         (

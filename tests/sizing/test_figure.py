@@ -41,3 +41,13 @@ def test_an_interval_and_draws_say_what_they_are_of():
 def test_what_is_no_figure(data, message):
     with pytest.raises(ValidationError, match=message):
         READ(data)
+
+
+def test_bounds_are_limits_but_no_spread():
+    bounded = READ({"value": 50.0, "draws": DRAWS, "bounds": [1.0, 90.0]})
+    assert bounded.limits() == (1.0, 90.0)
+    assert bounded.spread("tokens", "sample") == {"sample": tuple(DRAWS)}
+    assert READ({"value": 3.0, "bounds": [1.0, 4.0]}).spread("tokens", "sample") == {}
+    assert READ(TypeAdapter(Figure).dump_python(bounded)) == bounded
+    with pytest.raises(ValidationError, match="value 3 is not within its bounds"):
+        READ({"value": 3.0, "bounds": [4.0, 5.0]})

@@ -91,3 +91,8 @@ def test_intervals_are_those_of_monte_carlo(function, points):
     width = made[int(0.975 * DRAWS)] - made[int(0.025 * DRAWS)]
     assert math.isclose(low, made[int(0.025 * DRAWS)], abs_tol=0.04 * width)
     assert math.isclose(high, made[int(0.975 * DRAWS)], abs_tol=0.04 * width)
+
+
+def test_what_no_scenario_takes_below_nothing_is_not_told_below_it():
+    assert interval(10.0, {"a": (1.0, 11.0), "b": (1.0, 11.0)})[0] == 0.0
+    assert interval(10.0, {"a": (-1.0, 11.0), "b": (1.0, 11.0)})[0] == -1.0

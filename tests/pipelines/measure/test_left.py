@@ -14,7 +14,7 @@ from tests.running import one_by_one, prepare
 from tokenmill.pipelines.measure import clusters as key_sample
 from tokenmill.pipelines.measure.compare import compare
 from tokenmill.pipelines.measure.job import Measuring
-from tokenmill.pipelines.measure.run import measure_corpus
+from tokenmill.pipelines.measure.run import ends, measure_corpus
 from tokenmill.pipelines.prepare.prepare import run_recipe
 from tokenmill.pipelines.prepare.recipe import load_recipe
 
@@ -201,7 +201,7 @@ def test_no_less_is_left_than_what_has_nothing_of_the_benchmarks(base, tmp_path,
         Measuring(recipe=recipe, sample=0.2), tmp_path / "e.json", one_by_one
     ).estimate
     report = run_recipe(recipe, tmp_path / "run", one_by_one)
-    told = ("documents", "tokens", "text bytes")
+    told = ("documents", "tokens", "text bytes", "stored in dataset", "disk after dataset")
     told += ("text bytes per token",) if least else ()
     rows = [row for row in compare(estimate, report) if row.name in told]
     assert len(rows) == len(told)
@@ -210,6 +210,10 @@ def test_no_less_is_left_than_what_has_nothing_of_the_benchmarks(base, tmp_path,
         low, _ = (figure.value if end is None else end for end in figure.limits())
         assert least * figure.value <= low <= max(least, 0.98) * figure.value
         assert least or low == 1.0
+    corpus = estimate.corpus
+    per_token = ends(corpus.stored_bytes_per_token)[1]
+    assert ends(corpus.stored_bytes["dataset"])[1] < 1.01 * ends(corpus.tokens)[1] * per_token
+    assert per_token < 1.2 * corpus.stored_bytes_per_token.value  # a piece adds no text
 
 
 def families(n, size, *, edited):

@@ -7,6 +7,9 @@ from tests.sizing.sections.begun import begun, names
 from tokenmill.dedup.same.lsh import Bands
 from tokenmill.pipelines.corpus.near import SHINGLES_FRAC, NearDedup
 from tokenmill.sizing.corpus import read_corpus
+from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.report.data import sheet_json
+from tokenmill.sizing.requirements import requirement_sheet
 from tokenmill.sizing.sections import stages
 
 WEB = """
@@ -167,3 +170,23 @@ def test_stages_of_a_run_do_not_take_the_sheet_s_own_names():
 def test_raw_input_is_counted_where_a_measurement_has_none():
     corpus = measured(stored_bytes={"dataset": 3})
     assert sheet("corpus: {raw_bytes: 900TB}", corpus=corpus)["stored: inputs"].value == 900e12
+
+
+def test_what_an_estimate_leaves_out_is_told_and_its_bounds_are_no_interval():
+    """A step that is not predicted may leave one token; documents come in by 15 T of these."""
+    told = estimate()
+    tokens = {**told["corpus"]["tokens"], "bounds": [1.0, 2.1e12]}
+    plan = parse_plan("corpus: {tokens: 15T}\njobs: [{name: b}]", where="p")
+    sure = requirement_sheet(plan, {"corpus": read_corpus(told, where="e")})
+    told["corpus"]["tokens"] = tokens
+    told["not_predicted"] = ["decontaminate", "output.text"]
+    made = requirement_sheet(plan, {"corpus": read_corpus(told, where="e")})
+    assert made["raw capacity"].interval == sure["raw capacity"].interval
+    step, text = (w for w in made.warnings if w not in sure.warnings)
+    assert "of 2 trillion tokens it may leave as few as 1 token, so" in step
+    assert step.startswith("crawl: decontaminate is not predicted, and its folders are left out")
+    assert text == (
+        "crawl: the estimate, and all capacity here, leaves out kept text: folder text, and what"
+        " token shards have of it, of 4 bytes of text a token before compression"
+    )
+    assert sheet_json(made)["warnings"] == made.warnings
