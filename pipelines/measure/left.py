@@ -12,7 +12,7 @@ import numpy as np
 from tokenmill.dedup.arrays import F64, I64
 from tokenmill.pipelines.measure.clusters import Clusters
 from tokenmill.pipelines.measure.copies import Copies, Probed
-from tokenmill.pipelines.measure.drawn import Drawn, exact
+from tokenmill.pipelines.measure.drawn import Drawn, exact, generator
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.sample import Sample
 from tokenmill.pipelines.measure.scanned import Counted, Scanned
@@ -65,6 +65,19 @@ class Left:
             return of_read
         seen, times = self._seen(copies, what, passed), self._times[_counted(what)]
         return self._unseen.left(of_read, seen, times, modelled=self.is_modelled)
+
+    def unseen_by(self, before: Copies, copies: Copies, what: What) -> Drawn:
+        """What a further step may leave where it took none of those drawn by chance, as a share.
+
+        In what two steps leave that error is the same, and cancels in what the second takes.
+        """
+        weights, left = self._weighed(copies, copies.most, what, 0)
+        _, had = self._weighed(before, before.most, what, 0)
+        if (left < had)[self._probed.chance < 1].any():
+            return exact(1.0)
+        whole, seed = self._scanned.before(_counted(what)), self._job.measuring.seed
+        may = share_of(self._probed, weights, weights, whole=whole, seed=seed)
+        return Drawn(may.value, generator("unseen", seed).permutation(may.draws))
 
     def row_bytes(self) -> Drawn:
         """Of the rows of the dataset, besides their ids."""

@@ -262,13 +262,18 @@ class Findings:
         if self._probed is None or self._left is None:  # decontaminate alone
             return [Step(name=self._job.first_pass.after[0].name, cpu_s=cpu_s)]
         steps: list[Step] = []
-        docs, text = exact(1.0), exact(1.0)
+        docs, text, before = exact(1.0), exact(1.0), None
         for name, copies in self._probed.steps.items():
             docs_now, text_now = self._left.by(copies, "docs"), self._left.by(copies, "text")
+            docs_may = text_may = exact(1.0)
+            if before is not None:
+                docs_may = self._left.unseen_by(before, copies, "docs")
+                text_may = self._left.unseen_by(before, copies, "text")
+            before = copies
             step = Step(
                 name=name,
-                kept_docs_frac=(docs_now / docs).within(most=1.0),
-                kept_text_frac=(text_now / text).within(most=1.0),
+                kept_docs_frac=(docs_now / docs * docs_may).within(most=1.0),
+                kept_text_frac=(text_now / text * text_may).within(most=1.0),
                 cpu_s=None if steps else cpu_s,
                 serial_s=self._seconds.clustering(name, self._docs),
             )
