@@ -341,17 +341,17 @@ def find_chars(data: U8, offsets: I64, wanted: U8, foldings: Foldings, edits: Ed
         i = offsets[d] if wanted[d] else stop
         while i < stop:
             i = next_with(data, i, stop, np.int64(CHANGED), foldings.leads, foldings.rows)
-            if i == stop:
-                break
-            cp, after = code_point(data, i, stop)
-            action = np.int64(actions[cp])
-            if action:
-                for k in range(text_ends[action - 1], text_ends[action]):
-                    if at < fresh.shape[0]:
-                        fresh[at] = texts[k]
-                    at += 1
-                n = note(spots, n, i, after, at, np.int64(kinds[action]))
-            i = after
+            block = min(i + BLOCK, stop)
+            while i < block:
+                cp, after = code_point(data, i, stop)
+                action = np.int64(actions[cp])
+                if action:
+                    for k in range(text_ends[action - 1], text_ends[action]):
+                        if at < fresh.shape[0]:
+                            fresh[at] = texts[k]
+                        at += 1
+                    n = note(spots, n, i, after, at, np.int64(kinds[action]))
+                i = after
         edits.doc_ends[d] = n
     return Found(n, at)
 

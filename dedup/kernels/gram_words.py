@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I32, I64, U8, U16, U32, U64, inlined, kernel
-from tokenmill.dedup.kernels.scripts import begins_word, script_word
+from tokenmill.dedup.kernels.scripts import begins_word, is_part, script_word
 from tokenmill.dedup.kernels.swar import EVEN_BITS, n_bits
 from tokenmill.dedup.kernels.table import finalized
 from tokenmill.dedup.kernels.u64 import ONE, SEVEN, THREE, TWO, U64_63, U64_64, ZERO
@@ -80,6 +80,8 @@ def slow_entry(cp: np.uint32, chars: Chars, words: WordKinds) -> np.uint64:
     """What `split` knows of a code point."""
     at = place(chars.pages, cp)
     kind, word = chars.kinds[at], np.uint64(words.kinds[place(words.pages, cp)])
+    if cp < 128 and kind == SPACE:  # punctuation too, where it sets words apart
+        word = np.uint64(WHITE)
     entry = word << WORD_AT | (ONE << SPACE_AT if kind == SPACE else THREE << ON_AT)
     if begins_word(word):
         entry |= SPECIAL
@@ -210,7 +212,7 @@ def spell_words(
                 cp, size = decode(data, i, stops[w], BLANK)
                 at, word = place(chars.pages, cp), words.kinds[place(words.pages, cp)]
                 alone |= begins_word(word)
-                if word < UNSEEN if alone else chars.kinds[at] < NON_ASCII:
+                if is_part(word) if alone else chars.kinds[at] < NON_ASCII:
                     k = encode(np.uint32(cp + chars.lower_delta[at]), letters, k)
                 i += size
             ends[w] = k

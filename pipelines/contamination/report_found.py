@@ -479,8 +479,9 @@ def _others(summary: Summary) -> list[str]:
             f" {count(summary.edited_docs, 'document')}: the step"
             " decontaminate takes these out only with edited: cut or edited: document."
         )
-    if short := sum(benchmark.short_clean or 0 for benchmark in summary.benchmarks):
-        least = 100 * (summary.settings.copies or {})["short_threshold"]
+    short, copies = sum(b.short_clean or 0 for b in summary.benchmarks), summary.settings.copies
+    if short and copies:
+        least = 100 * copies["short_threshold"]
         sentences.append(
             f"{count(short, 'clean item')} {'has' if short == 1 else 'have'} under"
             f" {LONG_WORDS} words: an edited copy of one is seen only where it has {least:g} % of"

@@ -137,7 +137,7 @@ def _benchmarks(
     index: BenchmarkIndex, analysis: Analysis, tiers: Tiers | None
 ) -> tuple[model.BenchmarkSummary, ...]:
     summaries = []
-    all_counts = analysis.counts(tiers and tiers.copies.edited())
+    all_counts = analysis.counts(tiers.copies.edited() if tiers and tiers.least else None)
     for n, (indexed, counts) in enumerate(zip(index.benchmarks, all_counts, strict=True)):
         found = {} if tiers is None else _of_tiers(index, tiers, n)
         tested = counts.clean + counts.some + counts.dirty + found.get("edited", 0)

@@ -6,7 +6,7 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.dedup.strategies import script_documents
@@ -43,19 +43,21 @@ def several_blocks(draw):
 @given(
     text_columns(
         st.tuples(st.integers(0, 64), script_documents, st.integers(1, 4)).map(several_blocks)
-    )
+    ),
+    st.booleans(),
 )
-def test_gram_words_of_scripts_are_those_of_the_twin(text):
+@example(pa.array(["ァ_\xad", "栝*\U000e010c", "ថ\tͅ_\u200d"]), True)
+def test_gram_words_of_scripts_are_those_of_the_twin(text, apart):
     data, made, places, hashes = text_buffers(text).data, [], [], []
-    for block in blocks(text, longest=0):
+    for block in blocks(text, longest=0, apart=apart):
         n = len(block.hashes)
         of = np.repeat(np.arange(len(block.begins)), np.diff(block.doc_words))
         windows = np.column_stack((of, np.arange(n), np.arange(n), np.arange(n)))
         places += block.places(data, windows)[:, 4:].tolist()
         made += np.diff(block.doc_words).tolist()
         hashes += block.hashes.tolist()
-    expected = [gram_words(document) for document in text.to_pylist()]
-    assert made == [len(words) for words in expected] == count_words(text).tolist()
+    expected = [gram_words(document, apart) for document in text.to_pylist()]
+    assert made == [len(words) for words in expected] == count_words(text, apart=apart).tolist()
     assert [start for start, _ in places] == [w.start for words in expected for w in words]
     known = {(word.text, h) for word, h in zip(chain(*expected), hashes, strict=True)}
     assert len(known) == len({text for text, _ in known}) == len({h for _, h in known})

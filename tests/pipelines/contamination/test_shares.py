@@ -154,6 +154,9 @@ def test_clean_items_of_which_few_edited_copies_are_seen_are_counted(tmp_path):
     index, analysis, counts = searched(tmp_path, rows, [rows[0]["question"], words(50, "else")])
     assert summarize(index, analysis, counts).benchmarks[0].short_clean is None
     copies = CopyAnalysis(index.texts, analysis.unseen())
+    unasked = summarize(index, analysis, counts, Tiers(copies, None, copies, None))
+    assert unasked.benchmarks[0].short_clean is None
+    assert found_in_short(unasked, "2 documents")[1:] == []
     summary = summarize(index, analysis, counts, Tiers(copies, Copies(), copies, None))
     assert (summary.benchmarks[0].clean, summary.benchmarks[0].short_clean) == (4, 1)
     assert found_in_short(summary, "2 documents")[1:] == [
