@@ -5,8 +5,8 @@
 FOLDER has a folder of texts for each language, by its code (`ru/chapter.txt`, `zh-TW/a/b.md`):
 UTF-8, paragraphs with blank lines between. Pages are some `PAGE_CHARS` of them, in each charset of
 `CHARSETS` that the language is written in, labelled by a rule: each with one of the other charsets
-in turn, by HTTP, by a meta tag or by both; then with their own. At last pages of English with a few
-words of another language, labelled as they are.
+in turn, by HTTP, by a meta tag or by both; then with their own; then pages of English with a few
+words of another language, labelled as they are. At last beginnings of the pages without any label.
 """
 
 import html
@@ -23,6 +23,7 @@ from tokenmill.pipelines.read.web.charset import decode_page
 PAGE_CHARS = 2500
 SUFFIXES = (".md", ".markdown", ".txt")
 SPRINKLED, TRIES = (1, 2, 4, 8), 40
+SHORT = (60, 200)  # characters
 CHARSETS = {
     "utf-8": "fr de es pl cs hu ru uk el tr he ar th ja zh zh-tw ko",
     "windows-1252": "fr de es it pt-br nl fi no-nb ca",
@@ -102,6 +103,14 @@ def sprinkled(texts: dict[str, str]) -> Iterator[Case]:
                     yield Case(charset, language, data.decode(charset), data, label)
 
 
+def unlabelled(texts: dict[str, str], chars: int) -> Iterator[Case]:
+    """The first characters of pages; not of UTF-8, which tells itself."""
+    for charset, language, text in pages(texts):
+        data = f"<p>{re.sub('<[^>]*>', '', text)[:chars]}".encode(charset)
+        if charset != "utf-8" and not data.isascii():
+            yield Case(charset, language, data.decode(charset), data, None)
+
+
 def told(name: str, cases: Iterator[Case]) -> None:
     """How many of the cases come out as they were written, if there are any."""
     true: Counter[str] = Counter()
@@ -128,6 +137,8 @@ def main(folder: Path) -> None:
     told("wrong labels", labelled(pages(texts), right=False))
     told("right labels", labelled(pages(texts), right=True))
     told("right labels of a few words", sprinkled(texts))
+    for chars in SHORT:
+        told(f"no labels, {chars} characters", unlabelled(texts, chars))
 
 
 if __name__ == "__main__":

@@ -66,12 +66,16 @@ _FIRST = bytes(range(0xC0, 0x100))  # of a character beyond ASCII in UTF-8
 
 
 class Decoded(NamedTuple):
-    """utf8: the text.  charset: as it was read.  unread: how many U+FFFD.  overruled: a label."""
+    """utf8: the text.  charset: as it was read.  unread: how many U+FFFD.  overruled: a label.
+
+    guessed: nothing told the charset, neither a label nor the bytes by themselves.
+    """
 
     utf8: bytes
     charset: str
     unread: int
     overruled: bool = False
+    guessed: bool = False
 
     @property
     def text(self) -> str:
@@ -88,12 +92,13 @@ def decode_page(data: bytes, declared: str | None) -> Decoded:
             utf8 = _as_utf8(data[len(mark) :], charset)
             return Decoded(utf8, charset, _n_unread(utf8))
     labels = _labels(data, declared)
-    utf8, charset = _plain(data, labels) or _chosen(data, labels)
+    plain = _plain(data, labels)
+    utf8, charset = plain or _chosen(data, labels)
     if data.isascii() and utf8 is data:
         return Decoded(utf8, charset, 0)
     overruled = bool(labels) and labels[0] != charset and not data.isascii()
     overruled = overruled and _as_utf8(data, labels[0]) != utf8
-    return Decoded(utf8, charset, _n_unread(utf8), overruled)
+    return Decoded(utf8, charset, _n_unread(utf8), overruled, not (plain or labels))
 
 
 def _as_utf8(data: bytes, charset: str) -> bytes:

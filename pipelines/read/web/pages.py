@@ -98,6 +98,7 @@ class Pages:
         odd[f"cut_{cut if cut in _CUT else 'otherwise'}"] += bool(cut)
         odd["cut_by_file_end"] += record.cut
         odd["charset_overruled"] += decoded.overruled
+        odd["charset_guessed"] += decoded.guessed
         odd["replacement_characters"] += decoded.unread
         return Page(url, date, kind, decoded.utf8, "html" in kind, +odd)
 

@@ -122,7 +122,7 @@ def test_a_label_means_more_than_python_has_under_its_name():
 
 
 def test_of_what_is_all_ascii_no_label_is_overruled():
-    assert decode_page(b"<p>words", "shift_jis") == (b"<p>words", "utf-8", 0, False)
+    assert decode_page(b"<p>words", "shift_jis") == (b"<p>words", "utf-8", 0, False, False)
 
 
 def test_what_was_decided_against_a_label_is_counted(tmp_path):
@@ -136,6 +136,16 @@ def test_what_was_decided_against_a_label_is_counted(tmp_path):
     assert all("größte" in text for text in got.texts.values())
     assert got.notes["charset_overruled"] == 1
     assert got.notes["replacement_characters"] == 2
+
+
+def test_pages_whose_charset_nothing_tells_are_counted(tmp_path):
+    german = f"<p>{TEXTS['de']}</p>"
+    bodies = [german.encode("cp1252"), german.encode(), b"<p>all of this is ASCII"]
+    made = [response(i, http(body)) for i, body in enumerate(bodies)]
+    made.append(response(9, http(bodies[0], type="text/html; charset=windows-1252")))
+    got = read_bytes(tmp_path, archive(made))
+    assert len(got.texts) == 4
+    assert got.notes["charset_guessed"] == 1
 
 
 @pytest.mark.parametrize("charset", ["utf-8-sig", "utf-16"])
