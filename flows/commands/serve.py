@@ -51,8 +51,7 @@ def parse_parameters(args: argparse.Namespace) -> dict[str, Any] | None:
     """
     if args.limit < 1:
         raise ConfigError(f"--limit {args.limit}: must be 1 at least")
-    if args.interval is not None and not args.interval > 0:
-        raise ConfigError(f"--interval {args.interval}: must be over 0")
+    check_schedule(args.cron, args.interval)
     if args.recipe is None or args.out is args.into is None:
         for name in ("recipe", "out", "into", "cron", "interval", "set"):
             if getattr(args, name):
@@ -74,6 +73,26 @@ def parse_parameters(args: argparse.Namespace) -> dict[str, Any] | None:
         ),
         "settings": settings or None,
     }
+
+
+def check_schedule(cron: str | None, interval_s: float | None) -> None:
+    """Have Prefect take the schedule, before anything is served.
+
+    Raises:
+        ConfigError: it does not.
+    """
+    if cron is interval_s is None:
+        return
+    from prefect.client.schemas.schedules import construct_schedule
+
+    try:
+        construct_schedule(cron=cron, interval=interval_s)
+    except (ValueError, OverflowError) as e:
+        raise ConfigError(
+            f"--interval {interval_s}: must be over 0, and 1e13 at most"
+            if cron is None
+            else f"--cron {cron!r}: Prefect takes no such schedule; write it as '0 3 * * *'"
+        ) from e
 
 
 def open_doors() -> Iterator[str]:

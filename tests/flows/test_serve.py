@@ -40,7 +40,10 @@ def alone(monkeypatch, tmp_path):
         (["c4"], "RECIPE is of a run that is served; give --out too"),
         (["nothing", "--out", "run"], "no recipe file 'nothing', and none of that name ships"),
         (["--limit", "0"], "--limit 0: must be 1 at least"),
-        (["--interval", "0"], "--interval 0.0: must be over 0"),
+        (["--interval", "0"], "--interval 0.0: must be over 0, and 1e13 at most"),
+        (["--interval", "inf"], "--interval inf: must be over 0"),
+        (["--cron", "every day"], "--cron 'every day': Prefect takes no such schedule; write it"),
+        (["--cron", ""], "--cron '': Prefect takes no such schedule"),
     ],
 )
 def test_a_mistake_is_one_line(alone, capsys, words, told):
