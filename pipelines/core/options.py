@@ -11,8 +11,10 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from tokenmill.pipelines.core.config import Bytes, Config, PathHere
 from tokenmill.pipelines.core.machine import cores
 from tokenmill.pipelines.core.places import allowed_address, allowed_directives
+from tokenmill.sizing.units import format_bytes
 
 Runner = Literal["auto", "threads", "processes", "dask", "slurm", "array"]
+PROCESS_BYTES = 300_000_000  # of a process besides memory_budget: 0.13 GiB of imports, and batches
 # no shell may find more in it than a word: it stands in the script of a job
 Word: TypeAlias = Annotated[str, Field(pattern=r"^[\w.,:@%+=-]+$")]
 
@@ -113,6 +115,19 @@ class RunOptions(Config):
             raise ValueError(
                 f"address {self.address} is of a Dask scheduler, and runner is {self.runner!r};"
                 " take runner: dask"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _jobs_hold_their_processes(self) -> "RunOptions":
+        of_job = 1 if self.runner == "array" else self.slurm.workers
+        budget = self.memory_budget if "memory_budget" in self.model_fields_set else 0
+        needed = of_job * (PROCESS_BYTES + budget)
+        if self.has_jobs and self.slurm.memory < needed:
+            raise ValueError(
+                f"slurm.memory of a job is {format_bytes(self.slurm.memory)}, and its {of_job}"
+                f" process{'es' if of_job > 1 else ''} may take {format_bytes(needed)}:"
+                f" {format_bytes(PROCESS_BYTES)} each and memory_budget, where it is set; raise it"
             )
         return self
 

@@ -43,6 +43,27 @@ def test_a_mistake_is_told_in_a_line(text, message):
     assert "\n" not in str(mistake.value)
 
 
+@pytest.mark.parametrize("runner", ["slurm", "array"])
+def test_a_job_has_memory_for_its_processes(runner):
+    least = "slurm: {memory: 300MB}"
+    assert options(f"{{runner: {runner}, {least}}}").slurm.memory == 300_000_000
+    assert options("slurm: {memory: 128}").slurm.memory == 128  # whose runner has no jobs
+    budget = "memory_budget: 1GB, slurm: {cores: 2, memory: 1299MB}"
+    for text in ("slurm: {memory: 128}", "slurm: {memory: 299999999}", budget):
+        with pytest.raises(ConfigError, match=r"^r.yaml: run: slurm.memory of a job is [^\n]*$"):
+            options(f"{{runner: {runner}, {text}}}")
+    text = f"{{runner: {runner}, memory_budget: 1GB, slurm: {{cores: 2, memory: 1300MB}}}}"
+    if runner == "array":  # threads of one process
+        assert options(text).slurm.workers == 2
+        return
+    with pytest.raises(ConfigError) as mistake:
+        options(text)
+    assert str(mistake.value) == (
+        "r.yaml: run: slurm.memory of a job is 1.3 GB, and its 2 processes may take 2.6 GB:"
+        " 300 MB each and memory_budget, where it is set; raise it"
+    )
+
+
 def test_a_process_of_a_cluster_does_one_work_at_a_time():
     assert RunOptions(workers=8).works_at_once == 8
     assert RunOptions().works_at_once is None
