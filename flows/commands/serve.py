@@ -81,7 +81,7 @@ def check_schedule(cron: str | None, interval_s: float | None) -> None:
     Raises:
         ConfigError: it does not.
     """
-    if cron is interval_s is None:
+    if cron is None and interval_s is None:
         return
     from prefect.client.schemas.schedules import construct_schedule
 

@@ -35,6 +35,7 @@ from pydantic_core import CoreSchema, ErrorDetails
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import folder_here, within_roots
+from tokenmill.pipelines.core.plugins import PluginError
 from tokenmill.sizing.errors import MOST_SAID, keys_at, shown
 from tokenmill.sizing.roots import held
 from tokenmill.sizing.units import parse_bytes
@@ -149,6 +150,9 @@ def explain(error: ValidationError, where: str, model: type[BaseModel]) -> Confi
     model: what the data should have been; of its parts an unknown key's neighbours are told.
     """
     place, first = _first(error)
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, PluginError):
+        return cause  # which is of no place in the data
     spot = f"{where}: {place}" if place else where
     if first["type"] == "extra_forbidden":
         parent, _, key = place.rpartition(".")

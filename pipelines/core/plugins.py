@@ -27,6 +27,10 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 T = TypeVar("T")
 
 
+class PluginError(ConfigError):
+    """A plug-in cannot be imported, wherever a look at a name asked for it."""
+
+
 class Offered(Mapping[str, T], Generic[T]):
     """Things by name, each imported when it is looked up, so that a name alone costs nothing.
 
@@ -117,7 +121,7 @@ def plugins() -> list[ModuleType]:
     """The plug-ins, imported.
 
     Raises:
-        ConfigError: one is not there, or needs something that is not.
+        PluginError: one is not there, or raises something.
     """
     return [_imported(name) for name in plugin_names()]
 
@@ -141,10 +145,18 @@ def place_of(error: BaseException) -> str:
 def _imported(name: str) -> ModuleType:
     try:
         return import_module(name)
-    except (ImportError, TypeError, ValueError) as e:  # TypeError, ValueError: ".a", "a..b"
-        raise ConfigError(
-            f"{VARIABLE}: cannot import {name!r} ({e}); install it or add its folder to PYTHONPATH"
-        ) from e
+    except Exception as e:
+        there = place_of(e)
+        if isinstance(e, SyntaxError):
+            there = f"{Path(e.filename or name).name}:{e.lineno}"
+        said = (str(e).splitlines() or [""])[0]
+        if not there:  # it was not found, or is no name, as ".a", "a..b"
+            raise PluginError(
+                f"{VARIABLE}: cannot import {name!r} ({said}); install it or add its folder to"
+                " PYTHONPATH"
+            ) from e
+        kind = "" if isinstance(e, ConfigError) else f"{type(e).__name__}: "
+        raise PluginError(f"{VARIABLE}: {name}: {there}: {kind}{said}") from e
 
 
 def _source_digest(module: ModuleType) -> str:

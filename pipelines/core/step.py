@@ -11,7 +11,7 @@ that fails decides.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, NamedTuple, Protocol, TypeVar
+from typing import ClassVar, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -143,6 +143,25 @@ class Stage(Protocol):
     def name(self) -> str: ...
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult: ...
+
+
+def passed(step: Step, batch: pa.RecordBatch) -> StageResult:
+    """What a stage makes of a batch; what it raises says of which step it is.
+
+    Raises:
+        TypeError: it returns something else.
+    """
+    try:
+        result: object = cast(Stage, step)(batch)
+    except Exception as e:
+        e.add_note(f"in step {step.stage_name}")
+        raise
+    if isinstance(result, StageResult):
+        return result
+    raise TypeError(
+        f"step {step.stage_name} of {type(step).__module__} returned {type(result).__name__}, and"
+        " must return a StageResult, as decide and keep_where make it"
+    )
 
 
 def keep_where(

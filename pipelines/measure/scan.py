@@ -26,7 +26,7 @@ from tokenmill.dedup.arrays import F64, I64, U64, Bools, text_buffers
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.core.step import StageResult, Step
+from tokenmill.pipelines.core.step import StageResult, Step, passed
 from tokenmill.pipelines.corpus.copies import columns_of
 from tokenmill.pipelines.corpus.step import document_keys, key_schema
 from tokenmill.pipelines.filters.images.edit import image_stats
@@ -38,7 +38,6 @@ from tokenmill.pipelines.measure.passing import PASSES, YES, passes
 from tokenmill.pipelines.measure.sample import PARTS
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import Recipe
-from tokenmill.pipelines.prepare.shard import passed
 from tokenmill.pipelines.read.batch import read_stats
 from tokenmill.pipelines.read.images.nodes import owners_of
 from tokenmill.pipelines.read.images.stored import check_references

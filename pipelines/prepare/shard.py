@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.ledger import ImageStats, StageStats
 from tokenmill.pipelines.core.schema import REMOVED, REMOVED_IMAGE, ROW_BITS, with_column
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.core.step import Stage, StageResult, Step, removed_rows
+from tokenmill.pipelines.core.step import StageResult, passed, removed_rows
 from tokenmill.pipelines.corpus.passes import TOKENIZE, columns_after, corpus_steps
 from tokenmill.pipelines.corpus.step import Applied, Pass, Sidecar, key_sidecar
 from tokenmill.pipelines.filters.images.edit import image_stats
@@ -196,15 +196,6 @@ def _run_pass(job: PrepareJob, part: Pass, shard: SourceShard, *, sift: bool) ->
             if batch.num_rows:
                 write(batch)
     return tally.done()
-
-
-def passed(step: Step, batch: pa.RecordBatch) -> StageResult:
-    """What a step makes of a batch; what it raises names it."""
-    try:
-        return cast(Stage, step)(batch)
-    except Exception as e:
-        e.add_note(f"in step {step.stage_name}")
-        raise
 
 
 def _source(tally: Tally) -> Iterator[pa.RecordBatch]:

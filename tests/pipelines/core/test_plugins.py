@@ -15,6 +15,7 @@ from tokenmill.pipelines.runs.bundle import check_process, versions
 from tokenmill.pipelines.runs.work import Job
 
 SOURCE = "from tests.pipelines.core.test_plugins import THINGS\nTHINGS.register('ours', {})\n"
+GIVEN = {"inputs": ["a"], "tokenizer": {"path": "t.json"}}
 THINGS: Registry[dict[str, int]] = Registry("thing")
 
 
@@ -65,20 +66,53 @@ def test_a_name_can_stand_in_recipes_and_paths(name):
 def test_a_plugin_that_is_not_there_is_the_users_mistake(monkeypatch, name):
     monkeypatch.setenv(VARIABLE, name)
     with pytest.raises(ConfigError) as e:
-        len(THINGS)
+        make_recipe({**GIVEN, "steps": ["normalize"]}, where="r")  # of no place in it
     assert str(e.value).startswith(f"TOKENMILL_PLUGINS: cannot import {name!r} (")
     assert str(e.value).endswith("; install it or add its folder to PYTHONPATH")
 
 
+NOT_A_MODULE = """from tokenmill.pipelines.core.step import Step, register
+import sys
+{line}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (
+            "class A(Step):\n    name = 'a'\n    least = 3",
+            "3: PydanticUserError: A non-annotated attribute was detected: `least = 3`.",
+        ),
+        (
+            "@register\nclass A(Step):\n    name = 'exact'",
+            "3: step 'exact' is registered twice; give the one of TOKENMILL_PLUGINS (thing_of_ours)"
+            " another name",
+        ),
+        ("import typingg", "3: ModuleNotFoundError: No module named 'typingg'"),
+        ("sys.gone", "3: AttributeError: module 'sys' has no attribute 'gone'"),
+        ("def f(:", "3: SyntaxError: invalid syntax (thing_of_ours.py, line 3)"),
+    ],
+)
+def test_what_a_plugin_raises_is_told_with_its_place_and_no_other(plugin, line, told):
+    plugin.write_text(NOT_A_MODULE.format(line=line))
+    given = {**GIVEN, "steps": ["normalize"]}
+    for look in (lambda: len(THINGS), lambda: make_recipe(given, where="r")):
+        with pytest.raises(ConfigError) as e:
+            look()
+        assert str(e.value).startswith(f"TOKENMILL_PLUGINS: thing_of_ours: thing_of_ours.py:{told}")
+        assert "\n" not in str(e.value)
+        assert "PYTHONPATH" not in str(e.value)
+
+
 def test_a_recipe_cannot_name_a_module(plugin, monkeypatch):
     monkeypatch.delenv(VARIABLE)
-    given = {"inputs": ["a"], "tokenizer": {"path": "t.json"}}
     for name in ("thing_of_ours", "thing_of_ours.Step", "thing_of_ours:Step"):
         with pytest.raises(ConfigError, match="unknown step"):
-            make_recipe({**given, "steps": [name]}, where="r")
+            make_recipe({**GIVEN, "steps": [name]}, where="r")
     for key in ("plugins", "modules"):
         with pytest.raises(ConfigError, match="unknown key"):
-            make_recipe({**given, key: ["thing_of_ours"]}, where="r")
+            make_recipe({**GIVEN, key: ["thing_of_ours"]}, where="r")
     assert "thing_of_ours" not in sys.modules
 
 

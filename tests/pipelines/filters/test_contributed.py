@@ -143,3 +143,22 @@ def test_what_it_raises_is_told_with_step_and_place(line, told, tmp_path, path, 
     )
     (failed,) = report["failed_shards"]
     assert failed["error"] == f"{told} in step my_raise (raising.py:14)"
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"), [("return", "NoneType"), ("return batch", "RecordBatch")]
+)
+def test_what_it_returns_is_told_where_it_is_no_result(line, kind, tmp_path, path, monkeypatch):
+    (tmp_path / "raising.py").write_text(RAISES.format(line=line))
+    monkeypatch.syspath_prepend(tmp_path)
+    plug(monkeypatch, "raising", STEPS)
+    recipe = load_recipe(path, {"steps": ["my_raise"]})
+    told = (
+        f"TypeError: step my_raise of raising returned {kind}, and must return a StageResult, as"
+        " decide and keep_where make it"
+    )
+    (failed,) = prepare(recipe, tmp_path / "run", one_by_one)["failed_shards"]
+    assert failed["error"] == told
+    measuring = Measuring(recipe=recipe, sample=1.0)
+    measured = measure_corpus(measuring, tmp_path / "estimate.json", one_by_one)
+    assert {f.error for f in measured.finished.failures} == {told}
