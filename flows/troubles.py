@@ -4,6 +4,7 @@ from tokenmill.flows.exits import OK, PARTIAL
 from tokenmill.pipelines.runs.finished import Failures
 
 MOST_FAILURES = 20
+NOTHING = "nothing was made"
 
 
 def exit_code(failed: Failures) -> int:
@@ -30,7 +31,8 @@ def bounded(lines: list[str], where: str) -> list[str]:
 def ended_as(failed: Failures, told: str, *, before: bool = False) -> str:
     """How a run ended, in one sentence. told: what it made.  before: it was found finished."""
     told = f"finished before, nothing to do: {told}" if before else told
-    return told if failed.none else f"{in_a_sentence(failed)}; the rest is complete: {told}"
+    rest = told if told.endswith(NOTHING) else f"the rest is complete: {told}"
+    return told if failed.none else f"{in_a_sentence(failed)}; {rest}"
 
 
 def in_a_sentence(failed: Failures) -> str:

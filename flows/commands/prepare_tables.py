@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tokenmill.flows.commands.size import UNVERIFIED, requirements_table, warning
 from tokenmill.flows.show import filled, printable, show, table
-from tokenmill.flows.troubles import MOST_FAILURES, bounded, failures
+from tokenmill.flows.troubles import MOST_FAILURES, NOTHING, bounded, failures
 from tokenmill.pipelines.contamination.report_found import PAGE_ONLY, items_table, warnings
 from tokenmill.pipelines.core.places import Place, below
 from tokenmill.pipelines.prepare.report.images import (
@@ -56,14 +56,20 @@ def show_report(
         ],
         [
             *troubles(report),
-            *([f"dataset  {report.dataset.path}"] if report.dataset else []),
-            *([f"text     {report.text.path}"] if report.text else []),
+            *([NOTHING] if report.made_nothing else _made(report)),
             f"report   {below(out, 'report.html')}",
             *([] if sheet else [f"storage  {storage_way(report)}"] if report.total.tokens else []),
         ],
         compared,
         *(() if sheet is None else _storage(sheet, out)),
     )
+
+
+def _made(report: Report) -> Iterator[str]:
+    if report.dataset:
+        yield f"dataset  {report.dataset.path}"
+    if report.text:
+        yield f"text     {report.text.path}"
 
 
 def _storage(sheet: Sheet, out: Place) -> Iterator[Any]:
@@ -122,7 +128,7 @@ def headline(report: Report) -> list[str]:
 def troubles(report: Report) -> list[str | Text]:
     """A line for each input or shard that failed, in red; and each that is not what it could be."""
     lines = failures(report)
-    if report.failed_shards:
+    if report.failed_shards and any(found.clusters for found in report.clusters.values()):
         lines.append(
             "documents removed as duplicates of one in a failed shard are missing too:"
             " the same command tries the failed shards again"

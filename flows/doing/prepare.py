@@ -8,6 +8,7 @@ from tokenmill.flows.ended import Ended, Shown, key_of
 from tokenmill.flows.executing import reported
 from tokenmill.flows.prefect.pages import link_to
 from tokenmill.flows.sheets import sheet_rows, size_run
+from tokenmill.flows.troubles import NOTHING
 from tokenmill.pipelines.core.places import Place
 from tokenmill.pipelines.prepare.prepare import run_recipe
 from tokenmill.pipelines.prepare.recipe import Recipe
@@ -38,6 +39,8 @@ def prepare(asked: Asked[Recipe, Place], plan: str | None) -> Ended:
 
 def in_short(report: Report) -> str:
     """What a run made, in one sentence."""
+    if report.made_nothing:
+        return NOTHING
     total, docs = report.total, count(report.total.docs, "document")
     if report.dataset is None or total.tokens is None:
         return f"{docs} as text"

@@ -12,13 +12,18 @@ import yaml
 from datasets import load_from_disk
 
 from tests.e2e.corpus import write_corpus
+from tests.running import one_by_one
 from tokenmill.flows.arguments import parser
 from tokenmill.flows.cli import main
+from tokenmill.flows.commands.prepare_tables import show_report
+from tokenmill.flows.doing.prepare import in_short
 from tokenmill.flows.exits import exit_code_of
 from tokenmill.flows.troubles import MOST_FAILURES, bounded, ended_as, exit_code, failures
 from tokenmill.pipelines.core.errors import ConfigError, InputError, LedgerError, ShardError
+from tokenmill.pipelines.prepare.prepare import run_recipe
+from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.runs.finished import DamagedShard, FailedSource, Failures, UnreadInput
-from tokenmill.pipelines.runs.work import FailedShard
+from tokenmill.pipelines.runs.work import FailedShard, Outcome
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.units import UnitError
 
@@ -187,6 +192,26 @@ def failed(*kinds):
 def test_whatever_failed_alone_is_exit_code_3_and_told(kind, told):
     assert exit_code(failed(kind)) == 3
     assert ended_as(failed(kind), "9 documents") == f"{told}; the rest is complete: 9 documents"
+
+
+def test_a_run_of_which_all_failed_offers_nothing(tmp_path, capsys):
+    recipe = load_recipe(write_corpus(tmp_path, steps=["exact"]))
+
+    def failing(job, phase):
+        of_inputs = phase.works and phase.works[0].step == "pass-0"
+        error = ShardError("no such luck")
+        made = [Outcome(work=work, error=error) for work in phase.works]
+        return made if of_inputs else one_by_one(job, phase)
+
+    report = run_recipe(recipe, tmp_path / "run", failing)
+    assert report.failed_shards
+    assert ended_as(report, in_short(report)).endswith("); nothing was made")
+    show_report(report, tmp_path / "run")
+    shown = capsys.readouterr().out
+    assert "nothing was made" in shown
+    assert "missing too" not in shown
+    for told in (shown, (tmp_path / "run" / "report.md").read_text().partition("## Where")[0]):
+        assert "run/dataset" not in told
 
 
 def test_all_that_failed_is_counted_and_no_more_is_listed_than_is_read():

@@ -319,6 +319,11 @@ class Report(Failures):
         return self.measurement[TOTAL]
 
     @property
+    def made_nothing(self) -> bool:
+        """Whether no document came out, and something failed."""
+        return not (self.total.docs or self.none)
+
+    @property
     def clusters(self) -> dict[str, Clusters]:
         """By step."""
         return {name: of for name, of in self.duplicates.items() if isinstance(of, Clusters)}

@@ -318,7 +318,7 @@ def headline(report: Report) -> str:
     if mixture is not None:
         sentences.append(mixed_in_short(mixture))
     dataset = report.dataset
-    if dataset is not None:
+    if dataset is not None and not report.made_nothing:
         sentences.append(f"The dataset takes {format_bytes(dataset.bytes)} in {dataset.path}.")
     if report.text is not None:
         sentences.append(text_in_short(report.text))
