@@ -150,6 +150,14 @@ def nearest(name: str, names: Iterable[str], *, most: int, cutoff: float = 0.5) 
     return [known[key] for key in near[:most]]
 
 
+def meant(
+    name: str, names: Iterable[str], otherwise: str, *, most: int = 1, cutoff: float = 0.5
+) -> str:
+    """What a name that is none of `names` may stand for, as a hint; else what is said otherwise."""
+    near = nearest(name, names, most=most, cutoff=cutoff)
+    return f"did you mean {' or '.join(map(repr, near))}?" if near else otherwise
+
+
 @lru_cache(4096)
 def folded(name: str) -> str:
     """A name without case, spaces and punctuation."""

@@ -5,14 +5,13 @@ A plan is given by its path or name; it may point to corpora.
 
 import os
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from tokenmill.sizing.corpus import CorpusMeasurement, load_corpus
-from tokenmill.sizing.errors import PlanError, explain
+from tokenmill.sizing.errors import PlanError, explain, meant
 from tokenmill.sizing.plan.load import load_plan
 from tokenmill.sizing.plan.plan import Plan
 from tokenmill.sizing.requirement import Requirement
@@ -168,8 +167,7 @@ def find_plan(name: str) -> Path:
         return path
     if name in example_names():
         return shipped
-    near = get_close_matches(name, example_names(), n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"examples: {', '.join(example_names())}"
+    hint = meant(name, example_names(), f"examples: {', '.join(example_names())}")
     raise PlanError(f"{name}: no such plan file, and no example of this name; {hint}")
 
 

@@ -15,7 +15,7 @@ from tokenmill.flows.exits import NO, OK
 from tokenmill.flows.show import as_json, show, table
 from tokenmill.sizing.claims import ClaimVerdict, FigureVerdict, check_all
 from tokenmill.sizing.claims.systems import check_systems
-from tokenmill.sizing.errors import PlanError, nearest
+from tokenmill.sizing.errors import PlanError, meant
 
 STYLES = {"agrees": "green", "worked out": "cyan", "explained": "yellow", "differs": "bold red"}
 OF_A_SYSTEM = ("within", "apart", "differs")
@@ -80,8 +80,7 @@ def _of_id(name: str) -> ClaimVerdict:
     known = {v.id: v for v in check_all()}
     if name in known:
         return known[name]
-    near = nearest(name, known, most=3, cutoff=0.4)
-    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "ids: tokenmill claims"
+    hint = meant(name, known, "ids: tokenmill claims", most=3, cutoff=0.4)
     raise PlanError(f"no claim {name!r}; {hint}")
 
 

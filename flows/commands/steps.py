@@ -17,7 +17,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.plugins import VARIABLE
 from tokenmill.pipelines.core.step import STEPS
 from tokenmill.pipelines.prepare.recipe import Recipe
-from tokenmill.sizing.errors import nearest
+from tokenmill.sizing.errors import meant
 
 
 def run(args: argparse.Namespace) -> int:
@@ -40,8 +40,7 @@ def _step(name: str) -> type[Config]:
         return STEPS[name]
     if name in of_recipe:
         return of_recipe[name]
-    near = nearest(name, [*of_recipe, *STEPS], most=3, cutoff=0.4)
-    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "names: tokenmill steps"
+    hint = meant(name, [*of_recipe, *STEPS], "names: tokenmill steps", most=3, cutoff=0.4)
     raise ConfigError(f"no step {name!r}; {hint}; one of your own: {VARIABLE} names its module")
 
 

@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import cache
 from io import BufferedReader
@@ -36,7 +35,7 @@ from pydantic_core import CoreSchema, ErrorDetails
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import folder_here, within_roots
 from tokenmill.pipelines.core.plugins import PluginError
-from tokenmill.sizing.errors import MOST_SAID, keys_at, shown
+from tokenmill.sizing.errors import MOST_SAID, keys_at, meant, shown
 from tokenmill.sizing.roots import held
 from tokenmill.sizing.units import parse_bytes
 
@@ -157,8 +156,7 @@ def explain(error: ValidationError, where: str, model: type[BaseModel]) -> Confi
     if first["type"] == "extra_forbidden":
         parent, _, key = place.rpartition(".")
         keys = keys_at(model, parent.split("."))
-        near = get_close_matches(key, keys, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(keys)}"
+        hint = meant(key, keys, f"known keys: {', '.join(keys)}")
         return ConfigError(f"{where}: {parent + ': ' if parent else ''}unknown key {key!r}; {hint}")
     if first["type"] == "missing":
         return ConfigError(f"{spot}: missing; {first['msg'].lower()}")

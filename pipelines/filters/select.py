@@ -20,7 +20,6 @@ SQL, what is asked of a value that is not there is unknown, and `x is null` asks
 import ast
 import warnings
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from functools import cache
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -31,6 +30,7 @@ from pydantic import field_validator
 
 from tokenmill.dedup.arrays import F64, I64
 from tokenmill.pipelines.core.step import KEEP, StageResult, Step, keep_where
+from tokenmill.sizing.errors import meant
 
 MOST_CHARS = 10_000
 MOST_NODES = 2_000
@@ -98,10 +98,7 @@ class Where:
         """
         for name in self.names:
             if name not in schema.names:
-                near = get_close_matches(name, schema.names, n=1)
-                there = (
-                    f"did you mean {near[0]!r}?" if near else f"there are {', '.join(schema.names)}"
-                )
+                there = meant(name, schema.names, f"there are {', '.join(schema.names)}")
                 raise WhereError(f"documents have no column {name!r}; {there}")
         nothing = [pa.nulls(0, field.type) for field in schema]
         self.holds(pa.record_batch(nothing, schema=schema))

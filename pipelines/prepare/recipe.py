@@ -12,7 +12,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -49,7 +48,7 @@ from tokenmill.pipelines.core.shard import RUN, EarlierRun, Input, InputFile, Pl
 from tokenmill.pipelines.core.step import STEPS, Step
 from tokenmill.pipelines.read.options import Html, Images, Limits
 from tokenmill.pipelines.tokens.options import Mix, Output, Tokenizer
-from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.errors import PlanError, meant, nearest
 from tokenmill.sizing.roots import OURS
 from tokenmill.sizing.strict import parse_yaml
 
@@ -63,9 +62,9 @@ def _step(value: Any) -> Step:
         return value
     name, settings = _one_key(value)
     if name not in STEPS:
+        hint = meant(name, STEPS, f"steps are {', '.join(STEPS)}")
         raise ValueError(
-            f"unknown step {name!r}; steps are {', '.join(STEPS)}; one of your own:"
-            f" {VARIABLE} names its module"
+            f"unknown step {name!r}; {hint}; one of your own: {VARIABLE} names its module"
         )
     asked = settings.get("action") if isinstance(settings, Mapping) else None
     if asked == "annotate" and not issubclass(STEPS[name], Filter):
@@ -535,7 +534,7 @@ def _set_entry(entries: Sequence[Any], keys: list[str], value: Any, where: str) 
     if len(found) != 1:
         there = ", ".join(f"{of}[{at}] {label}" for at, label in enumerate(labels)) or "none"
         what = "is not in the recipe" if not found else "stands there several times"
-        near = get_close_matches(name, labels, n=1)
+        near = nearest(name, labels, most=1)
         way = f"; did you mean {near[0]!r}?" if near and not found else ""
         raise ConfigError(
             f"{where}: --set names {of}.{name}, which {what}{way}; there are: {there}"

@@ -4,7 +4,6 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Annotated, Any, Literal, TypeAlias
 
 import pyarrow as pa
@@ -12,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from tokenmill.pipelines.core.config import Bytes, Config, if_text
 from tokenmill.pipelines.core.places import file_or_model
+from tokenmill.sizing.errors import meant
 from tokenmill.sizing.units import parse_count
 
 MOST_COPIES = 1_000_000  # of a document, in all epochs: of an input too, by its weight
@@ -231,8 +231,7 @@ class Mix(Config):
         known = sorted(set(sources))
         for name in self.shares:
             if name not in known and name != "*":
-                near = get_close_matches(name, known, n=1, cutoff=0.5)
-                hint = f"did you mean {near[0]!r}?" if near else f"sources: {', '.join(known)}"
+                hint = meant(name, known, f"sources: {', '.join(known)}")
                 raise ValueError(f"mix.shares: no source is called {name!r}; {hint}")
         for name in known:
             if name not in self.shares and "*" not in self.shares:

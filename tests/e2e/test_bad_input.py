@@ -130,6 +130,7 @@ def test_an_input_that_is_not_there(tmp_path, tokenizer):
         ({"output": {"seqlen": 5}}, "output: unknown key 'seqlen'; did you mean 'seq_len'?"),
         ({"steps": [{"near": {"verfy": 1}}]}, "near: unknown key 'verfy'; did you mean 'verify'?"),
         ({"steps": ["dedupe"]}, "unknown step 'dedupe'; steps are"),
+        ({"steps": ["near_image"]}, "step 'near_image'; did you mean 'near_images'?; one of your"),
         ({"steps": ["exact", "exact"]}, "step 'exact' stands twice"),
         ({"shard_bytes": "12 parsecs"}, "shard_bytes"),
         ({"steps": [{"near": {"bands": 50}}]}, "50 bands of 5 rows need 250 permutations"),

@@ -9,7 +9,6 @@ A benchmark is published in more than one form: each is an export, with the fiel
 
 import os
 import re
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +19,7 @@ from pydantic import Field, ValidationError, model_validator
 from tokenmill.pipelines.core.config import Config, FilePath
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import within_roots
+from tokenmill.sizing.errors import meant
 
 TABLE = Path(__file__).parent / "known.yaml"
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -201,8 +201,7 @@ def _hub_path(spec: str, name: str) -> str:
     if known is not None:
         return known.hub
     names = [k.name for k in read_known()]
-    near = get_close_matches(name.casefold(), names, n=1, cutoff=0.6)
-    way = f"did you mean {near[0]!r}?" if near else f"known without a path: {', '.join(names)}"
+    way = meant(name, names, f"known without a path: {', '.join(names)}", cutoff=0.6)
     raise ConfigError(f"benchmark {spec!r}: names no path; write {FORM}; {way}")
 
 
