@@ -13,7 +13,7 @@ from tokenmill.flows.show import as_json, show
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place, is_remote, place
 from tokenmill.pipelines.prepare.recipe import Recipe, find_recipe
-from tokenmill.pipelines.runs.manifest import COMPLETE, read_manifest
+from tokenmill.pipelines.runs.manifest import COMPLETE, forget_unbegun, read_manifest
 from tokenmill.pipelines.storage.mirror import viewed
 
 if TYPE_CHECKING:
@@ -37,8 +37,14 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run and not args.json and manifest.get("status") == COMPLETE:
         told_finished(out)
     is_run = recipe.run.runner != "array" and not args.dry_run
-    with server_ahead(wanted=is_run and manifest.get("status") != COMPLETE) as server:
-        return _run(args, recipe, out, settings, is_new=not manifest, server=server)
+    is_there = is_remote(out) or Path(out).exists()
+    try:
+        with server_ahead(wanted=is_run and manifest.get("status") != COMPLETE) as server:
+            return _run(args, recipe, out, settings, is_new=not manifest, server=server)
+    except ConfigError:
+        if recipe.run.has_jobs and not is_there:
+            forget_unbegun(Path(out))
+        raise
 
 
 def _run(

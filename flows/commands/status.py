@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tokenmill.flows.asked import whole
 from tokenmill.flows.exits import NO, OK, PARTIAL
 from tokenmill.flows.show import as_json, show, table
 from tokenmill.flows.troubles import bounded, failures
@@ -13,7 +14,7 @@ from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import RUNNING
 from tokenmill.pipelines.runs.standing import Seen, in_words, look
-from tokenmill.pipelines.storage.mirror import viewed
+from tokenmill.pipelines.storage.mirror import exists, viewed
 
 QUIET_S = 600.0  # without a receipt, after which a run seems to have stopped
 LONGEST = 3  # times the longest work of the phase that it may be quiet besides
@@ -30,6 +31,11 @@ def run(args: argparse.Namespace) -> int:
         else:
             told, status = going(seen, identity["failed_inputs"]) if seen else {}, RUNNING
             code = NO
+            if seen is None and exists(out / "99-array" / "run.pickle"):
+                from tokenmill.flows.pools.array import waits_for
+
+                reason = waits_for(whole(place(args.run)))
+                status = f"submitted, waits in SLURM ({reason})" if reason else status
     told = {"run": args.run, "name": identity["recipe"]["name"], "status": status, **told}
     as_json(told) if args.json else show(*_blocks(told))
     return code

@@ -103,6 +103,13 @@ def check_idle(out: str) -> None:
         )
 
 
+def waits_for(out: str) -> str:
+    """Why SLURM begins no job of a run, as "Priority"; "" where one runs, or nobody says."""
+    states = [line.split(" ", 1) for line in jobs_named(_name(out), "%T %r")]
+    runs = any(state != "PENDING" for state, *_ in states)
+    return "" if runs else ", ".join(dict.fromkeys(reason for _, reason in states))
+
+
 def submit_run(recipe: Recipe, plan: Plan, out: str, logs: Path) -> str:
     """Have SLURM make a run that was opened before; the id of its first job.
 

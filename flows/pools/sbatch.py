@@ -35,10 +35,12 @@ def submit(script: Path) -> str:
     return ended.stdout.strip().partition(";")[0]
 
 
-def jobs_named(name: str) -> list[str]:
-    """Ids of jobs that wait or run; none where SLURM does not say."""
-    ended = _called("squeue", "--noheader", "--array-unique", "--name", name, "--format", "%i")
-    return [] if ended.returncode else ended.stdout.split()
+def jobs_named(name: str, told: str = "%i") -> list[str]:
+    """Ids of jobs that wait or run, or what a format of squeue tells of each; none where SLURM
+    does not say.
+    """
+    ended = _called("squeue", "--noheader", "--array-unique", "--name", name, "--format", told)
+    return [] if ended.returncode else [line.strip() for line in ended.stdout.splitlines()]
 
 
 def _called(*command: str) -> "subprocess.CompletedProcess[str]":

@@ -15,6 +15,7 @@ import errno
 import fcntl
 import json
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -249,6 +250,14 @@ def locked(out: Path) -> Iterator[None]:
     with flocked(out, fcntl.LOCK_EX):
         sweep_partials(out)
         yield
+
+
+def forget_unbegun(out: Path) -> None:
+    """Delete the directory of a run of which nothing was done, unless something else is in it."""
+    begun = {"manifest.json", ".lock", "standing.json", "run.pickle", "planner.sh"}
+    with contextlib.suppress(ConfigError, OSError), locked(out):
+        if begun.issuperset(path.name for path in out.rglob("*") if not path.is_dir()):
+            shutil.rmtree(out)
 
 
 @contextlib.contextmanager

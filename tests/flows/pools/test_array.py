@@ -21,6 +21,7 @@ from tokenmill.pipelines.core.errors import ConfigError, ShardError
 from tokenmill.pipelines.core.options import RunOptions, Slurm
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.runs.bundle import versions
+from tokenmill.pipelines.runs.manifest import forget_unbegun
 from tokenmill.pipelines.runs.work import Done, Job, Phase, Work
 from tokenmill.pipelines.storage.atomic import write_json
 
@@ -362,6 +363,41 @@ def test_a_job_that_slurm_refuses_is_a_line(queue, recipe, tmp_path, capsys):
     submit(recipe, tmp_path / "run", code=MISTAKE)
     told = capsys.readouterr().err
     assert told.endswith("sbatch takes no job: Invalid job array specification; see run.slurm\n")
+    assert not (tmp_path / "run").exists()
+    (tmp_path / "own").mkdir()  # by somebody else
+    submit(recipe, tmp_path / "own", code=MISTAKE)
+    assert (tmp_path / "own" / "manifest.json").exists()
+    (tmp_path / "own" / "slurm-logs" / "7.out").write_text("of a job")
+    for name, is_left in (("7.out", True), ("planner.sh", False)):
+        (tmp_path / "own" / "slurm-logs" / "7.out").rename(tmp_path / "own" / "slurm-logs" / name)
+        forget_unbegun(tmp_path / "own")
+        assert (tmp_path / "own").exists() is is_left
+
+
+SQUEUE = """#!/bin/sh
+case "$*" in *"--format %i") exit 0;; esac
+printf '%b' '{states}'
+"""
+
+
+@pytest.mark.parametrize(
+    ("states", "told"),
+    [
+        ("PENDING PartitionConfig\\n", "submitted, waits in SLURM (PartitionConfig)"),
+        ("PENDING Nodes required (d, r)\\nPENDING Dependency\\n",
+         "submitted, waits in SLURM (Nodes required (d, r), Dependency)"),
+        ("PENDING Dependency\\nRUNNING None\\n", "running"),
+        ("", "running"),
+    ],
+)  # fmt: skip
+def test_a_run_of_which_no_job_has_begun_waits(queue, recipe, tmp_path, capsys, states, told):
+    squeue = tmp_path / "bin" / "squeue"
+    squeue.write_text(SQUEUE.format(states=states))
+    squeue.chmod(0o755)
+    submit(recipe, tmp_path / "run")
+    assert status(tmp_path / "run", capsys) == (
+        NO, {"run": str(tmp_path / "run"), "name": "stdlib", "status": told}
+    )  # fmt: skip
 
 
 def test_a_log_of_what_jobs_will_do_is_refused(recipe, tmp_path, capsys):
