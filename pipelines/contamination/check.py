@@ -48,6 +48,7 @@ from tokenmill.pipelines.contamination.copies import (
     best_explained,
     find_copies,
     index_copies,
+    passages,
 )
 from tokenmill.pipelines.contamination.found import (
     FOUND,
@@ -383,11 +384,12 @@ def analyse(job: ContaminationJob, keys: Sequence[str]) -> Done:
     for key in keys:
         for found in open_arrow(job.part(FOUND_FOLDER, key))[0]:
             analysis.add(found)
+    about = passages(index.texts, analysis.shares.units.contexts if analysis.shares else None)
     copies = CopyAnalysis(index.texts, analysis.unseen())
     for key in keys:
         for found in open_arrow(job.part(COPIES_FOLDER, key))[0]:
             own = analysis.own_copies(found)
-            copies.add(best_explained(own, index.texts, analysis.item_docs > 0))
+            copies.add(best_explained(own, index.texts, analysis.item_docs > 0, about))
     others = CopyAnalysis(index.texts, analysis.unseen() & ~copies.edited(), PARAPHRASE)
     with overlap_file(job.out / OVERLAPS) as write:
         for key in keys:
@@ -398,11 +400,11 @@ def analyse(job: ContaminationJob, keys: Sequence[str]) -> Done:
                     write(rows)
             for found in open_arrow(job.part(COPIES_FOLDER, key))[0]:
                 own = analysis.own_copies(found)
-                explained = best_explained(own, index.texts, analysis.item_docs > 0)
+                explained = best_explained(own, index.texts, analysis.item_docs > 0, about)
                 write(rows := copy_rows(explained, index, told))
                 told |= set(pairs_of(rows))
             for found in open_arrow(job.part(OTHERS_FOLDER, key))[0]:
-                explained = best_explained(found, index.texts, analysis.item_docs > 0)
+                explained = best_explained(found, index.texts, analysis.item_docs > 0, about)
                 others.add(explained)
                 write(paraphrase_rows(explained, index, told))
     with parquet_file(job.out / ITEMS, ITEM) as writer:

@@ -23,6 +23,7 @@ from tokenmill.dedup.text.fold import Folded, fold
 from tokenmill.pipelines.contamination.analysis import MOST_DOCUMENTS, BestRows
 from tokenmill.pipelines.contamination.found import IDS, excerpts
 from tokenmill.pipelines.contamination.index import ItemTexts
+from tokenmill.pipelines.contamination.items.spec import WHOLE
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.schema import needed, versioned
 
@@ -124,18 +125,40 @@ def stretches(
     return pa.record_batch(arrays, schema=schema)
 
 
-def best_explained(copies: pa.RecordBatch, texts: ItemTexts, dirty: Bools) -> pa.RecordBatch:
+def passages(texts: ItemTexts, contexts: Bools | None) -> I64:
+    """(n_items,) equal, and from 0 on, for items that are mostly one and the same context.
+
+    contexts: as of `index_copies`.
+    """
+    if contexts is None:
+        return -1 - np.arange(len(texts.lengths))
+    sizes, items = text_buffers(texts.texts).lengths, texts.items
+    longest = np.zeros(len(texts.lengths), np.int64)
+    np.maximum.at(longest, items, sizes)
+    mostly = contexts & (2 * sizes > longest[items])
+    about = -1 - np.arange(len(longest))
+    about[items[mostly]] = np.asarray(texts.texts.dictionary_encode().indices)[mostly]
+    return about
+
+
+def best_explained(
+    copies: pa.RecordBatch, texts: ItemTexts, dirty: Bools, about: I64
+) -> pa.RecordBatch:
     """Copies (schema COPY) without those of which half is a better copy of another item.
 
     Items that are made from one template are copies of one another: of a benchmark's items that a
-    stretch of a document may be a copy of, it is one of that which it has most of.
+    stretch of a document may be a copy of, it is one of that which it has most of. But all of an
+    item, passage and question, is told beside others about the passage: each has its own question.
 
     copies: all of some documents.
     dirty: (n_items,) bool, items that of two with equal copies it is one of.
+    about: (n_items,), of `passages`.
     """
     items = np.asarray(copies["item"])
     shares = np.asarray(copies["containment"]) + 1e-6 * dirty[items]
     starts, ends = np.asarray(copies["start_byte"]), np.asarray(copies["end_byte"])
+    is_whole = texts.roles[np.asarray(copies["text"])] == WHOLE
+    about = np.where(is_whole, about[items], -1 - items)
     docs = np.unique(np.asarray(copies["doc_id"]), return_inverse=True)[1]
     # one behind the other as if each benchmark had its documents, and all were one text
     far = (docs * len(texts.starts) + texts.benchmarks_of(items)) * (ends.max(initial=0) + 1)
@@ -147,7 +170,8 @@ def best_explained(copies: pa.RecordBatch, texts: ItemTexts, dirty: Bools) -> pa
     for first, end in pairwise(bounds.tolist()):
         rows = order[first:end]
         for n, row in enumerate(rows[1:].tolist(), 1):
-            others = rows[:n][shares[rows[:n]] > shares[row]]
+            others = rows[:n]
+            others = others[(shares[others] > shares[row]) & (about[others] != about[row])]
             common = np.minimum(ends[others], ends[row]) - np.maximum(starts[others], starts[row])
             best[row] = not (2 * common >= ends[row] - starts[row]).any()
     return copies.filter(pa.array(best))

@@ -27,6 +27,7 @@ from tokenmill.dedup.arrays import F64, I64, Bools, text_buffers
 from tokenmill.dedup.overlap.containment_index import ContainmentIndex
 from tokenmill.dedup.overlap.cut import Pieces, cut, drop_paragraphs, piece_texts
 from tokenmill.dedup.overlap.find import Hits
+from tokenmill.dedup.overlap.own import CONTEXT
 from tokenmill.dedup.text.fold import fold
 from tokenmill.pipelines.contamination.analysis import Analysis
 from tokenmill.pipelines.contamination.copies import (
@@ -35,6 +36,7 @@ from tokenmill.pipelines.contamination.copies import (
     best_explained,
     find_copies,
     index_copies,
+    passages,
     with_edited,
 )
 from tokenmill.pipelines.contamination.found import (
@@ -425,7 +427,13 @@ class Cleaner:
         folded = fold(batch["text"], self.index.folding)
         found = find_copies(batch, folded, self.copies, Copies(), self.source)
         found = found.filter(pa.array(self._counted[np.asarray(found["item"])]))
-        return best_explained(found, self.index.texts, np.zeros(len(self._counted), bool))
+        none_is_dirty = np.zeros(len(self._counted), bool)
+        return best_explained(found, self.index.texts, none_is_dirty, self._about)
+
+    @cached_property
+    def _about(self) -> I64:
+        contexts = self.copies.own_widths == CONTEXT if self.copies else None
+        return passages(self.index.texts, contexts)
 
     @cached_property
     def _counted(self) -> Bools:

@@ -52,15 +52,19 @@ def shares(docs, rows, ngram):
     return found
 
 
-def best_explained(copies, benchmark_of, dirty):
+def best_explained(copies, benchmark_of, dirty, passage_of=None):
     """The copies of which no half is a better one of another item of the benchmark.
 
     copies: (document, item, containment, start, end).  dirty: items that win of equal ones.
+    passage_of: of items that are mostly a passage which one it is, where all of both is copied.
     """
+    passage_of = passage_of or {}
 
     def explains(other, copy):
         common = min(other[4], copy[4]) - max(other[3], copy[3])
         better = (other[2], other[1] in dirty) > (copy[2], copy[1] in dirty)
+        if copy[1] in passage_of and passage_of[copy[1]] == passage_of.get(other[1]):
+            return False
         return better and 2 * common >= copy[4] - copy[3]
 
     def place(copy):

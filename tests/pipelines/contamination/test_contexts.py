@@ -26,10 +26,30 @@ def words_of(script, n, seed):
     return ["".join(draw.choices(letters, k=size)) for _ in range(n)]
 
 
-def edited(words, script):
+def edited(words, script, every=6):
     """Every sixth word is another."""
     others = words_of(script, len(words), "others")
-    return [o if i % 6 == 5 else w for i, (w, o) in enumerate(zip(words, others, strict=True))]
+    return [
+        o if i % every == every - 1 else w
+        for i, (w, o) in enumerate(zip(words, others, strict=True))
+    ]
+
+
+def checked(rows, docs, script, path):
+    """The report, and of each item the status; docs: lists of lists of words."""
+    space = " " if script == "Latin" else LETTERS[script][2]
+    (path / "b.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    around = [space.join(words_of(script, 40, f"around {i}")) for i in range(2)]
+    texts = ["\n".join([around[0], *map(space.join, doc), around[1]]) for doc in docs]
+    (path / "c.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in texts))
+    check = Check.model_validate(
+        {
+            "inputs": [{"path": str(path / "c.jsonl")}],
+            "matching": {"benchmarks": [{"name": "b", "path": str(path / "b.jsonl")}]},
+        }
+    )
+    report = check_contamination(check, path / "out", one_by_one)
+    return report, pq.read_table(path / "out/items.parquet")["status"].to_pylist()
 
 
 @pytest.mark.parametrize(
@@ -61,18 +81,7 @@ def test_a_passage_that_stands_there_without_its_question_makes_no_item_a_copy(
         [passages[3], questions[6]],
         [questions[8]],
     ]
-    (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    around = [space.join(words_of(script, 40, f"around {i}")) for i in range(2)]
-    texts = ["\n".join([around[0], *map(space.join, doc), around[1]]) for doc in docs]
-    (tmp_path / "c.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in texts))
-    check = Check.model_validate(
-        {
-            "inputs": [{"path": str(tmp_path / "c.jsonl")}],
-            "matching": {"benchmarks": [{"name": "b", "path": str(tmp_path / "b.jsonl")}]},
-        }
-    )
-    report = check_contamination(check, tmp_path / "out", one_by_one)
-    status = pq.read_table(tmp_path / "out/items.parquet")["status"].to_pylist()
+    report, status = checked(rows, docs, script, tmp_path)
     expected = ["clean"] * 4 + ["edited", "clean", "dirty", "clean", "dirty", "clean"]
     assert status == expected
     (benchmark,) = report["benchmarks"]
@@ -80,3 +89,21 @@ def test_a_passage_that_stands_there_without_its_question_makes_no_item_a_copy(
     assert benchmark["context_found"] == 6  # of both items of 0 and 1, of the others' siblings
     overlaps = pq.read_table(tmp_path / "out/overlaps.parquet")["item"].to_pylist()
     assert sorted(set(overlaps)) == ["b:4", "b:6", "b:8"]
+
+
+@pytest.mark.parametrize(("length", "every"), [(12, 5), (6, 6)])
+def test_questions_that_stand_with_their_passage_are_all_told(length, every, tmp_path):
+    passages = [words_of("Latin", 80, f"p{i}") for i in range(3)]
+    questions = [words_of("Latin", length, f"q{i}") for i in range(15)]
+    rows = [
+        {"passage": " ".join(passages[i // 5]), "question": " ".join(questions[i])}
+        for i in range(15)
+    ]
+    docs = [
+        [
+            edited(passages[p], "Latin"),
+            *(edited(question, "Latin", every) for question in questions[5 * p : 5 * p + 5]),
+        ]
+        for p in range(3)
+    ]
+    assert checked(rows, docs, "Latin", tmp_path)[1] == ["edited"] * 15

@@ -26,7 +26,7 @@ from tokenmill.pipelines.contamination.copies import (
     index_copies,
 )
 from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching, prepare_texts
-from tokenmill.pipelines.contamination.items.spec import Benchmark
+from tokenmill.pipelines.contamination.items.spec import QUESTION, WHOLE, Benchmark
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,8 @@ def test_of_an_item_s_texts_the_one_copied_best_is_shown(tmp_path):
 def two():
     """Five texts and three; made when a test asks, for it compiles kernels."""
     texts = pa.array(["some words"] * 8, pa.large_string())
-    return prepare_texts(texts, np.arange(8), np.array([5, 3]))
+    roles = np.array([WHOLE, QUESTION] * 4)
+    return prepare_texts(texts, np.arange(8), np.array([5, 3]), roles=roles)
 
 
 some_copies = st.lists(
@@ -136,19 +137,23 @@ some_copies = st.lists(
 )
 
 
-@given(some_copies, st.sets(st.integers(0, 7)))
-@example([(0, 0, 0.9, 0, 20), (0, 1, 0.8, 1, 3), (0, 2, 0.8, 10, 19)], set())
-@example([(0, 0, 0.8, 0, 20), (0, 1, 0.8, 0, 20)], {1})
-def test_what_is_a_better_copy_of_another_item_is_none_as_in_the_reference(copies, dirty):
+@given(some_copies, st.sets(st.integers(0, 7)), st.dictionaries(st.integers(0, 7), st.just(0)))
+@example([(0, 0, 0.9, 0, 20), (0, 1, 0.8, 1, 3), (0, 2, 0.8, 10, 19)], set(), {})
+@example([(0, 0, 0.8, 0, 20), (0, 1, 0.8, 0, 20)], {1}, {})
+@example([(0, 0, 0.9, 0, 20), (0, 2, 0.8, 0, 20)], set(), {0: 0, 2: 0})
+def test_what_is_a_better_copy_of_another_item_is_none_as_in_the_reference(copies, dirty, about):
     columns = list(zip(*copies, strict=True)) or [()] * 5
     named = dict(
         zip(("doc_id", "item", "containment", "start_byte", "end_byte"), columns, strict=True)
     )
+    named["text"] = named["item"]
     for field in COPY:
         fill = "" if pa.types.is_string(field.type) else 0
         named.setdefault(field.name, [fill] * len(copies))
     batch = pa.RecordBatch.from_pydict(named, schema=COPY)
     is_dirty = np.isin(np.arange(8), sorted(dirty))
-    rows = best_explained(batch, two(), is_dirty).to_pylist()
-    expected = reference.best_explained(copies, lambda item: item >= 5, dirty)
+    passages = np.array([about.get(item, -1 - item) for item in range(8)])
+    rows = best_explained(batch, two(), is_dirty, passages).to_pylist()
+    of_whole = {item: passage for item, passage in about.items() if item % 2 == 0}
+    expected = reference.best_explained(copies, lambda item: item >= 5, dirty, of_whole)
     assert [(row["doc_id"], row["item"]) for row in rows] == [copy[:2] for copy in expected]
