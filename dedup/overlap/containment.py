@@ -30,9 +30,8 @@ of Japanese with Han, it has 16 or more, and grams alone count: of Thai clusters
 place by chance. Of clusters and of kana without Han MIDDLE_THRESHOLD holds for longer texts too: of
 1,000 texts of XQuAD 22 had .45 to .58 of one in 5 MB of Thai messages.
 Texts of fewer than 8 words, without a seed, or of fewer than 7 distinct grams are left out, and
-those of which a document has hardly more than the context of their item has (`overlap.own`), the
-share of which is the containment if it is less. A document's
-figures depend on nothing but it and the items: not on the batch, nor on others.
+those of which a document has hardly more than the context of their item has (`overlap.own`). A
+document's figures depend on nothing but it and the items: not on the batch, nor on others.
 
 A replaced word costs two grams: one word in ten leaves .8 of a long text, of 8 words 5 of 7; one
 in six leaves .67, one in five .6. In 21 MB of web text, documentation and Wikipedia no text of 16
@@ -157,7 +156,7 @@ def contained(
     own = index.own.shares(data, (begins, stops), (texts, begins + starts, begins + ends))
     order = np.lexsort((texts, items, docs))
     order = order[own[order] >= OWN_SHARE]
-    columns = (docs, items, texts, starts, ends, np.minimum(shares[best], own))
+    columns = (docs, items, texts, starts, ends, shares[best])
     return Containments(len(text), *(column[order] for column in columns))
 
 

@@ -7,7 +7,9 @@ A passage that is asked about stands in a corpus without the question more often
 is nearly all of the item. So a text of an item that has a *context* counts where the document has
 OWN_SHARE of the windows of letters that the item's contexts lack, within a quarter more letters
 than they take in the text, and no farther from the stretch than that is long. A text without such
-windows, as an answer that the passage has, does not count.
+windows, as an answer that the passage has, does not count. Only beside the best stretch of a text
+are they looked for: where a document has the passage by itself and, far from it, more edited and
+with a short question, the first is the best, and the item is not seen.
 
 Windows are of 4 letters, of 3 where a word is a character: of a word with a typo some are left, and
 of a question of 5 words there are a dozen. Of 150 questions each of TQuAD and of XQuAD in English,

@@ -58,7 +58,7 @@ def contained(
                 around = doc.encode()[max(2 * start - end, 0) : 2 * end - start]
                 own = own_share(around, t, texts, items, contexts)
                 if own >= 0.35:
-                    found.append((d, items[t], t, start, end, min(share, own)))
+                    found.append((d, items[t], t, start, end, share))
     return sorted(found)
 
 

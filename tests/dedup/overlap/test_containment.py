@@ -114,6 +114,10 @@ some_contexts = st.one_of(st.just(set()), st.sets(st.integers(0, 4)))
     (pa.array([f"{OTHER} {LEAK}", OTHER, LEAK]), [OTHER, f"{OTHER}\n{LEAK}"], [0, 0], [0, 1]),
     *(0.3, 0.3, (10, 64), 16, {0}),
 )
+@example(  # of the question less than of the passage
+    (pa.array([f"{OTHER}\n{edited(LEAK, 1, 3)}"]), [OTHER, f"{OTHER}\n{LEAK}"], [0, 0], [0, 1]),
+    *(0.3, 0.3, (10, 64), 16, {0}),
+)
 def test_containments_equal_the_reference(corpus, threshold, short, limits, block_bytes, contexts):
     docs, of_items, items, starts = corpus
     most_items, most_texts = limits
