@@ -109,7 +109,7 @@ class Units:
         of_unit = np.unique(np.stack([units, texts.items]), axis=1)
         items_of = Lists.of(of_unit[0], of_unit[1], len(firsts))
         groups = _groups(texts, units)
-        is_context = _contexts(texts, groups, items_of, firsts)
+        is_context = _contexts(texts, folded, groups, items_of, firsts)
         windows = windows_of(folded.take(pa.array(firsts)), lengths[firsts], texts.words)
         pairs = np.unique(
             np.stack([windows.texts, np.searchsorted(ngrams.hashes, windows.grams)]), axis=1
@@ -150,8 +150,13 @@ def _groups(texts: ItemTexts, units: I64) -> I64:
     return groups
 
 
-def _contexts(texts: ItemTexts, groups: I64, items_of: Lists, firsts: I64) -> Bools:
-    """(n_units,) bool: passages, and other fields, no questions, that different items share."""
+def _contexts(
+    texts: ItemTexts, folded: pa.Array, groups: I64, items_of: Lists, firsts: I64
+) -> Bools:
+    """(n_units,) bool: passages, and other fields, no questions, that different items share.
+
+    But not what has the question of each of its items in it: that is all of the item.
+    """
     at, items = items_of[np.arange(len(firsts))]
     different = np.unique(np.stack([at, groups[items]]), axis=1)[0]
     n_groups = np.bincount(different, minlength=len(firsts))
@@ -159,6 +164,14 @@ def _contexts(texts: ItemTexts, groups: I64, items_of: Lists, firsts: I64) -> Bo
     is_part = (texts.roles[firsts[groups[texts.items[firsts]]]] == WHOLE) & (roles != WHOLE)
     is_shared = (n_groups > 1) & (roles != QUESTION)
     contexts: Bools = is_part & (is_shared | (roles == CONTEXT))
+    asks = np.flatnonzero(texts.roles == QUESTION)
+    questions = dict(
+        zip(texts.items[asks].tolist(), folded.take(pa.array(asks)).to_pylist(), strict=True)
+    )
+    for unit in np.flatnonzero(contexts).tolist():
+        text = folded[firsts[unit]].as_py()
+        of_unit = items_of[np.array([unit])][1].tolist()
+        contexts[unit] = not all(item in questions and questions[item] in text for item in of_unit)
     return contexts
 
 

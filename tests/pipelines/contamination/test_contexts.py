@@ -107,3 +107,15 @@ def test_questions_that_stand_with_their_passage_are_all_told(length, every, tmp
         for p in range(3)
     ]
     assert checked(rows, docs, "Latin", tmp_path)[1] == ["edited"] * 15
+
+
+def test_a_field_that_has_the_question_in_it_is_no_context(tmp_path):
+    passages = [words_of("Latin", 80, f"p{i}") for i in range(4)]
+    questions = [words_of("Latin", 14, f"q{i}") for i in range(4)]
+    both = list(map(" ".join, map(list.__add__, passages, questions)))
+    rows = [{"context": c, "question": " ".join(q)} for c, q in zip(both, questions, strict=True)]
+    docs = [
+        [edited(p, "Latin"), edited(q, "Latin", 5)]
+        for p, q in zip(passages, questions, strict=True)
+    ]
+    assert checked(rows, docs, "Latin", tmp_path)[1] == ["edited"] * 4
