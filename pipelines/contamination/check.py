@@ -323,11 +323,13 @@ def write_index(job: ContaminationJob, built: BenchmarkIndex | None) -> Done[Ind
     index = built or BenchmarkIndex.build(job.check.matching)
     files = index.save(job.out / INDEX)
     made: dict[str, ContainmentIndex | ParaphraseIndex] = {}
-    published = job.check.verdict == "gpt3"
-    contexts = None if published else Units.build(index.texts, index.ngrams).contexts
-    if job.check.copies is not None:
+    copies, others = job.check.copies is not None, job.check.paraphrases is not None
+    contexts = None
+    if (copies or others) and job.check.verdict != "gpt3":
+        contexts = Units.build(index.texts, index.ngrams).contexts
+    if copies:
         made[COPY_INDEX] = index_copies(index.texts, contexts)
-    if job.check.paraphrases is not None:
+    if others:
         made[OTHER_INDEX] = index_paraphrases(index.texts, contexts)
     for name, of in made.items():
         files.append(job.out / name)
