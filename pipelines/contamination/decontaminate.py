@@ -56,6 +56,7 @@ from tokenmill.pipelines.contamination.rows import (
     overlap_rows,
     pairs_of,
 )
+from tokenmill.pipelines.contamination.shares import Units
 from tokenmill.pipelines.contamination.summary import summarize
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.pieces import MOST_PIECES, PIECE, number_pieces
@@ -118,7 +119,8 @@ class Decontaminate(Matching, CuttingStep):
         everything as it is.
     edited: "cut" or "document" does so with edited copies of items too, found by containment, and
         only with these whatever `action` is; None leaves them. A copy of an item counts that the
-        document has no n-gram of, and half of whose n-grams count.
+        document has no n-gram of, and half of whose n-grams count; that of a passage that is asked
+        about only if the question stands near.
     window_chars: cut out on each side of an n-gram.
     least_chars: shorter pieces are dropped.
     most_pieces: a document that falls into more is dropped.
@@ -245,7 +247,8 @@ def index_benchmarks(run: RunFolder, step: Decontaminate, built: Any) -> Done:
     if step.edited is not None:
         files.append(run.out / BENCHMARKS.name / COPIES)
         with atomic_path(files[-1]) as partial:
-            index_copies(index.texts).save(partial)
+            contexts = Units.build(index.texts, index.ngrams).contexts
+            index_copies(index.texts, contexts).save(partial)
     return Done(files=files, facts=facts)
 
 
@@ -426,7 +429,9 @@ class Cleaner:
             return _empty(COPY)
         folded = fold(batch["text"], self.index.folding)
         found = find_copies(batch, folded, self.copies, Copies(), self.source)
-        found = found.filter(pa.array(self._counted[np.asarray(found["item"])]))
+        counted = self._counted[np.asarray(found["item"])]
+        is_context = self.copies.own_widths[np.asarray(found["text"])] == CONTEXT
+        found = found.filter(pa.array(counted & ~is_context))
         none_is_dirty = np.zeros(len(self._counted), bool)
         return best_explained(found, self.index.texts, none_is_dirty, self._about)
 

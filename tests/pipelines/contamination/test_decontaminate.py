@@ -84,6 +84,25 @@ def test_a_run_takes_edited_copies_out_and_its_receipts_say_so(tmp_path):
     assert pieces == [f"web-{n}#piece-{k}" for n in (1, 3) for k in (1, 2)]
 
 
+def test_an_edited_passage_is_taken_out_only_with_what_is_asked_about_it(tmp_path):
+    passage, *questions = words("passage", 60), words("asked", 15), words("why", 15)
+    rows = [{"passage": passage, "question": question} for question in questions]
+    (tmp_path / "quiz.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    copies = [
+        " ".join("other" if i % 5 == 4 else w for i, w in enumerate(text.split()))
+        for text in (passage, *questions)
+    ]
+    runs = Runs(tmp_path)
+    around = f"{words('b', 200)} {{}} {words('c', 200)}"
+    runs.write("web", [around.format(copies[0]), around.format("\n".join(copies))])
+    step = {"benchmarks": [{"name": "quiz", "path": str(tmp_path / "quiz.jsonl")}], "edited": "cut"}
+    recipe = runs.recipe("web", steps=[{"decontaminate": step}], keep_index=False)
+    prepare(recipe, tmp_path / "run", one_by_one)
+    overlaps = table_rows(tmp_path / "run" / "overlaps")
+    told = sorted((row["id"], row["item"]) for row in overlaps)
+    assert told == [("web-1", "quiz:0"), ("web-1", "quiz:1")]
+
+
 def table_rows(folder):
     return [
         row for path in sorted(folder.glob("*.parquet")) for row in pq.read_table(path).to_pylist()
