@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         with server_ahead(wanted=is_run and manifest.get("status") != COMPLETE) as server:
             return _run(args, recipe, out, settings, is_new=not manifest, server=server)
     except ConfigError:
-        if recipe.run.has_jobs and not is_there:
+        if recipe.run.has_jobs and not is_there and not args.dry_run:
             forget_unbegun(Path(out))
         raise
 

@@ -121,7 +121,8 @@ class RunOptions(Config):
     @model_validator(mode="after")
     def _jobs_hold_their_processes(self) -> "RunOptions":
         of_job = 1 if self.runner == "array" else self.slurm.workers
-        budget = self.memory_budget if "memory_budget" in self.model_fields_set else 0
+        default = type(self).model_fields["memory_budget"].default
+        budget = self.memory_budget if self.memory_budget != default else 0
         needed = of_job * (PROCESS_BYTES + budget)
         if self.has_jobs and self.slurm.memory < needed:
             raise ValueError(

@@ -91,7 +91,8 @@ def find_estimate(
 
     warn: is told of those that are of other versions.
     """
-    for path in (folder / NAME for folder in folders if (folder / NAME).is_file()):
+    paths = {(folder / NAME).absolute(): folder / NAME for folder in folders}
+    for path in (path for path in paths.values() if path.is_file()):
         try:
             return path, load_estimate(path, recipe)
         except OtherVersionError as e:

@@ -195,7 +195,7 @@ def test_whatever_failed_alone_is_exit_code_3_and_told(kind, told):
 
 
 def test_a_run_of_which_all_failed_offers_nothing(tmp_path, capsys):
-    recipe = load_recipe(write_corpus(tmp_path, steps=["exact"]))
+    recipe = load_recipe(write_corpus(tmp_path, steps=["exact"]), {"output.text": "parquet"})
 
     def failing(job, phase):
         of_inputs = phase.works and phase.works[0].step == "pass-0"
@@ -212,6 +212,7 @@ def test_a_run_of_which_all_failed_offers_nothing(tmp_path, capsys):
     assert "missing too" not in shown
     for told in (shown, (tmp_path / "run" / "report.md").read_text().partition("## Where")[0]):
         assert "run/dataset" not in told
+        assert "run/text" not in told
 
 
 def test_all_that_failed_is_counted_and_no_more_is_listed_than_is_read():

@@ -320,7 +320,7 @@ def headline(report: Report) -> str:
     dataset = report.dataset
     if dataset is not None and not report.made_nothing:
         sentences.append(f"The dataset takes {format_bytes(dataset.bytes)} in {dataset.path}.")
-    if report.text is not None:
+    if report.text is not None and not report.made_nothing:
         sentences.append(text_in_short(report.text))
     sentences += absent_columns(report)
     failed = failed_in_short(report, sum(report.failed_documents().values()))

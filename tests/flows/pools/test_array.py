@@ -364,6 +364,9 @@ def test_a_job_that_slurm_refuses_is_a_line(queue, recipe, tmp_path, capsys):
     told = capsys.readouterr().err
     assert told.endswith("sbatch takes no job: Invalid job array specification; see run.slurm\n")
     assert not (tmp_path / "run").exists()
+    lost = ["--set", f"inputs=[{tmp_path}/none.jsonl]", "--dry-run"]
+    submit(recipe, tmp_path / "a" / "b", *lost, code=MISTAKE)
+    assert not (tmp_path / "a").exists()
     (tmp_path / "own").mkdir()  # by somebody else
     submit(recipe, tmp_path / "own", code=MISTAKE)
     assert (tmp_path / "own" / "manifest.json").exists()

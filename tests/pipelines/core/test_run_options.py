@@ -48,6 +48,8 @@ def test_a_job_has_memory_for_its_processes(runner):
     least = "slurm: {memory: 300MB}"
     assert options(f"{{runner: {runner}, {least}}}").slurm.memory == 300_000_000
     assert options("slurm: {memory: 128}").slurm.memory == 128  # whose runner has no jobs
+    stated = RunOptions(runner=runner).model_dump()  # as a form fills it in
+    assert RunOptions.model_validate(stated).memory_budget == 4 * 1024**3
     budget = "memory_budget: 1GB, slurm: {cores: 2, memory: 1299MB}"
     for text in ("slurm: {memory: 128}", "slurm: {memory: 299999999}", budget):
         with pytest.raises(ConfigError, match=r"^r.yaml: run: slurm.memory of a job is [^\n]*$"):
