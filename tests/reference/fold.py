@@ -53,10 +53,14 @@ def kinds_of(cells):
 
 
 def source_span(cells, start, end):
-    """First and last byte, and foldings, of what became the characters `start:end`."""
+    """First and last byte, and foldings, of what became the characters `start:end`.
+
+    Of a character that became several the foldings are those of all of them, also of deleted ones.
+    """
     live = [i for i, cell in enumerate(cells) if cell.char]
     part = cells[live[start] : live[end - 1] + 1]
-    return min(c.start for c in part), max(c.end for c in part), kinds_of(part)
+    whole = [c for c in cells if c[1:3] in (part[0][1:3], part[-1][1:3])]
+    return min(c.start for c in part), max(c.end for c in part), kinds_of([*part, *whole])
 
 
 def rewritten(cells, places, name):

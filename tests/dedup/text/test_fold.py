@@ -165,6 +165,15 @@ def test_needs_are_never_fewer_than_the_reference_uses(docs, folding):
         assert found & ~folding.bits == 0
 
 
+def test_half_of_a_character_tells_the_foldings_of_all_of_it():
+    """The fraction slash of a quarter goes as a sign, behind the 1 that the span ends with."""
+    folding = Folding(**dict.fromkeys(FOLDINGS, False) | {"compat": True, "signs": True})
+    spans = fold(pa.array(["a\u00bc"]), folding).source_spans(*np.array([[0], [0], [2]]))
+    assert (spans.ends.tolist(), spans.foldings.tolist()) == ([3], [(1 << 2) | (1 << 4)])
+    cells = reference.fold("a\u00bc", folding)
+    assert reference.source_span(cells, 0, 2) == (0, 3, (1 << 2) | (1 << 4))
+
+
 @given(st.data(), text_columns(texts), foldings)
 def test_spans_come_from_the_bytes_that_the_reference_says(data, docs, folding):
     result = fold(docs, folding)
