@@ -93,7 +93,10 @@ def _varied(sheet: Sheet, given: Input) -> Moved | None:
         high = min(1.0, high)
     key, fair = given.key or "", 1.0
     if isinstance(sheet.plan.value(key), int):
-        low, high = (float(max(1, round(end))) for end in (low, high))
+        low, high = round(low), round(high)
+        if given.interval == (None, None):
+            low, high = min(low, given.value - 1), max(high, given.value + 1)
+        low, high = float(max(1, low)), float(max(1, high))
         moved = max(given.value - low, high - given.value)
         if given.interval == (None, None) and moved:
             fair = min(1.0, STEP * given.value / moved)

@@ -63,3 +63,9 @@ def test_a_whole_number_is_varied_to_whole_ones_and_ranked_as_if_by_a_fifth():
     kept, fill = moved["checkpoints.keep_last"], moved["storage.fill_frac"]
     assert kept.ends == "2 to 4 checkpoints"
     assert (kept.fair, fill.fair) == (pytest.approx(0.6), 1.0)  # a fifth, of a third
+
+
+@pytest.mark.parametrize(("n", "ends"), [(1, "1 accelerator to 2"), (2, "1 accelerator to 3")])
+def test_one_and_two_are_varied_too(n, ends):
+    (moved,) = (m for m in moved_by(sheet(f"cluster: {{count: {n}}}")) if m.name == "cluster.count")
+    assert (moved.ends, moved.fair) == (f"{ends} accelerators", pytest.approx(0.2 * n))
