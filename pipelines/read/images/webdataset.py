@@ -28,6 +28,7 @@ import xxhash
 from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
 from tokenmill.pipelines.read.batch import Claims, Lost, ReadBatch, SourceDocument, SourceImage
+from tokenmill.pipelines.read.beside import ABSENT, value_at
 from tokenmill.pipelines.read.columns import Columns, Piece, looked_at
 from tokenmill.pipelines.read.images.documents import (
     ERROR,
@@ -207,7 +208,7 @@ def texts_taken(shard: SourceShard, limits: Limits) -> tuple[list[str], list[str
         for fields in reader.fields:
             there.update(field for field, value in fields.items() if value not in (None, ""))
             known |= {p if p in fields else p.split(".")[0] for p, _ in shard.columns}
-            absent = [p for p in absent if not {p, p.split(".")[0]} & fields.keys()]
+            absent = [p for p in absent if value_at(fields, p, absent=ABSENT) is ABSENT]
     taken = [name.removeprefix(TEXT_OF) for name in notes if name.startswith(TEXT_OF)]
     return taken, sorted(there - known - {place.partition(":")[2] for place in taken}), absent
 

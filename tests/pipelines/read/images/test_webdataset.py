@@ -516,15 +516,17 @@ def test_the_images_of_a_sample_are_bounded_together_and_so_are_its_texts(tmp_pa
 
 def test_where_texts_stand_is_counted_and_told_before(tmp_path):
     about = {"caption": "more", "license": "CC-BY-4.0", "url": "http://a", "width": 3, "text": None}
+    about["meta"] = {"by": "x"}
     said = json.dumps(about).encode()
     members = {"1.jpg": JPEG, "1.txt": b"words", "1.json": said, "2.jpg": JPEG, "2.json": said}
     path = write(tmp_path, {**members, "3.jpg": JPEG, "3.txt": b" "})
     assert read(path).notes == {"text_of_.txt": 1, "text_of_.json:caption": 2}
     asked = {"text": "caption", "columns": {"license": "string"}}
-    mistyped = {"licence": "string", "licence.of": "string"}
+    mistyped = {"licence": "string", "licence.of": "string", "meta.of": "string"}
     for settings, told in (
-        ({}, ([".txt", ".json:caption"], ["license"], [])),
-        (asked, ([".json:caption"], [], [])),
+        ({}, ([".txt", ".json:caption"], ["license", "meta"], [])),
+        (asked, ([".json:caption"], ["meta"], [])),
+        (asked | {"columns": {"meta.by": "string"}}, ([".json:caption"], ["license"], [])),
         (asked | {"columns": mistyped}, ([".json:caption"], ["license"], list(mistyped))),
     ):
         plan = plan_inputs([Input(path=str(path), **settings)], 100, images=True)
