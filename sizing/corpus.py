@@ -200,7 +200,11 @@ class CorpusMeasurement(Strict):
                 told = LEFT_OUT[name].format(per_token=per_token)
                 yield f"{self.name}: the estimate, and all capacity here, leaves out {told}"
                 continue
-            least, value = (self.tokens.bounds or (0.0,))[0], self.tokens.value
+            value = self.tokens.value
+            least = value if self.tokens.bounds is None else self.tokens.bounds[0]
+            if least >= value:
+                yield f"{self.name}: the folders of {name} are left out"
+                continue
             yield (
                 f"{self.name}: {name} is not predicted, and its folders are left out: documents are"
                 f" taken to leave it as they came; of {format_quantity(value, 'tokens')} it may"

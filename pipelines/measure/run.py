@@ -276,8 +276,13 @@ def ends(figure: Figure) -> tuple[float, float]:
 def _bounded(figure: Figure, stays: float, times: float = 1.0) -> Figure:
     """stays: the least share of it that there will be.  times: the most, as so many times it."""
     (low, high), least = ends(figure), min(1.0, figure.value)
-    bounds = max(least, low * stays), max(figure.value, high * times)
-    return figure.model_copy(update={"bounds": bounds})
+    return _within(figure, max(least, low * stays), max(figure.value, high * times))
+
+
+def _within(figure: Figure, low: float, high: float) -> Figure:
+    """With bounds; as it is where these add nothing, so that an interval stays one."""
+    bounds = low, high
+    return figure if bounds == ends(figure) else figure.model_copy(update={"bounds": bounds})
 
 
 def _between(per_token: Figure, stays: Stays) -> Figure:
@@ -285,13 +290,13 @@ def _between(per_token: Figure, stays: Stays) -> Figure:
     if not stays.tokens:
         return per_token
     low, high = ends(per_token)
-    return per_token.model_copy(update={"bounds": (low * stays.text_bytes, high / stays.tokens)})
+    return _within(per_token, low * stays.text_bytes, high / stays.tokens)
 
 
 def _kept(figure: Figure, stays: float, times: float) -> Figure:
     """The share that a step keeps which is not predicted, or stands behind one."""
     low, high = ends(figure)
-    return figure.model_copy(update={"bounds": (low * stays, max(high * times, 1.0))})
+    return _within(figure, low * stays, max(high * times, 1.0))
 
 
 def growth_of(growth: Growth, grown: tuple[float, Drawn] | None) -> UniqueGrowth:

@@ -225,6 +225,7 @@ def test_no_less_is_left_than_what_has_nothing_of_the_benchmarks(base, tmp_path,
         low, _ = (figure.value if end is None else end for end in figure.limits())
         assert least * figure.value <= low <= max(least, 0.98) * figure.value
         assert least or low == 1.0
+        assert (figure.bounds is None) == (least == 1)
     corpus = estimate.corpus
     per_token = ends(corpus.stored_bytes_per_token)[1]
     assert ends(corpus.stored_bytes["dataset"])[1] < 1.01 * ends(corpus.tokens)[1] * per_token

@@ -190,3 +190,6 @@ def test_what_an_estimate_leaves_out_is_told_and_its_bounds_are_no_interval():
         " token shards have of it, of 4 bytes of text a token before compression"
     )
     assert sheet_json(made)["warnings"] == made.warnings
+    del told["corpus"]["tokens"]["bounds"]  # known to leave all, as with action: report
+    (step, _) = read_corpus(told, where="e").left_out()
+    assert step == "crawl: the folders of decontaminate are left out"
