@@ -40,7 +40,7 @@ from tokenmill.pipelines.measure.scan import (
     TOKENIZE,
     PartFacts,
 )
-from tokenmill.pipelines.measure.scanned import STAYS, Scanned, Stays, totals_of
+from tokenmill.pipelines.measure.scanned import STAYS, Scanned, Stays, totals_of, weighed
 from tokenmill.pipelines.measure.unseen import Growth
 from tokenmill.pipelines.measure.weights import LocalSample
 from tokenmill.pipelines.runs.finished import mostly_removed
@@ -161,7 +161,10 @@ class Findings:
         for part, receipt in zip(sample.plan.shards, receipts, strict=True):
             if receipt is not None:
                 by_source.setdefault(part.source, []).append(receipt)
-        self._by_source = {source: totals_of(of) for source, of in by_source.items()}
+        self._by_source = {
+            source: weighed(totals_of(of), [receipt.facts.sums for receipt in of])
+            for source, of in by_source.items()
+        }
         further = self._scanned.sums(BATCHES).value - len(sample.plan.shards)
         self._blocks = scratch.blocks_of(plan, max(further, 0.0))
         self._image_step = job.image_step.name if job.image_step else ""
@@ -231,7 +234,7 @@ class Findings:
                     self._job, self._sample, self._probed, unique_by, prediction.tokens, stays
                 ),
                 *([grown] if isinstance(grown, str) else []),
-                *mostly_removed(self._by_source, self._job.recipe.steps),
+                *mostly_removed(self._by_source, self._job.recipe.steps, "the documents read"),
             ),
         )
 

@@ -12,6 +12,7 @@ that are left. Where the recipe looks for no duplicates, each document counts as
 import itertools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -37,6 +38,7 @@ from tokenmill.pipelines.measure.scan import (
 )
 from tokenmill.pipelines.measure.unseen import Unseen
 from tokenmill.pipelines.measure.weights import DocumentSample, LocalSample
+from tokenmill.pipelines.runs.finished import FEW_DOCS
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.storage.files import open_arrow
 
@@ -443,6 +445,24 @@ def totals_of(receipts: Sequence[Receipt[Any]]) -> dict[str, StageStats]:
         for name, stats in receipt.stats:
             totals[name] = totals.get(name, StageStats()) + stats
     return totals
+
+
+def weighed(
+    totals: Mapping[str, StageStats], sums: Sequence[Mapping[str, float]]
+) -> dict[str, StageStats]:
+    """Of stages that chosen documents went through, those that stand for all: long ones are chosen
+    more often. What left goes on by reason as among those chosen.
+
+    sums: of the parts.
+    """
+    made = dict(totals)
+    for name, stats in totals.items():
+        came, kept = (sum(s.get(f"{name} docs {end}", 0.0) for s in sums) for end in ENDS)
+        if came and stats.docs_in >= FEW_DOCS:
+            times = (came - kept) / max(stats.docs_in - stats.docs_out, 1)
+            removed = {reason: round(n * times) for reason, n in stats.removed.items()}
+            made[name] = replace(stats, docs_in=round(came), removed=removed)
+    return made
 
 
 def check_survivors(totals: Mapping[str, StageStats]) -> None:

@@ -154,23 +154,26 @@ MOST_REMOVED, FEW_DOCS = 0.9, 10  # of fewer documents no share is told
 
 
 def mostly_removed(
-    by_source: Mapping[str, Mapping[str, StageStats]], steps: Iterable[Step]
+    by_source: Mapping[str, Mapping[str, StageStats]],
+    steps: Iterable[Step],
+    of: str = "the {:,} documents",
 ) -> Iterator[str]:
-    """A line for each source and step that removes over MOST_REMOVED of what comes to it.
+    """A line for each source and filter that removes over MOST_REMOVED of what comes to it: of
+    duplicates it may be what was asked for, as of a source that another has too.
 
-    by_source: what each stage did to a source.
+    by_source: what each stage did to a source.  of: how its documents are called.
     """
-    hints = {step.stage_name: step.hint for step in steps}
+    hints = {step.stage_name: step.hint for step in steps if not step.corpus_wide}
     for source, stages in sorted(by_source.items()):
         for name, stats in stages.items():
             n = sum(stats.removed.values())
-            if stats.docs_in < FEW_DOCS or n <= MOST_REMOVED * stats.docs_in:
+            if name not in hints or stats.docs_in < FEW_DOCS or n <= MOST_REMOVED * stats.docs_in:
                 continue
             reason = _most_first(stats.removed)[0][1]
-            hint = hints[name](reason) if name in hints else ""
+            hint = hints[name](reason)
             yield (
-                f"{name} removed {format_quantity(n / stats.docs_in, 'fraction')} of the"
-                f" {stats.docs_in:,} documents of {source}, mostly {reason}"
+                f"{name} removed {format_quantity(n / stats.docs_in, 'fraction')} of"
+                f" {of.format(stats.docs_in)} of {source}, mostly {reason}"
                 + (f": {hint}" if hint else "")
             )
 

@@ -275,7 +275,7 @@ class Report(Failures):
     ledger_by_source: dict[str, list[LedgerRow]] = Field({}, description="The same of each source")
     warnings: list[str] = Field(
         [],
-        description="Steps that removed over 90 % of at least 10 documents of a source, and inputs"
+        description="Filters that removed over 90 % of at least 10 documents of a source, and inputs"
         " without documents",
     )
     measurement: dict[str, Measurement] = Field(description='By source, and "total" of all')

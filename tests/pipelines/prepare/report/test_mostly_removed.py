@@ -1,4 +1,4 @@
-"""What a run removes nearly all of, or finds nothing in, is told by source and reason."""
+"""What a filter removes nearly all of, or a run finds nothing in, is told by source and reason."""
 
 import json
 
@@ -7,7 +7,9 @@ import pytest
 from tests.running import one_by_one, prepare
 from tokenmill.flows.commands.prepare_tables import show_report
 from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.corpus.equal import ExactDedup
 from tokenmill.pipelines.filters.gopher_quality import GopherQuality
+from tokenmill.pipelines.filters.length import Length
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.runs.finished import mostly_removed
@@ -25,8 +27,9 @@ def removed(n, of, **reasons):
 
 
 @pytest.mark.parametrize(("n", "of", "is_told"), [(9, 10, 0), (10, 10, 1), (9, 9, 0), (91, 100, 1)])
-def test_over_nine_tenths_of_ten_documents_at_least_are_told(n, of, is_told):
-    told = [*mostly_removed({"web": {"length": removed(n, of)}}, [])]
+def test_over_nine_tenths_of_ten_documents_at_least_are_told_of_filters(n, of, is_told):
+    stages = {"length": removed(n, of), "exact": removed(n, of), "near": removed(n, of)}
+    told = [*mostly_removed({"web": stages}, [Length(min_chars=1), ExactDedup()])]
     share = f"{100 * n / of:.0f} %"
     line = f"length removed {share} of the {of} documents of web, mostly why"
     assert told == [line] * is_told
