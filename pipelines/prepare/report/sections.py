@@ -58,6 +58,7 @@ from tokenmill.sizing.document.svg import Axis
 from tokenmill.sizing.units import format_bytes, format_count, format_quantity
 
 MOST_LISTED = 10
+MOST_SOURCES = 50
 
 TOKENS = Axis("tokens", format_count)
 TEXT = Axis("UTF-8 bytes of text", format_bytes)
@@ -257,7 +258,9 @@ def sections(report: Report) -> list[Section]:
 
 
 def _warnings(report: Report) -> list[str]:
-    return [f"Warning: {line}." for line in report.warnings]
+    more = len(report.warnings) - MOST_SOURCES
+    told = [f"Warning: {line}." for line in report.warnings[:MOST_SOURCES]]
+    return told + [f"{count(more, 'further warning')} in report.json."] * (more > 0)
 
 
 def further_tables(report: Report) -> dict[str, Table]:
@@ -366,18 +369,24 @@ def _ledger(report: Report) -> list[str | Table]:
     ]
 
 
-def _left_by_source(report: Report) -> list[Table]:
-    """The MOST_LISTED reasons of each source for which most left; nothing of one source alone."""
+def _left_by_source(report: Report) -> list[str | Table]:
+    """The MOST_LISTED reasons for which most left, of the MOST_SOURCES of which most did; nothing
+    of one source alone.
+    """
     by_source = report.left_by_source()
     if len(by_source) < 2:
         return []
+    most = sorted(by_source, key=lambda name: -sum(left[3] for left in by_source[name]))
+    more = len(most) - MOST_SOURCES
     rows = [
         (source, stage, reason, outcome, f"{n:,}", format_quantity(n / came, "fraction"))
-        for source, left in by_source.items()
-        for stage, outcome, reason, n, came in left[:MOST_LISTED]
+        for source in most[:MOST_SOURCES]
+        for stage, outcome, reason, n, came in by_source[source][:MOST_LISTED]
     ]
     columns = ("source", "stage", "reason", "outcome", ">documents", ">of those that came to it")
-    return [table(f"Documents that left, by source: {MOST_LISTED} reasons each", columns, rows)]
+    title = f"Documents that left, by source: {MOST_LISTED} reasons each"
+    rest = f"Of {count(more, 'further source')} fewer left, see ledger_by_source in report.json."
+    return [table(title, columns, rows), *[rest] * (more > 0)]
 
 
 def _measurement(report: Report) -> list[str | Table]:

@@ -12,6 +12,7 @@ from tokenmill.pipelines.filters.gopher_quality import GopherQuality
 from tokenmill.pipelines.filters.length import Length
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.prepare.report.model import Report
+from tokenmill.pipelines.prepare.report.sections import MOST_SOURCES
 from tokenmill.pipelines.runs.finished import mostly_removed
 
 GERMAN = "Der Zweck dieses Gesetzes ist, den Einzelnen davor zu schützen, dass er leidet. " * 6
@@ -76,3 +77,23 @@ def test_a_run_names_the_source_its_filter_emptied_and_inputs_without_documents(
     assert "| laws | gopher_quality | too_few_stop_words | removed | 10 | 100 % |" in written
     show_report(report, out)
     assert f"warning: {report.warnings[1]}" in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_page_lists_the_sources_of_which_most_left_and_says_what_else_there_is(tmp_path):
+    inputs = []
+    for number in range(MOST_SOURCES + 2):
+        path = tmp_path / f"{number:03d}.jsonl"
+        path.write_text('{"text": "a"}\n' * (10 + (number > 0)))
+        inputs.append({"path": str(path), "source": f"s{number:03d}"})
+    data = {"inputs": inputs, "steps": [{"length": {"min_chars": 2}}], "tokenizer": None}
+    data |= {"output": {"text": "jsonl.zst"}}
+    out = tmp_path / "run"
+    report = Report.model_validate(prepare(make_recipe(data, where="test"), out, one_by_one))
+    written = (out / "report.md").read_text()
+    shown = [line for line in written.splitlines() if line.startswith("| s")]
+    assert len(report.warnings) == MOST_SOURCES + 2
+    assert written.count("Warning: length removed") == MOST_SOURCES
+    assert "2 further warnings in report.json." in written
+    assert len([line for line in shown if "| too_short |" in line]) == MOST_SOURCES
+    assert "| s000 | length |" not in written
+    assert "Of 2 further sources fewer left, see ledger_by_source in report.json." in written
