@@ -275,8 +275,8 @@ class Report(Failures):
     ledger_by_source: dict[str, list[LedgerRow]] = Field({}, description="The same of each source")
     warnings: list[str] = Field(
         [],
-        description="Filters that removed over 90 % of at least 10 documents of a source, and inputs"
-        " without documents",
+        description="Filters that removed over 90 % of at least 10 documents of a source, and"
+        " inputs without documents",
     )
     measurement: dict[str, Measurement] = Field(description='By source, and "total" of all')
     mixture: Mixture | None = Field(None, description="Only of a run that mixes")
