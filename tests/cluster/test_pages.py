@@ -35,6 +35,7 @@ WITHIN_S = 300
 INTERRUPTED, NOT_FOUND = 130, 404
 LOOPBACK = ("--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0")
 SMALL_PROBE = {"-N 4": "-N 1", "--fill 150GB": "--fill 1MB", "--seconds 300": "--seconds 1"}
+SMALL_BUDGET = ("--set", "run.memory_budget=500MB")  # the page has it of jobs of more than 1 GB
 
 
 class Reader:
@@ -130,7 +131,7 @@ def test_on_slurm(slurm, prefect_server, tmp_path, run_section):
     with (tmp_path / "recipe.yaml").open("a") as f:
         f.write(run_section)
     prepare, probe = of_a_cluster("slurm")
-    reader.run(prepare, *runs.on_slurm(slurm), "--set", "run.slurm.cores=1")
+    reader.run(prepare, *runs.on_slurm(slurm), "--set", "run.slurm.cores=1", *SMALL_BUDGET)
     assert not runs.unbalanced(tmp_path / "shared" / "run")
     reader.run(probe, codes=(0, 1))
     assert json.loads((tmp_path / "probe-0" / "probe.json").read_text())["verdict"]
@@ -143,7 +144,7 @@ def test_on_an_array(slurm, tmp_path, run_section):
     prepare, status = of_a_cluster("array")
     here = {"queue": slurm.partition, "account": "null", "cores": 1, "memory": "1GB", "maximum": 2}
     told = [word for k, v in here.items() for word in ("--set", f"run.slurm.{k}={v}")]
-    assert "submitted as job" in reader.run(prepare, *told)
+    assert "submitted as job" in reader.run(prepare, *told, *SMALL_BUDGET)
     reader.run(status, codes=(1,))
     eventually("no job", lambda: not slurm.jobs(), within_s=WITHIN_S)
     assert "complete" in reader.run(status)
