@@ -54,6 +54,7 @@ from tokenmill.pipelines.runs.packs import receipts_of
 from tokenmill.pipelines.tokens.dataset import first_rows
 from tokenmill.pipelines.tokens.reference import open_reference
 from tokenmill.pipelines.tokens.text import kept_rows
+from tokenmill.sizing.errors import meant
 from tokenmill.sizing.units import format_bytes
 
 CUT_CHARS, STAYS_CHARS, PIECE_CHARS = 240, 160, 600  # shown of each
@@ -271,8 +272,7 @@ def _lines(path: str, url: str | None, image: Row) -> str:
 EXCERPT = 100  # characters of a document in a list
 CUT = "cut"  # as if a reason: it has no receipt, for nothing left but a stretch of text
 SHOWN = 2000  # characters of a document shown whole
-
-MOST_NAMED = 5  # documents with one id
+MOST_NAMED = 5  # documents with one id, or sources
 IN_BRACKETS = re.compile(r".+ \((?:doc_id )?(\d+)\)(?: of .+|, .+)?", re.DOTALL)
 
 Answer: TypeAlias = tuple[Any, Iterable[Any]]  # as data, and as blocks of `show`
@@ -370,13 +370,14 @@ def _of_id(runs: Sequence[Path], text: str) -> int | None:
         read = ((run, receipt) for run in runs for receipt in receipts_of(run, "pass-0"))
         known = {(run, shard_number(r.key)): str(r.facts["source"]) for run, r in read}
         if source not in known.values():
-            there = ", ".join(sorted(set(known.values())))
-            raise ConfigError(f"--doc {text}: no source {source!r}; there are: {there}")
+            there = sorted(set(known.values()))
+            some = ", ".join(there[:MOST_NAMED]) + ", …" * (len(there) > MOST_NAMED)
+            hint = meant(source, there, f"there are: {some}")
+            raise ConfigError(f"--doc {text}: no source {source!r}; {hint}")
         of = [(run, d) for run, d in of if known.get((run, part_number(run, d))) == source]
     if len(of) > 1:
-        some = ", ".join(str(doc_id) for _, doc_id in of[:MOST_NAMED])
-        more = ", …" if len(of) > MOST_NAMED else ""
-        told = f"{len(of):,} documents have this id: {some}{more}; name one"
+        some = ", ".join(str(one) for _, one in of[:MOST_NAMED]) + ", …" * (len(of) > MOST_NAMED)
+        told = f"{len(of):,} documents have this id: {some}; name one"
         raise ConfigError(f"--doc {text}: {told}")
     return of[0][1] if of else None
 

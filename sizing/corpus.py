@@ -336,8 +336,8 @@ class Estimate(Strict):
         deleted at the end only, so the last is the peak. Inputs are not counted.
     clustering_memory_bytes: peak RAM.
     not_predicted: steps of which nothing is told: documents are taken to leave them as they came,
-        so that figures behind them reach down to what they surely leave unchanged, which may be
-        next to nothing; their folders are left out.
+        so that `bounds` of figures behind them reach down to what they surely leave unchanged,
+        which may be next to nothing; their folders are left out.
         "mix" is a mixture, or an order by chance: figures are of each document once. "output.text"
         is kept text: its folder is left out, and what 90-tokens has of it. "run.keep_index" is the
         index that later runs stand against: its folder is left out.

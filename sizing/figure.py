@@ -59,6 +59,11 @@ class Figure(Strict):
         """The least that the value is in any scenario."""
         return min([self.value, *([] if self.low is None else [self.low]), *self.draws])
 
+    def ends(self) -> tuple[float, float]:
+        """The limits; of an exact figure both are its value."""
+        low, high = self.limits()
+        return self.value if low is None else low, self.value if high is None else high
+
     def limits(self) -> tuple[float | None, float | None]:
         """The bounds, else the 95 % interval; (None, None) for an exact figure."""
         return self.bounds or interval(self.value, self.spread("", ""))

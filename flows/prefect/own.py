@@ -25,7 +25,7 @@ from tokenmill.flows.ended import END, Note
 HOST = "127.0.0.1"
 POLL_S = 0.02
 STOP_S = 15.0
-ALONE_S = 180.0  # without the run, to note how it ended: it may be starting still
+ALONE_S = 600.0  # without the run, to note how it ended: it may be starting still
 STARTED_S = 10.0  # until then it imports, and what it makes stays: to collect took 0.45 s of 2.6
 
 

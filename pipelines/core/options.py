@@ -32,7 +32,9 @@ def _walltime(value: Any) -> str:
 class Slurm(Config):
     """Jobs of SLURM that hold workers; as many are submitted as are wanted.
 
-    cores, memory: of one job.
+    cores: of one job.
+    memory: of one job. Less than 0.3 GB for each process, and run.memory_budget for each where that
+        is not the default, is refused; of an array a task is one process.
     processes: workers in a job, which share its cores and memory; None is one for each core. Of an
         array they are threads of one process.
     walltime: HH:MM:SS, after which SLURM ends a job; what it was at is done again by another.
@@ -128,7 +130,8 @@ class RunOptions(Config):
             raise ValueError(
                 f"slurm.memory of a job is {format_bytes(self.slurm.memory)}, and its {of_job}"
                 f" process{'es' if of_job > 1 else ''} may take {format_bytes(needed)}:"
-                f" {format_bytes(PROCESS_BYTES)} each and memory_budget, where it is set; raise it"
+                f" {format_bytes(PROCESS_BYTES)} each and memory_budget, unless it is the default;"
+                " state so much, or a smaller memory_budget"
             )
         return self
 

@@ -148,7 +148,7 @@ def _imported(name: str) -> ModuleType:
     except Exception as e:
         there = place_of(e)
         if isinstance(e, SyntaxError):
-            there = f"{Path(e.filename or name).name}:{e.lineno}"
+            there = Path(e.filename or name).name + (f":{e.lineno}" if e.lineno else "")
         said = (str(e).splitlines() or [""])[0]
         if not there:  # it was not found, or is no name, as ".a", "a..b"
             raise PluginError(

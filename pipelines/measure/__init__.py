@@ -12,7 +12,7 @@ interval whose coverage was simulated (`python -m tests.bench.coverage`), and wh
 together of two quantities is told by the order of the draws alone.
 
 A corpus-wide step tells by `probe` what is predicted of it; one that tells nothing is named in
-estimate.json and on the screen, and figures behind it reach down to what it surely leaves
+estimate.json and on the screen, and bounds of figures behind it reach down to what it surely leaves
 unchanged.
 
 The room owns these nouns: a part (of the inputs, which is read by itself), a probe (a document

@@ -34,8 +34,8 @@ class Compared(NamedTuple):
     """One figure, predicted and actual, in the unit that its name says.
 
     name: as "tokens", "kept by exact", "stored in dataset".
-    held: the 95 % interval holds the actual figure; of an exact one, it is that. Bytes of files
-        may be half a percent off.
+    held: the 95 % interval or the bounds hold the actual figure; of an exact one, it is that. Bytes
+        of files may be half a percent off.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Compared(NamedTuple):
             "predicted": self.predicted.value,
             "low": low,
             "high": high,
+            "bounds": self.predicted.bounds is not None,
             "actual": self.actual,
             "held": self.held,
         }
@@ -124,7 +125,7 @@ def compare(estimate: Estimate, report: Report, *, workers: int | None = None) -
 
 
 def _held(name: str, figure: Figure, actual: float) -> bool:
-    low, high = (figure.value if end is None else end for end in figure.limits())
+    low, high = figure.ends()
     within = (FILES_FRAC if name.startswith(FILES) else ROUNDING) * abs(actual)
     return bool(low - within <= actual <= high + within)
 

@@ -108,7 +108,8 @@ def remarks(
         instead = f"; {step.what_tells_instead}" if step.what_tells_instead else ""
         yield (
             f"{step.name} is not predicted: documents are taken to leave it as they came, so that"
-            f" figures behind it reach down to {least}, and its folders are left out{instead}"
+            f" bounds of figures behind it reach down to {least}, and its folders are left out"
+            f"{instead}"
         )
     if job.recipe.output.shuffle:
         yield (

@@ -238,9 +238,9 @@ def at_most(estimate: Estimate, job: MeasureJob, stays: Stays) -> Estimate:
     disk, less, more = {}, 0.0, 0.0
     for name, figure in estimate.disk_bytes.items():
         if name in stored:
-            (low, high), (least_of, most_of) = ends(corpus.stored_bytes[name]), ends(stored[name])
+            (low, high), (least_of, most_of) = corpus.stored_bytes[name].ends(), stored[name].ends()
             less, more = less + low - least_of, more + most_of - high
-        low, high = ends(figure)
+        low, high = figure.ends()
         bounds = max(0.0, low - less), high + more
         disk[name] = figure.model_copy(update={"bounds": bounds}) if less or more else figure
     files = {n: _bounded(f, float(least == 1)) for n, f in corpus.files.items() if n in BEHIND}
@@ -267,36 +267,30 @@ def at_most(estimate: Estimate, job: MeasureJob, stays: Stays) -> Estimate:
     return estimate.model_copy(update=further)
 
 
-def ends(figure: Figure) -> tuple[float, float]:
-    """Its limits; of an exact one, twice its value."""
-    low, high = figure.limits()
-    return figure.value if low is None else low, figure.value if high is None else high
-
-
 def _bounded(figure: Figure, stays: float, times: float = 1.0) -> Figure:
     """stays: the least share of it that there will be.  times: the most, as so many times it."""
-    (low, high), least = ends(figure), min(1.0, figure.value)
+    (low, high), least = figure.ends(), min(1.0, figure.value)
     return _within(figure, max(least, low * stays), max(figure.value, high * times))
 
 
 def _within(figure: Figure, low: float, high: float) -> Figure:
     """With bounds; as it is where these add nothing, so that an interval stays one."""
     bounds = low, high
-    return figure if bounds == ends(figure) else figure.model_copy(update={"bounds": bounds})
+    return figure if bounds == figure.ends() else figure.model_copy(update={"bounds": bounds})
 
 
 def _between(per_token: Figure, stays: Stays) -> Figure:
     """Bytes a token, where at most what does not stay of either goes; as it was if all may go."""
     if not stays.tokens:
         return per_token
-    low, high = ends(per_token)
+    low, high = per_token.ends()
     return _within(per_token, low * stays.text_bytes, high / stays.tokens)
 
 
 def _kept(figure: Figure, stays: float, times: float) -> Figure:
     """The share that a step keeps which is not predicted, or stands behind one."""
-    low, high = ends(figure)
-    return _within(figure, low * stays, max(high * times, 1.0))
+    low, high = figure.ends()
+    return figure if stays == 1 else _within(figure, low * stays / times, max(high * times, 1.0))
 
 
 def growth_of(growth: Growth, grown: tuple[float, Drawn] | None) -> UniqueGrowth:

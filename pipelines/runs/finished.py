@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import xxhash
 from pydantic import Field
@@ -23,7 +23,6 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.measured import TOTAL
 from tokenmill.pipelines.core.shard import Plan
-from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.runs.manifest import COMPLETE, PARTIAL_RUN, read_manifest
 from tokenmill.pipelines.runs.packs import receipts_of
 from tokenmill.pipelines.runs.work import FailedShard, Finished, Job
@@ -150,12 +149,15 @@ def failed_sources(
     return found
 
 
+if TYPE_CHECKING:  # its pyarrow.compute takes a sixth of what `inspect` imports
+    from tokenmill.pipelines.core.step import Step
+
 MOST_REMOVED, FEW_DOCS = 0.9, 10  # of fewer documents no share is told
 
 
 def mostly_removed(
     by_source: Mapping[str, Mapping[str, StageStats]],
-    steps: Iterable[Step],
+    steps: Iterable["Step"],
     of: str = "the {:,} documents",
 ) -> Iterator[str]:
     """A line for each source and filter that removes over MOST_REMOVED of what comes to it: of

@@ -202,6 +202,8 @@ def main() -> None:
     parser.add_argument("--recipe", choices=STEPS, help="of NAME=PATH, one of them alone")
     parser.add_argument("--full", action="store_true")
     given = parser.parse_args()
+    if given.repositories is None and not all("=" in row for row in given.rows or [""]):
+        parser.error("--repositories FOLDER, of clones that the corpora are made of; or NAME=PATH")
     with tempfile.TemporaryDirectory() as scratch:
         folder = given.out or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)

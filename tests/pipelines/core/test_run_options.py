@@ -62,7 +62,8 @@ def test_a_job_has_memory_for_its_processes(runner):
         options(text)
     assert str(mistake.value) == (
         "r.yaml: run: slurm.memory of a job is 1.3 GB, and its 2 processes may take 2.6 GB:"
-        " 300 MB each and memory_budget, where it is set; raise it"
+        " 300 MB each and memory_budget, unless it is the default; state so much, or a smaller"
+        " memory_budget"
     )
 
 

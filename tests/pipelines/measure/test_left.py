@@ -14,7 +14,7 @@ from tests.running import one_by_one, prepare
 from tokenmill.pipelines.measure import clusters as key_sample
 from tokenmill.pipelines.measure.compare import compare
 from tokenmill.pipelines.measure.job import Measuring
-from tokenmill.pipelines.measure.run import ends, measure_corpus
+from tokenmill.pipelines.measure.run import measure_corpus
 from tokenmill.pipelines.prepare.prepare import run_recipe
 from tokenmill.pipelines.prepare.recipe import load_recipe
 
@@ -139,7 +139,7 @@ def test_what_a_further_step_takes_of_those_not_drawn_is_in_its_interval(base, t
     measuring = Measuring(recipe=recipe, probes=100, sample=0.2)
     estimate = measure_corpus(measuring, tmp_path / "e.json", one_by_one).estimate
     for figure in (estimate.kept_frac["near"], estimate.corpus.stored_bytes["12-stars"]):
-        low, high = ends(figure)
+        low, high = figure.ends()
         assert high - low > 0.005 * figure.value
 
 
@@ -222,14 +222,32 @@ def test_no_less_is_left_than_what_has_nothing_of_the_benchmarks(base, tmp_path,
     assert len(rows) == len(told)
     assert [row for row in rows if not row.held] == []
     for figure in (estimate.corpus.docs, estimate.corpus.tokens, estimate.corpus.text_bytes):
-        low, _ = (figure.value if end is None else end for end in figure.limits())
+        low, _ = figure.ends()
         assert least * figure.value <= low <= max(least, 0.98) * figure.value
         assert least or low == 1.0
         assert (figure.bounds is None) == (least == 1)
     corpus = estimate.corpus
-    per_token = ends(corpus.stored_bytes_per_token)[1]
-    assert ends(corpus.stored_bytes["dataset"])[1] < 1.01 * ends(corpus.tokens)[1] * per_token
+    per_token = corpus.stored_bytes_per_token.ends()[1]
+    assert corpus.stored_bytes["dataset"].ends()[1] < 1.01 * corpus.tokens.ends()[1] * per_token
     assert per_token < 1.2 * corpus.stored_bytes_per_token.value  # a piece adds no text
+
+
+def test_what_a_filter_keeps_behind_a_step_that_leaves_all_has_no_bounds(base, tmp_path):
+    """Its interval reached up to 1, as if the step could take documents out."""
+    (tmp_path / "b.jsonl").write_text(json.dumps({"text": " ".join(f"item{i}" for i in range(30))}))
+    benchmarks = [{"name": "b", "path": str(tmp_path / "b.jsonl")}]
+    rng = np.random.default_rng(3)
+    texts = [" ".join(f"w{w}" for w in rng.integers(0, 5_000, n)) for n in range(50, 350)]
+    steps = [
+        {"decontaminate": {"benchmarks": benchmarks, "action": "report"}},
+        {"gopher_quality": {"min_words": 200, "min_stop_words": 0}},
+    ]
+    recipe = recipe_of(base, tmp_path, steps, [{"text": text} for text in texts])
+    measuring = Measuring(recipe=recipe, sample=0.2)
+    estimate = measure_corpus(measuring, tmp_path / "e.json", one_by_one).estimate
+    kept = estimate.kept_frac["gopher_quality"]
+    assert kept.bounds is None
+    assert kept.ends()[1] < 0.7
 
 
 def families(n, size, *, edited):

@@ -274,6 +274,7 @@ def test_an_id_that_two_sources_have_is_found_by_its_source(tmp_path, capsys):
         assert capsys.readouterr().out.startswith(f"kept: 974 ({source})")
     for text, told in (
         ("974", "--doc 974: 2 documents have this id: 0, 4294967296; name one"),
+        ("Doc: 974", "--doc Doc: 974: no source 'Doc'; did you mean 'docs'?"),
         ("zzz: 974", "--doc zzz: 974: no source 'zzz'; there are: docs, laws"),
         ("docs: 975", "--doc docs: 975: no document that left, or is kept, has this id"),
     ):
