@@ -389,7 +389,7 @@ class Analysis:
             "widespread": widespread,
             "only_ignored": clean & ~widespread & (self._per_item(self._met) > 0),
             "uncounted": clean & ~self._mostly_frequent & (self._counted == 0),
-            **({} if edited is None else {"short_clean": clean & self._texts.is_brief}),
+            **({} if edited is None else {"short_clean": clean & self._texts.brief()}),
             "pairs": self.item_docs,
             **self._by_share(status),
         }

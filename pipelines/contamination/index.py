@@ -98,12 +98,11 @@ class ItemTexts:
         ngrams = self.benchmark_ngrams[self.benchmarks_of(np.arange(len(self.lengths)))]
         return self.lengths < np.minimum(ngrams, MIN_WORDS)
 
-    @property
-    def is_brief(self) -> Bools:
+    def brief(self) -> Bools:
         """(n_items,) items too short for the common threshold of edited copies."""
         words = np.zeros(len(self.lengths), np.int64)
         folded = fold(self.texts, self.folding).text
-        np.maximum.at(words, self.items, count_words(folded, self.words))
+        np.maximum.at(words, self.items, count_words(folded, self.words, apart=True))
         return words < LONG_WORDS
 
     def indexed(self) -> NgramIndex:

@@ -149,7 +149,9 @@ def test_rows_that_repeat_each_other_are_found_however_many_they_are(tmp_path):
 def test_clean_items_of_which_few_edited_copies_are_seen_are_counted(tmp_path):
     """Of 704 questions told as clean 591 were of 8 to 12 words, where half the edits are missed."""
     rows = [{"question": words(n, n)} for n in (9, 12, 13, 30)] + [
-        {"question": "".join(chr(0x4E00 + 7 * i) for i in range(20))}
+        {"question": "".join(chr(0x4E00 + 7 * i) for i in range(20))},
+        # 8 words of n-grams, and 14 where punctuation stands between words
+        {"question": "def f(x,y): return x+y*[i**2 for i in range(10)]"},
     ]
     index, analysis, counts = searched(tmp_path, rows, [rows[0]["question"], words(50, "else")])
     assert summarize(index, analysis, counts).benchmarks[0].short_clean is None
@@ -158,7 +160,7 @@ def test_clean_items_of_which_few_edited_copies_are_seen_are_counted(tmp_path):
     assert unasked.benchmarks[0].short_clean is None
     assert found_in_short(unasked, "2 documents")[1:] == []
     summary = summarize(index, analysis, counts, Tiers(copies, Copies(), copies, None))
-    assert (summary.benchmarks[0].clean, summary.benchmarks[0].short_clean) == (4, 1)
+    assert (summary.benchmarks[0].clean, summary.benchmarks[0].short_clean) == (5, 1)
     assert found_in_short(summary, "2 documents")[1:] == [
         "1 clean item has under 13 words: an edited copy of one is seen only where it has 80 % of"
         " its word pairs."
