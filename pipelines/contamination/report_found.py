@@ -469,7 +469,10 @@ def _others(summary: Summary) -> list[str]:
         sentences.append(f"Edited copies of the passages of {count(n, 'item')} stand there.")
     if summary.n_contexts:
         stand = "stands" if summary.n_contexts == 1 else "stand"
-        clean = f", and {count(n, 'item')} with one {'is' if n == 1 else 'are'} not dirty"
+        clean = (
+            f", and {count(n, 'item')} whose passage does, as it is or edited,"
+            f" {'is' if n == 1 else 'are'} not dirty"
+        )
         sentences.append(
             f"{count(summary.n_contexts, 'passage')} {stand} in the corpus{clean if n else ''}."
         )

@@ -10,6 +10,8 @@ from tests.pipelines.contamination.as_json import check_contamination
 from tests.pipelines.contamination.corpus import WORDS
 from tests.running import one_by_one
 from tokenmill.pipelines.contamination.check import Check
+from tokenmill.pipelines.contamination.model import Report
+from tokenmill.pipelines.contamination.report_found import found_in_short
 
 LETTERS = {
     "Cyrillic": ("абвгдежзиклмнопрстуфхцчшэюя", 7, " "),
@@ -89,6 +91,29 @@ def test_a_passage_that_stands_there_without_its_question_makes_no_item_a_copy(
     assert benchmark["context_found"] == 6  # of both items of 0 and 1, of the others' siblings
     overlaps = pq.read_table(tmp_path / "out/overlaps.parquet")["item"].to_pylist()
     assert sorted(set(overlaps)) == ["b:4", "b:6", "b:8"]
+
+
+def test_passages_and_the_items_of_edited_ones_are_told_in_short(tmp_path):
+    passages = [words_of("Latin", 60, f"p{i}") for i in range(2)]
+    rows = [
+        {"passage": " ".join(passage), "question": " ".join(words_of("Latin", 12, f"q{p}{i}"))}
+        for p, passage in enumerate(passages)
+        for i in range(2)
+    ]
+
+    def said(*docs):
+        path = tmp_path / str(len(docs))
+        path.mkdir()
+        report, status = checked(rows, [[doc] for doc in docs], "Latin", path)
+        assert status == ["clean"] * 4
+        return found_in_short(Report.model_validate(report), "2 documents")[1:]
+
+    edit = edited(passages[1], "Latin")
+    assert said(passages[0], edit) == [
+        "1 passage stands in the corpus, and 4 items whose passage does, as it is or edited, are"
+        " not dirty."
+    ]
+    assert said(edit) == ["Edited copies of the passages of 2 items stand there."]
 
 
 @pytest.mark.parametrize(("length", "every"), [(12, 5), (6, 6)])

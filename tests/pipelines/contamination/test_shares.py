@@ -108,7 +108,8 @@ def test_a_passage_of_fifteen_short_questions_is_searched_and_told_once(tmp_path
     assert passage.text == passages[1]
     assert not analysis.item_docs.any()
     assert found_in_short(summary, "2 documents")[1:] == [
-        "1 passage stands in the corpus, and 15 items with one are not dirty."
+        "1 passage stands in the corpus, and 15 items whose passage does, as it is or edited, are"
+        " not dirty."
     ]
 
 
