@@ -226,10 +226,10 @@ def aligned(data: U8, i: int, start: int, stop: int) -> int:
 
 
 @inlined
-def passed(data: U8, i: int, stop: int, bits: int, foldings: Foldings) -> int:
-    """The character to go on with from `i` on: none in the blocks before it has any of the bits."""
+def next_hyphen(data: U8, i: int, stop: int, foldings: Foldings) -> int:
+    """The character to go on with: no block from `i` to it has a hyphen that may end a line."""
     start = i
-    while i + BLOCK + 1 < stop and not seen_in(data, i, foldings) & bits:
+    while i + BLOCK + 1 < stop and not seen_in(data, i, foldings) & HYPHEN:
         i += BLOCK
     return aligned(data, i, start, stop)
 
@@ -316,7 +316,7 @@ def find_line_breaks(data: U8, offsets: I64, wanted: U8, foldings: Foldings, edi
         start, stop = offsets[d], offsets[d + 1]
         i = start if wanted[d] else stop
         while i < stop:
-            i = passed(data, i, stop, HYPHEN, foldings)
+            i = next_hyphen(data, i, stop, foldings)
             block = min(i + BLOCK, stop)
             while i < block:
                 cp, after = code_point(data, i, stop)

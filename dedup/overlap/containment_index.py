@@ -34,7 +34,7 @@ from tokenmill.dedup.kernels.letters import spell_texts
 from tokenmill.dedup.kernels.table import mark
 from tokenmill.dedup.overlap.counts import MOST_ITEMS, MOST_ITEMS_FRAC, of_many_items
 from tokenmill.dedup.overlap.index import postings
-from tokenmill.dedup.overlap.own import Own
+from tokenmill.dedup.overlap.own import CONTEXT, Own
 from tokenmill.dedup.text.gram_words import Block, GramWords, blocks, chars, count_words, dense
 from tokenmill.dedup.text.unicode import UNICODE_VERSION
 
@@ -369,6 +369,12 @@ class ContainmentIndex(Saved):
     @property
     def own(self) -> Own:
         return Own(self.own_grams, self.own_offsets, self.own_sizes, self.own_widths)
+
+    @property
+    def contexts(self) -> Bools:
+        """(n_texts,) bool, texts that alone are no copy of their item."""
+        contexts: Bools = self.own_widths == CONTEXT
+        return contexts
 
     def kernel_seeds(self) -> Seeds:
         return _kernel_seeds(self.seeds, self.slots, self.seed_offsets, self.seed_texts)

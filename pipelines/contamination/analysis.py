@@ -316,7 +316,10 @@ class Analysis:
         self._count_documents(found, hits, np.bincount(rows, minlength=found.num_rows))
 
     def own_copies(self, copies: pa.RecordBatch) -> pa.RecordBatch:
-        """Copies (schema COPY) but those of a context alone, whose items are noted as such."""
+        """Copies (schema COPY) but those of a context alone, whose items are noted as such.
+
+        To ask for the same copies again notes nothing new.
+        """
         if self.shares is None:
             return copies
         of_context = self.shares.units.contexts[np.asarray(copies["text"])]

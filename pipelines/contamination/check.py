@@ -24,6 +24,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -387,11 +388,12 @@ def analyse(job: ContaminationJob, keys: Sequence[str]) -> Done:
         for found in open_arrow(job.part(FOUND_FOLDER, key))[0]:
             analysis.add(found)
     about = passages(index.texts, analysis.shares.units.contexts if analysis.shares else None)
+    dirty = analysis.item_docs > 0
+    explained = partial(best_explained, texts=index.texts, dirty=dirty, about=about)
     copies = CopyAnalysis(index.texts, analysis.unseen())
     for key in keys:
         for found in open_arrow(job.part(COPIES_FOLDER, key))[0]:
-            own = analysis.own_copies(found)
-            copies.add(best_explained(own, index.texts, analysis.item_docs > 0, about))
+            copies.add(explained(analysis.own_copies(found)))
     others = CopyAnalysis(index.texts, analysis.unseen() & ~copies.edited(), PARAPHRASE)
     with overlap_file(job.out / OVERLAPS) as write:
         for key in keys:
@@ -401,14 +403,12 @@ def analyse(job: ContaminationJob, keys: Sequence[str]) -> Done:
                     told |= set(pairs_of(rows))
                     write(rows)
             for found in open_arrow(job.part(COPIES_FOLDER, key))[0]:
-                own = analysis.own_copies(found)
-                explained = best_explained(own, index.texts, analysis.item_docs > 0, about)
-                write(rows := copy_rows(explained, index, told))
+                own = explained(analysis.own_copies(found))
+                write(rows := copy_rows(own, index, told))
                 told |= set(pairs_of(rows))
             for found in open_arrow(job.part(OTHERS_FOLDER, key))[0]:
-                explained = best_explained(found, index.texts, analysis.item_docs > 0, about)
-                others.add(explained)
-                write(paraphrase_rows(explained, index, told))
+                others.add(alone := explained(found))
+                write(paraphrase_rows(alone, index, told))
     with parquet_file(job.out / ITEMS, ITEM) as writer:
         writer.write_batch(item_rows(index, analysis, copies, others))
     tiers = Tiers(copies, job.check.copies, others, job.check.paraphrases)

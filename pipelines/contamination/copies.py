@@ -18,7 +18,6 @@ from pydantic import Field
 from tokenmill.dedup.arrays import I64, Bools, text_buffers
 from tokenmill.dedup.overlap.containment import SHORT_THRESHOLD, THRESHOLD, contained
 from tokenmill.dedup.overlap.containment_index import ContainmentIndex
-from tokenmill.dedup.overlap.own import CONTEXT
 from tokenmill.dedup.text.fold import Folded, fold
 from tokenmill.pipelines.contamination.analysis import MOST_DOCUMENTS, BestRows
 from tokenmill.pipelines.contamination.found import IDS, excerpts
@@ -85,7 +84,7 @@ def find_copies(
     found = contained(
         folded.text, index, threshold=least.threshold, short_threshold=least.short_threshold
     )
-    is_context = index.own.widths[found.texts] == CONTEXT
+    is_context = index.contexts[found.texts]
     best_first = np.lexsort((found.texts, -found.containment, is_context, found.items, found.docs))
     pairs = np.stack([found.docs, found.items])[:, best_first]
     best = best_first[np.unique(pairs, axis=1, return_index=True)[1]]
@@ -277,7 +276,6 @@ def with_edited(
         benchmark["edited"] = len(edited)
         benchmark["edited_docs"] = len(set().union(*edited))
         benchmark["clean"] -= len(edited)
-        benchmark["short_clean"] = None  # of these the lengths are not known here
     new = sorted(sources.keys() - {of["source"] for of in found["sources"]})
     found["sources"] += [{"source": name, "docs": 0, "pairs": 0} for name in new]
     for source in found["sources"]:

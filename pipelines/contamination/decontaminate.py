@@ -27,7 +27,6 @@ from tokenmill.dedup.arrays import F64, I64, Bools, text_buffers
 from tokenmill.dedup.overlap.containment_index import ContainmentIndex
 from tokenmill.dedup.overlap.cut import Pieces, cut, drop_paragraphs, piece_texts
 from tokenmill.dedup.overlap.find import Hits
-from tokenmill.dedup.overlap.own import CONTEXT
 from tokenmill.dedup.text.fold import fold
 from tokenmill.pipelines.contamination.analysis import Analysis
 from tokenmill.pipelines.contamination.copies import (
@@ -430,15 +429,15 @@ class Cleaner:
         folded = fold(batch["text"], self.index.folding)
         found = find_copies(batch, folded, self.copies, Copies(), self.source)
         counted = self._counted[np.asarray(found["item"])]
-        is_context = self.copies.own_widths[np.asarray(found["text"])] == CONTEXT
+        is_context = self.copies.contexts[np.asarray(found["text"])]
         found = found.filter(pa.array(counted & ~is_context))
         none_is_dirty = np.zeros(len(self._counted), bool)
         return best_explained(found, self.index.texts, none_is_dirty, self._about)
 
     @cached_property
     def _about(self) -> I64:
-        contexts = self.copies.own_widths == CONTEXT if self.copies else None
-        return passages(self.index.texts, contexts)
+        assert self.copies is not None
+        return passages(self.index.texts, self.copies.contexts)
 
     @cached_property
     def _counted(self) -> Bools:

@@ -164,11 +164,13 @@ def _contexts(
     is_part = (texts.roles[firsts[groups[texts.items[firsts]]]] == WHOLE) & (roles != WHOLE)
     is_shared = (n_groups > 1) & (roles != QUESTION)
     contexts: Bools = is_part & (is_shared | (roles == CONTEXT))
-    asks = np.flatnonzero(texts.roles == QUESTION)
+    found = np.flatnonzero(contexts)
+    asked = np.isin(texts.items, items_of[found][1])
+    asks = np.flatnonzero(asked & (texts.roles == QUESTION))
     questions = dict(
         zip(texts.items[asks].tolist(), folded.take(pa.array(asks)).to_pylist(), strict=True)
     )
-    for unit in np.flatnonzero(contexts).tolist():
+    for unit in found.tolist():
         text = folded[firsts[unit]].as_py()
         of_unit = items_of[np.array([unit])][1].tolist()
         contexts[unit] = not all(item in questions and questions[item] in text for item in of_unit)
