@@ -15,7 +15,8 @@ Windows are of 4 letters, of 3 where a word is a character: of a word with a typ
 of a question of 5 words there are a dozen. Of 150 questions each of TQuAD and of XQuAD in English,
 Russian, Hindi, Chinese and Thai, .35 of the windows were met beside the passage where the question
 was not, of Russian and Thai in .7 %, and in 95 % to 100 % where it was, with every fifth or sixth
-word replaced or 5 % of its letters.
+word replaced or 5 % of its letters. OWN_SHARE was chosen on these; of others `python -m
+tests.bench.contexts` tells, 88 % to 99.8 %.
 """
 
 from typing import NamedTuple

@@ -5,7 +5,9 @@
 Of each file in the form of SQuAD up to so many items of two thirds of its passages are looked for.
 Planted between two passages of the last third, each in a document of its own, are their passages,
 as they are and with every sixth word replaced; then the passage and the question of each item, with
-every sixth word of both replaced. Where most characters are words by themselves, two are one.
+every sixth word of both replaced; at last each passage and the question of its first item, edited
+likewise, where the other items are looked for: none is there, and what is `edited` is told wrongly.
+Where most characters are words by themselves, two are one.
 """
 
 import argparse
@@ -42,14 +44,22 @@ def main() -> None:
         others = passages[len(asked) :]
         edit = editing(others)
         items = [(row["context"], row["question"]) for row in some]
-        told: dict[str, list[list[str]]] = {
-            "passage": [[p] for p in dict.fromkeys(p for p, _ in items)],
-            "passage, edited": [[edit(p)] for p in dict.fromkeys(p for p, _ in items)],
-            "with question, edited": [[edit(p), edit(q)] for p, q in items],
+        firsts = dict(reversed(items))
+        rest = [row for row in some if row["question"] != firsts[row["context"]]]
+        told: dict[str, tuple[list[dict[str, str]], list[list[str]]]] = {
+            "passage": (some, [[p] for p in dict.fromkeys(p for p, _ in items)]),
+            "passage, edited": (some, [[edit(p)] for p in dict.fromkeys(p for p, _ in items)]),
+            "with question, edited": (some, [[edit(p), edit(q)] for p, q in items]),
+            "with another's question, edited": (
+                rest,
+                [[edit(p), edit(q)] for p, q in firsts.items()],
+            ),
         }
-        for kind, planted in told.items():
-            counts = status_of(some, planted, others)
-            sys.stdout.write(f"{path.stem}, {len(some)} items, {kind}: {dict(counts)}\n")
+        for kind, (wanted, planted) in told.items():
+            if not wanted:
+                continue
+            counts = status_of(wanted, planted, others)
+            sys.stdout.write(f"{path.stem}, {len(wanted)} items, {kind}: {dict(counts)}\n")
             sys.stdout.flush()
 
 
