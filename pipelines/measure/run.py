@@ -42,6 +42,7 @@ from tokenmill.sizing.figure import Figure
 from tokenmill.sizing.units import format_quantity
 
 SCAN, PROBE = "scan", "probe"
+REMOVED = "removed"
 BEHIND = ("90-tokens", "webdataset", DATASET)  # folders of what is left at the end
 
 
@@ -230,6 +231,9 @@ def at_most(estimate: Estimate, job: MeasureJob, stays: Stays) -> Estimate:
     def times(figure: Figure) -> float:
         return 1 + (docs_most - 1) * max(0.0, 1 - ids / figure.value)
 
+    told = dict(corpus.stored_bytes)
+    if stays.docs < 1:  # it has a row of each document that such a step removes
+        del told[REMOVED]
     stored = {
         name: _bounded(figure, least, times(figure))
         for name, figure in corpus.stored_bytes.items()
@@ -252,7 +256,7 @@ def at_most(estimate: Estimate, job: MeasureJob, stays: Stays) -> Estimate:
         "stored_bytes_per_token": _bounded(
             corpus.stored_bytes_per_token, 1.0, times(corpus.stored_bytes[DATASET])
         ),
-        "stored_bytes": {**corpus.stored_bytes, **stored},
+        "stored_bytes": {**told, **stored},
         "files": {**corpus.files, **files},
     }
     kept = {

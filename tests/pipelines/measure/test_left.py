@@ -215,6 +215,7 @@ def test_no_less_is_left_than_what_has_nothing_of_the_benchmarks(base, tmp_path,
         Measuring(recipe=recipe, sample=0.2), tmp_path / "e.json", one_by_one
     ).estimate
     report = run_recipe(recipe, tmp_path / "run", one_by_one)
+    assert ("removed" in estimate.corpus.stored_bytes) == (least == 1)
     told = ("documents", "tokens", "text bytes")
     told += ("text bytes per token",) if least else ()
     told += ("stored in dataset",) if least < 1 else ()  # a report has columns besides
