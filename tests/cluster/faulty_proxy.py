@@ -125,6 +125,7 @@ class FaultyProxy(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: FaultyProxy
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # a body would wait for the answer to its headers: 40 ms
 
     def _handle(self) -> None:
         body = self._body()
