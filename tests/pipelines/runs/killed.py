@@ -2,9 +2,9 @@
 
     python -m tests.pipelines.runs.killed OUT N GROUP SEED [MOMENT NUMBER]
 
-kills at random moments, or the first time at the NUMBER-th time that MOMENT comes. Prints as JSON
-how many kills there were, how many receipts were lost, and after how many kills some lay both alone
-and in a pack.
+kills at random moments, or once, at the NUMBER-th time that MOMENT comes. Prints as JSON how many
+kills there were, how many receipts were lost, and after how many kills some lay both alone and in
+a pack.
 """
 
 import importlib
@@ -62,13 +62,13 @@ def main(out: str, n: str, group: str, seed: str, moment: str = "", number: str 
 def _killed(out: Place, n: int, rng: random.Random, moment: str, number: int) -> dict[str, int]:
     told = {"kills": 0, "receipts": 0, "lost": 0, "with_both": 0}
     before: dict[str, object] = {}
-    life_s, longest_s = FIRST_S, LONGEST_S
+    at_random, life_s, longest_s = not moment, FIRST_S, LONGEST_S
     if is_remote(out):
         life_s, longest_s = FIRST_REMOTE_S, LONGEST_REMOTE_S
         importlib.import_module("tokenmill.pipelines.storage.s3")  # once, not in each child
     while True:
         pid = _forked(partial(_armed, out, n, moment, number))
-        if not moment:
+        if at_random:
             time.sleep(rng.uniform(0, life_s))
             life_s *= GROWTH if life_s < longest_s else GROWTH_BEYOND
             os.kill(pid, signal.SIGKILL)

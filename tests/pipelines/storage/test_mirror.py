@@ -34,7 +34,10 @@ from tokenmill.pipelines.storage.mirror import fetched, viewed
 from tokenmill.pipelines.tokens.dataset import first_rows
 
 BUCKET = "runs"
+N_DOCS = 330
 TIMES = {"report.json", "report.md", "report.html", "manifest.json"}  # hold seconds and places
+THERE = {"inputs": [{"path": f"s3://{BUCKET}/in/docs.jsonl"}]}
+MADE = f"s3://{BUCKET}/made"
 ONE_IN_TEN = {"slow_down": 0.03, "time_out": 0.005, "truncate": 0.035, "reset": 0.03}
 
 
@@ -55,7 +58,9 @@ def out(request):
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory, one_s3):
     folder = tmp_path_factory.mktemp("corpus")
-    recipe = write_corpus(folder, shard_bytes="300kB", output={"shard_bytes": "200kB"})
+    recipe = write_corpus(folder, shard_bytes="120kB", output={"shard_bytes": "80kB"})
+    lines = (folder / "docs.jsonl").read_text().splitlines(keepends=True)
+    (folder / "docs.jsonl").write_text("".join(lines[::-1][:N_DOCS]))  # copies come last
     one_s3.upload(folder / "docs.jsonl", BUCKET, "in/")
     return recipe
 
@@ -65,6 +70,20 @@ def here(corpus):
     """A run in a folder of this machine."""
     prepare(load_recipe(corpus), corpus.parent / "run", one_by_one)
     return corpus.parent / "run"
+
+
+@pytest.fixture(scope="module")
+def kept():
+    return {}
+
+
+@pytest.fixture
+def made(s3, corpus, kept):
+    """The address of a run of inputs there, made for the first that asks, and its report."""
+    if not kept:
+        recipe = load_recipe(corpus, THERE)
+        kept[MADE] = prepare(recipe, MADE, one_by_one)
+    return MADE, kept[MADE]
 
 
 def contents(folder):
@@ -89,16 +108,15 @@ def names(s3, out):
     return {key.removeprefix(prefix) for key in s3.keys(BUCKET, prefix)}
 
 
-def test_a_run_there_is_the_run_here(s3, corpus, here, out, tmp_path):
-    recipe = load_recipe(corpus, {"inputs": [{"path": f"s3://{BUCKET}/in/docs.jsonl"}]})
-    report = prepare(recipe, out, one_by_one)
-    made = there(s3, out, tmp_path)
+def test_a_run_there_is_the_run_here(s3, here, made, tmp_path):
+    out, report = made
+    got = there(s3, out, tmp_path)
     ours = contents(here)
     data = {n: b for n, b in ours.items() if not n.startswith("receipts/")}
-    assert {n: b for n, b in made.items() if not n.startswith("receipts/")} == data
-    assert made.keys() == ours.keys()
+    assert {n: b for n, b in got.items() if not n.startswith("receipts/")} == data
+    assert got.keys() == ours.keys()
     assert names(s3, out) == {*ours, *TIMES}, "no lock, no intermediates, no strays"
-    assert not [name for name in made if name[:2].isdigit()]
+    assert not [name for name in got if name[:2].isdigit()]
     assert report["dataset"]["path"] == f"{out}/dataset"
     assert s3.open_uploads(BUCKET) == []
 
@@ -201,7 +219,7 @@ def test_a_file_is_created_by_one_alone(s3, out, tmp_path, where):
 def test_with_one_request_in_ten_failing_nothing_is_lost_or_altered(
     s3, corpus, here, out, tmp_path
 ):
-    recipe = load_recipe(corpus, {"inputs": [{"path": f"s3://{BUCKET}/in/docs.jsonl"}]})
+    recipe = load_recipe(corpus, THERE)
     s3.proxy.rates = ONE_IN_TEN
     prepare(recipe, out, one_by_one)
     assert s3.proxy.faults.total() > 5
@@ -250,10 +268,10 @@ def test_images_and_tars_go_there_too(s3, out, corpus, tmp_path):
     assert all(made[n] == ours[n] for n in ours if not n.startswith("receipts/"))
 
 
-def test_another_recipe_is_refused_by_the_address(corpus, out):
-    prepare(load_recipe(corpus), out, one_by_one)
+def test_another_recipe_is_refused_by_the_address(corpus, made):
+    out, _ = made
     with pytest.raises(ConfigError) as e:
-        prepare(load_recipe(corpus, {"output.seq_len": 64}), out, one_by_one)
+        prepare(load_recipe(corpus, THERE | {"output.seq_len": 64}), out, one_by_one)
     assert str(e.value).startswith(f"{out}: made by another run: ")
 
 
@@ -282,8 +300,9 @@ def test_an_output_inside_an_input_is_refused():
     check_apart([Input(path="s3://b/in")], Path("/data/run"))
 
 
-def test_a_run_there_is_looked_into_as_one_here(corpus, here, out):
-    prepare(load_recipe(corpus), out, one_by_one)
+def test_a_run_there_is_looked_into_as_one_here(here, made, tmp_path):
+    out, _ = made
+    (tmp_path / "t").mkdir(exist_ok=True)
     with viewed(out) as folder:
         assert prepared_run(folder)["status"] == "complete"
         assert removals(folder, limit=50) == removals(here, limit=50)
@@ -365,8 +384,8 @@ def test_a_lost_lock_stops_the_run(out):
             mirror.write_text(folder / "x", "y")
 
 
-def test_credentials_stand_in_nothing_that_is_written(s3, corpus, out, tmp_path):
-    prepare(load_recipe(corpus), out, one_by_one)
+def test_credentials_stand_in_nothing_that_is_written(s3, made, tmp_path):
+    out, _ = made
     written = [p for p in s3.download(BUCKET, f"{out[10:]}/", tmp_path / "d").rglob("*")]
     texts = {path: path.read_bytes() for path in written if path.is_file()}
     assert len(texts) > 20

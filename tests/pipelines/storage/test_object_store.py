@@ -46,8 +46,9 @@ def store(request):
 
 @pytest.fixture
 def soon(monkeypatch):
-    """Give up after a second instead of most of a minute."""
-    monkeypatch.setattr(places, "PATIENCE_S", 1.0)
+    """Give up after a moment instead of most of a minute."""
+    monkeypatch.setattr(places, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(inputs, "PROBE_S", 0.02)
 
 
 def digest(data):
@@ -124,18 +125,18 @@ def test_a_file_that_is_not_there_is_not_found(store, tmp_path):
 
 
 def test_failing_requests_lose_and_alter_nothing(s3, store, tmp_path):
-    data = os.urandom(3 * PART_BYTES)
+    data = os.urandom(PART_BYTES + 1)
     s3.proxy.rates = SOME
     uploaded(store, tmp_path, "large", data)
-    for i in range(20):
+    for i in range(8):
         store.put(f"small/{i}", bytes([i]))
     store.fetch("large", tmp_path / "back")
-    got = [store.get(f"small/{i}").data for i in range(20)]
+    got = [store.get(f"small/{i}").data for i in range(8)]
     names = dict(store.names())
-    assert s3.proxy.faults.total() > 10
+    assert s3.proxy.faults.total() > 5
     assert (tmp_path / "back").read_bytes() == data
-    assert got == [bytes([i]) for i in range(20)]
-    assert len(names) == 21
+    assert got == [bytes([i]) for i in range(8)]
+    assert len(names) == 9
     store.delete(names)
     assert list(store.names()) == []
 
@@ -225,8 +226,8 @@ def test_uploads_that_were_left_are_aborted_below_the_prefix_alone(s3, store):
 
 @pytest.mark.parametrize("fault", ["slow_down", "time_out", "truncate", "reset"])
 def test_a_store_that_answers_nothing_is_given_up(s3, store, soon, monkeypatch, fault):
-    monkeypatch.setattr(places, "REQUEST_TIMEOUT_S", 0.5)
-    monkeypatch.setattr(places, "WRITE_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(places, "REQUEST_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(places, "WRITE_TIMEOUT_S", 0.1)
     object_store._client.cache_clear()
     arrow_s3.cache_clear()
     s3.proxy.rates = {fault: 1.0}
@@ -242,7 +243,7 @@ def test_a_store_that_answers_nothing_is_given_up(s3, store, soon, monkeypatch, 
 
 
 def test_a_store_that_answers_others_is_not_gone(s3, soon, monkeypatch):
-    monkeypatch.setattr(inputs, "PROBE_S", 0.02)
+    monkeypatch.setattr(places, "PATIENCE_S", 1000.0)
     s3.proxy.rates = {"slow_down": 0.8}
     stop_if_gone(outage(f"s3://{BUCKET}/x", "slow down"))
     stop_if_gone(ValueError("of something else"))

@@ -142,6 +142,7 @@ def test_a_store_that_answers_nothing_is_given_up(store, monkeypatch):
     store.server.files = {"a.txt": b"x"}
     with open_input(f"{store.head}a.txt") as f:
         monkeypatch.setattr(places, "PATIENCE_S", 0.1)
+        monkeypatch.setattr(inputs, "PROBE_S", 0.02)
         for name in ("CALL_S", "STALLED_S", "PATIENT_S"):
             monkeypatch.setattr(stores, name, 0.1)
         for fault in ("slow_down", "time_out"):
