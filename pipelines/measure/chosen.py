@@ -2,8 +2,8 @@
 
     documents ── chance c: as the root of their bytes ── chosen ── stages ── weight 1 / c ── sums
 
-Of what a stage takes and leaves, the sums of five products are enough for a ratio and its variance
-(Horvitz and Thompson 1952; chosen apart from one another):
+Of what a stage takes and leaves, the sums of a few products are enough for a ratio and its variance
+(Horvitz and Thompson 1952; chosen apart from one another), and for what was not seen:
 
     kept = sum(y / c) / sum(x / c)      variance = sum((1 - c) / c^2 * (y - kept * x)^2) / sum^2
 """
@@ -18,11 +18,13 @@ from tokenmill.dedup.arrays import F64, I64, U64, Bools
 from tokenmill.pipelines.measure.drawn import (
     DRAWS,
     Drawn,
+    Unseen,
     coupled,
     exact,
     fraction,
     generator,
     levels,
+    missed,
 )
 
 LEAST_DOCS = 16  # of a batch that are chosen
@@ -87,7 +89,7 @@ def chosen(doc_ids: U64, chances: F64, seed: int) -> Bools:
     return np.asarray(bits.astype(np.float64) * 2.0**-53 < chances, np.bool_)
 
 
-MOMENTS = ("in", "out", "in in", "in out", "out out")
+MOMENTS = ("in", "out", "in in", "in out", "out out", "missed", "missed once", "missed twice")
 
 
 def moments(name: str, x: F64, y: F64, chances: F64) -> dict[str, float]:
@@ -97,7 +99,8 @@ def moments(name: str, x: F64, y: F64, chances: F64) -> dict[str, float]:
     """
     weights, open_ended = 1 / chances, (1 - chances) / chances**2
     products = (weights * x, weights * y, *(open_ended * z for z in (x * x, x * y, y * y)))
-    return {f"{name} {m}": float(p.sum()) for m, p in zip(MOMENTS, products, strict=True)}
+    sums = [*(float(p.sum()) for p in products), *missed(weights * x, chances)]
+    return {f"{name} {m}": value for m, value in zip(MOMENTS, sums, strict=True)}
 
 
 def ratio_of(name: str, sums: Mapping[str, float], seed: int) -> Drawn:
@@ -105,14 +108,14 @@ def ratio_of(name: str, sums: Mapping[str, float], seed: int) -> Drawn:
 
     seed: of the draws, which what is told of one stage has in common.
     """
-    x, y, xx, xy, yy = (sums.get(f"{name} {m}", 0.0) for m in MOMENTS)
+    x, y, xx, xy, yy, *others = (sums.get(f"{name} {m}", 0.0) for m in MOMENTS)
     value = y / x if x else 0.0
     variance = max(yy - 2 * value * xy + value**2 * xx, 0.0) / max(x, 1.0) ** 2
-    typical = xx / max(x, 1.0)
-    if typical == 0:
+    unseen = Unseen.of_sums(x, others[0], xx, *others[1:])
+    if unseen is None:
         return exact(value)
     score = generator(f"chosen {name.rsplit(' ', 1)[0]}", seed).random(DRAWS)
     if yy <= xx and value <= 1:
-        return fraction(value, variance, unseen=typical / (x + typical), score=score)
+        return fraction(value, variance, unseen=unseen, score=score)
     quantiles = value * np.exp(ndtri(levels(DRAWS)) * variance**0.5 / max(value, 1e-300))
     return coupled(value, score, quantiles, quantiles)

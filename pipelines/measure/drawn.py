@@ -5,7 +5,7 @@ with one more unit of which the worst is supposed, 0; an upper limit supposes 1 
 
     low side  (1 - B) F         high side  (1 - B) F + B
     F   the estimate, with its variance
-    B   the unseen unit's share of the weight, Beta(1, n) of n units
+    B   the unseen unit's share of the weight, Beta(1, n) of n units drawn of many; see Unseen
 
 each taken as the Beta distribution of its mean and variance. For n units of 0 or 1 that is the
 interval of Clopper and Pearson (1934) to the digit; for others it is close to Gaffke's (2005; see
@@ -16,6 +16,7 @@ Graubard (1998) for surveys. Its coverage: `python -m tests.bench.coverage`.
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, log
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv, ndtri, stdtrit
@@ -142,44 +143,81 @@ LEAST = 1e-6  # of the value: a share that was seen is not nought
 FLATTEST = 1e-2  # the sum of a Beta's parameters below which it is as good as 0 or 1
 
 
-def fraction(
-    value: float, variance: float, *, unseen: float, score: F64, unread: float = 1.0
-) -> Drawn:
+class Unseen(NamedTuple):
+    """Beta(a, b): share of the weight that units have which were not drawn, where one is supposed.
+
+    Of units alike that were drawn by a chance c, one that was never drawn may stand for others: a
+    geometric number, (1 - c) / c in the mean. With c near 0 that is Beta(1, n); with c near 1 there
+    is mostly none. Where chances differ it is among those that the least likely stand for.
+    """
+
+    a: float
+    b: float
+
+    @classmethod
+    def of_sums(
+        cls, whole: float, missed: float, squares: float, once: float, twice: float
+    ) -> "Unseen | None":
+        """None where all units were drawn for certain.
+
+        Sums over the units drawn, of W, their weight by their chance c: whole, of W; and of (1 - c)
+        times W, W^2, (1 - c) W and (1 - c) (2 - c) W: of c times that number, the mean is 1 - c
+        and the mean of its square (1 - c) (2 - c).
+        """
+        if not squares:
+            return None
+        typical, mean = squares / missed, once / missed
+        variance = twice / missed - mean**2
+        return cls(mean**2 / variance, whole * mean / (typical * variance))
+
+
+def missed(weights: F64, chances: F64) -> tuple[float, float, float]:
+    """What `Unseen.of_sums` has of them besides weights and their squares.
+
+    weights: (n,) by chances.  chances: (n,), or (1,) of all.
+    """
+    of = (1 - chances) * weights
+    once = (1 - chances) * of
+    return float(of.sum()), float(once.sum()), float(((2 - chances) * once).sum())
+
+
+def fraction(value: float, variance: float, *, unseen: Unseen | None, score: F64) -> Drawn:
     """A fraction with its draws.
 
     value: the estimate, in [0, 1].  variance: of it, over samples.
-    unseen: share of the weight that one more unit has on average, 1 / (n + 1) of n alike.
+    unseen: the share of one more unit; None where there is none.
     score: (n_draws,), what each draw of the sample would say.
-    unread: share of the population not looked at; with none left the estimate is exact.
     """
-    if unread == 0 or (variance == 0 and unseen == 0):
+    if variance == 0 and unseen is None:
         return exact(value, len(score))
     at = levels(len(score))
     low = lower_quantiles(value, variance, unseen, at)
     high = 1 - lower_quantiles(1 - value, variance, unseen, 1 - at)
-    shrink = unread**0.5  # of the standard error: the correction for finite populations
-    low, high = value + (low - value) * shrink, value + (high - value) * shrink
     draws = coupled(value, score, low, high)
     return Drawn(value, np.clip(draws.draws, value * LEAST, 1.0))
 
 
-def lower_quantiles(value: float, variance: float, unseen: float, at: F64) -> F64:
+def lower_quantiles(value: float, variance: float, unseen: Unseen | None, at: F64) -> F64:
     """Quantiles, at levels `at`, of the estimate with 0 for the unseen unit."""
     if value == 0:
         return np.zeros_like(at)
-    share_variance = unseen**2 * (1 - unseen) / (1 + unseen)  # of Beta(1, n), unseen = 1 / (n + 1)
-    mean = (1 - unseen) * value
-    spread = (1 - unseen) ** 2 * variance + share_variance * (variance + value**2)
+    share = share_variance = 0.0
+    if unseen is not None:
+        total = sum(unseen)
+        share = unseen.a / total
+        share_variance = share * (1 - share) / (total + 1)
+    mean = (1 - share) * value
+    spread = (1 - share) ** 2 * variance + share_variance * (variance + value**2)
     concentration = max(mean * (1 - mean) / spread - 1, FLATTEST)
     a, b = mean * concentration, (1 - mean) * concentration
     quantiles = np.asarray(betaincinv(a, b, at), np.float64)
     # of some 1e8 units alike its inverse fails; there a Beta is normal to all digits that count
     normal = np.clip(mean + spread**0.5 * ndtri(at), 0.0, 1.0)
     quantiles = np.where(np.isfinite(quantiles), quantiles, normal)
-    if unseen == 0:
+    if unseen is None:
         return quantiles
-    alike = value * at ** (unseen / (1 - unseen))  # where all units are so: value * Beta(n, 1)
-    return np.minimum(quantiles, alike)
+    alike = value * (1 - betaincinv(unseen.a, unseen.b, 1 - at))  # where all units are so
+    return np.asarray(np.fmin(quantiles, alike), np.float64)
 
 
 def alike(weights: F64) -> float:

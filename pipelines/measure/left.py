@@ -203,8 +203,7 @@ def share_of(probed: Probed, weights: F64, left: F64, *, whole: Drawn, seed: int
     if taken.all():
         return exact(float(left.sum()) / of_taken)
     part, size = (left / weights)[~taken], (weights * n)[~taken]
-    unread = float(((1 - probed.chance[~taken]) * size**2).sum() / (size**2).sum())
-    drawn = unique_frac(part, size, unread=unread, seed=seed)
+    drawn = unique_frac(part, size, chances=probed.chance[~taken], seed=seed)
     whole = whole.within(of_taken)
     others = exact(1.0) - exact(of_taken) / whole
     return drawn * others + exact(float(left[taken].sum())) / whole

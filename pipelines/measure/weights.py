@@ -19,6 +19,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.drawn import (
     DRAWS,
     Drawn,
+    Unseen,
     alike,
     coupled,
     fraction,
@@ -102,7 +103,7 @@ class LocalSample:
         return fraction(
             value,
             variance,
-            unseen=1 / (float(self.docs.sum()) + 1) if self._unread().any() else 0.0,
+            unseen=Unseen(1.0, float(self.docs.sum())) if self._unread().any() else None,
             score=self._multipliers() @ residual,
         )
 

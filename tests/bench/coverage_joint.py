@@ -67,7 +67,7 @@ class Documents:
         n = len(self.tokens)
         probes = np.sort(rng.choice(n, n_probes, replace=False))
         copies, text_bytes = self.copies[probes], self.text_bytes[probes]
-        found = unique_frac(1 / copies, weights_of(text_bytes), unread=1 - n_probes / n, seed=seed)
+        found = unique_frac(1 / copies, weights_of(text_bytes), chances=n_probes / n, seed=seed)
         weight = n / n_probes / copies
         whole = np.bincount(self.file[probes], weight * text_bytes, FILES)
         tokens = np.bincount(self.file[probes], weight * self.tokens[probes], FILES)

@@ -94,7 +94,7 @@ def told(corpus: Corpus, budget: float, share: float | None, seed: int) -> tuple
     if share is None:
         at = rng.choice(n, min(N_PROBES, n), replace=False)
         mine = copies[place[at]]
-        of_read = unique_frac(1 / mine, np.ones(len(at)), unread=1 - len(at) / n, seed=seed)
+        of_read = unique_frac(1 / mine, np.ones(len(at)), chances=len(at) / n, seed=seed)
         scale, spans, its_unit = n / len(at), spans[place[at]], unit[at]
         whole, left = np.bincount(its_unit, minlength=len(units)) * scale, scale / mine
     else:

@@ -68,7 +68,7 @@ def test_one_probe_says_next_to_nothing():
 
 def test_probing_every_document_is_exact():
     copies = np.repeat([3, 2, 1], [3, 2, 1])
-    found = unique(copies, unread=0.0)
+    found = unique(copies, chances=1.0)
     assert found.limits() == (found.value, found.value) == (0.5, 0.5)
 
 
