@@ -144,7 +144,7 @@ class CorpusMeasurement(Strict):
     measured: counted on files or estimated from a sample, rather than stated or assumed.
     sample: what it was estimated from, in words; None where everything was counted.
     growth_exponent: of unique documents with those that come in (Heaps), where it was measured.
-    not_predicted: as of the `Estimate` that it was read from.
+    not_predicted, unique_by: as of the `Estimate` that it was read from.
     images: None of a corpus of text alone; of another text_bytes_per_token is that of tokens
         which stand for text, and may be 0.
     """
@@ -163,6 +163,7 @@ class CorpusMeasurement(Strict):
     growth_exponent: AnyFigure | None = None
     images: CorpusImages | None = None
     not_predicted: list[str] = Field(default_factory=list)
+    unique_by: UniqueBy | None = None
 
     _carried: float | None = PrivateAttr(default=None)
 
@@ -193,7 +194,13 @@ class CorpusMeasurement(Strict):
         return made
 
     def left_out(self) -> Iterator[str]:
-        """What an estimate leaves out, each in a sentence."""
+        """What an estimate leaves out or does not know, each in a sentence."""
+        if self.unique_by == "bounds":
+            yield (
+                f"{self.name}: how many documents are unique is not known, as a part of the inputs"
+                " was read: tokens, and all that follows from them, lie anywhere in their"
+                " intervals, which are no 95 % intervals; `measure` says how much to read"
+            )
         per_token = format_quantity(self.text_bytes_per_token.value, "bytes/token").split("/")[0]
         for name in self.not_predicted:
             if name in LEFT_OUT:
@@ -277,10 +284,8 @@ class CorpusMeasurement(Strict):
 
     def to_json(self) -> dict[str, Any]:
         """Plain data that `from_json` reads back; an exact figure is a number."""
-        rare = {
-            key for key in ("images", "growth_exponent", "not_predicted") if not getattr(self, key)
-        }
-        return self.model_dump(exclude=rare)
+        rare = ("images", "growth_exponent", "not_predicted", "unique_by")
+        return self.model_dump(exclude={key for key in rare if not getattr(self, key)})
 
     @staticmethod
     def from_json(data: Mapping[str, Any], *, where: str) -> "CorpusMeasurement":
@@ -396,7 +401,7 @@ def read_corpus(data: Any, *, where: str) -> CorpusMeasurement:
         estimate = _validated(Estimate, data, where, "estimate")
         growth = None if estimate.growth is None else estimate.growth.exponent
         told = {"growth_exponent": growth, "not_predicted": estimate.not_predicted}
-        return estimate.corpus.model_copy(update=told)
+        return estimate.corpus.model_copy(update=told | {"unique_by": estimate.unique_by})
     if not {"measurement", "stored_bytes"} & data.keys():
         raise PlanError(f"{where}: holds no measurement; {ACCEPTED}")
     measurement = data.get("measurement", data)

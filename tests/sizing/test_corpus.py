@@ -166,7 +166,7 @@ def without(data, *keys):
             {**measured().to_json(), "colour": 2},
             "f: corpus: unknown key 'colour'; known keys: name, docs, tokens, text_bytes,"
             " stored_bytes, text_bytes_per_token, stored_bytes_per_token, token_width_bytes,"
-            " measured, files, sample, growth_exponent, images, not_predicted",
+            " measured, files, sample, growth_exponent, images, not_predicted, unique_by",
         ),
         (without(measured().to_json(), "tokens"), "f: corpus: tokens: missing"),
         (

@@ -193,3 +193,13 @@ def test_what_an_estimate_leaves_out_is_told_and_its_bounds_are_no_interval():
     del told["corpus"]["tokens"]["bounds"]  # known to leave all, as with action: report
     (step, _) = read_corpus(told, where="e").left_out()
     assert step == "crawl: the folders of decontaminate are left out"
+
+
+@pytest.mark.parametrize(("by", "is_told"), [("scan", False), ("model", False), ("bounds", True)])
+def test_where_only_bounds_of_what_is_unique_are_known_it_is_told(by, is_told):
+    plan = parse_plan("corpus: {tokens: 15T}\njobs: [{name: b}]", where="p")
+    corpus = read_corpus(estimate() | {"unique_by": by}, where="e")
+    told = [w for w in requirement_sheet(plan, {"corpus": corpus}).warnings if "unique" in w]
+    assert len(told) == is_told
+    assert all("how many documents are unique is not known" in w for w in told)
+    assert read_corpus(corpus.to_json(), where="e") == corpus
