@@ -50,12 +50,7 @@ class FileOrName(Named):
     __slots__ = ()
 
 
-TYPES = {
-    "place": Named,
-    "file or name": FileOrName,
-    "int": int,
-    "float": float,
-}
+TYPES = {"place": Named, "file or name": FileOrName, "int": int, "float": float}
 
 
 def parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:

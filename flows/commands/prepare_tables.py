@@ -11,17 +11,9 @@ from tokenmill.flows.show import filled, printable, show, table
 from tokenmill.flows.troubles import MOST_FAILURES, NOTHING, bounded, failures
 from tokenmill.pipelines.contamination.report_found import PAGE_ONLY, items_table, warnings
 from tokenmill.pipelines.core.places import Place, below
-from tokenmill.pipelines.prepare.report.images import (
-    WAY_TO_IMAGES,
-    absent_columns,
-    sources_without,
-)
+from tokenmill.pipelines.prepare.report.images import WAY_TO_IMAGES, absent_columns, sources_without
 from tokenmill.pipelines.prepare.report.model import Report
-from tokenmill.pipelines.prepare.report.sections import (
-    against_lines,
-    further_tables,
-    storage_way,
-)
+from tokenmill.pipelines.prepare.report.sections import against_lines, further_tables, storage_way
 from tokenmill.pipelines.read.plan import unlike
 from tokenmill.pipelines.read.readers import passed_over
 from tokenmill.pipelines.tokens.mix.report import columns_of, mixed_in_short, mixture_rows

@@ -340,12 +340,7 @@ class Probing:
         }
 
     def equal(
-        self,
-        column: str,
-        *,
-        keep: str = "first",
-        zeros_are_a_key: bool = False,
-        texts: bool = True,
+        self, column: str, *, keep: str = "first", zeros_are_a_key: bool = False, texts: bool = True
     ) -> dict[str, npt.NDArray[Any]]:
         self._asked.append(column if zeros_are_a_key and keep == "first" else None)
         if not texts and self._decided.any():

@@ -263,11 +263,7 @@ def at_most(estimate: Estimate, job: MeasureJob, stays: Stays) -> Estimate:
         name: figure if name not in steps[first:] else _kept(figure, stays.docs, docs_most)
         for name, figure in estimate.kept_frac.items()
     }
-    further = {
-        "corpus": corpus.model_copy(update=lowered),
-        "kept_frac": kept,
-        "disk_bytes": disk,
-    }
+    further = {"corpus": corpus.model_copy(update=lowered), "kept_frac": kept, "disk_bytes": disk}
     return estimate.model_copy(update=further)
 
 

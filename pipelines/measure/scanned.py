@@ -28,14 +28,7 @@ from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.drawn import Drawn, exact
 from tokenmill.pipelines.measure.job import LOCAL_FOLDER, MeasureJob
 from tokenmill.pipelines.measure.sample import Sample
-from tokenmill.pipelines.measure.scan import (
-    BESIDE,
-    DOCUMENTS,
-    ENCODED,
-    LOCAL,
-    READ,
-    PartFacts,
-)
+from tokenmill.pipelines.measure.scan import BESIDE, DOCUMENTS, ENCODED, LOCAL, READ, PartFacts
 from tokenmill.pipelines.measure.unseen import Unseen
 from tokenmill.pipelines.measure.weights import DocumentSample, LocalSample
 from tokenmill.pipelines.runs.finished import FEW_DOCS

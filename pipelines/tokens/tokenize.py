@@ -24,12 +24,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.tokens.engines import FastEngine, differences, fast_engine, risky
 from tokenmill.pipelines.tokens.kernels import place
 from tokenmill.pipelines.tokens.options import IdType, Tokenizer
-from tokenmill.pipelines.tokens.reference import (
-    Ragged,
-    Reference,
-    UnencodableError,
-    open_reference,
-)
+from tokenmill.pipelines.tokens.reference import Ragged, Reference, UnencodableError, open_reference
 
 DEEPSEEK = "<\uff5c{}\u2581of\u2581sentence\uff5c>"
 END, BEGIN = DEEPSEEK.format("end"), DEEPSEEK.format("begin")

@@ -152,8 +152,7 @@ def key_bytes(*, docs_in: float, bands: float) -> float:
 
 
 @formula(
-    unit="bytes",
-    source="tokenmill's step `near`: 32 bits of each word n-gram, until the run ends",
+    unit="bytes", source="tokenmill's step `near`: 32 bits of each word n-gram, until the run ends"
 )
 def set_bytes(
     *, corpus_tokens: float, text_bytes_per_token: float, kept_frac: float, sets_frac: float

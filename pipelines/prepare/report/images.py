@@ -181,12 +181,7 @@ def image_blocks(report: model.Report) -> list[str | Table]:
             ". `size` tells what 64, 256, 576 or patches of 14 pixels ask for.",
         )
     measured = _measured(report.images, report.total.images)
-    return [
-        *blocks,
-        *notes_table(report.images.notes),
-        *measured,
-        *_repeated_rows(report.images),
-    ]
+    return [*blocks, *notes_table(report.images.notes), *measured, *_repeated_rows(report.images)]
 
 
 def whole(rows: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

@@ -30,13 +30,7 @@ from tokenmill.pipelines.prepare.report.images import (
     reasons_plot,
     whole,
 )
-from tokenmill.pipelines.prepare.report.model import (
-    Against,
-    KeptText,
-    Report,
-    StepTime,
-    Tokenizer,
-)
+from tokenmill.pipelines.prepare.report.model import Against, KeptText, Report, StepTime, Tokenizer
 from tokenmill.pipelines.prepare.report.thumbnails import contact_sheet
 from tokenmill.pipelines.read.readers import passed_over
 from tokenmill.pipelines.runs.report import (
@@ -90,9 +84,7 @@ def report_page(
 def _key_figures(report: Report) -> list[KeyFigure]:
     """The figures that matter first."""
     rows = report.ledger
-    figures = [
-        KeyFigure("documents out", f"{rows[-1].docs_out:,}", f"of {rows[0].docs_in:,}"),
-    ]
+    figures = [KeyFigure("documents out", f"{rows[-1].docs_out:,}", f"of {rows[0].docs_in:,}")]
     if report.dataset is None or report.total.tokens is None:
         return [
             *figures,
@@ -493,10 +485,7 @@ def _origin(report: Report) -> list[str | Table]:
     laid_out = (
         []
         if dataset is None
-        else [
-            ("token type", dataset.dtype),
-            ("sequence length", or_none(dataset.seq_len)),
-        ]
+        else [("token type", dataset.dtype), ("sequence length", or_none(dataset.seq_len))]
     )
     rows = [
         ("run identity", report.identity),

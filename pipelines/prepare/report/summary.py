@@ -81,10 +81,7 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
         ledger_by_source={
             source: _rows(stages.items()) for source, stages in sorted(by_source.items())
         },
-        warnings=[
-            *_without_documents(job, finished),
-            *mostly_removed(by_source, job.recipe.steps),
-        ],
+        warnings=[*_without_documents(job, finished), *mostly_removed(by_source, job.recipe.steps)],
         **dict(failures(plan, finished, damage, lost)),
         # what is measured are documents once: of what copies take as well, their part
         measurement=measure(facts, _stored_once(facts, mixed, stored, text)),
