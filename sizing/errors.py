@@ -10,10 +10,7 @@ from pydantic import BaseModel, ValidationError
 MOST_SHOWN, MOST_SAID = 200, 1000  # characters of a value, and of what is said of it
 LEAST_PART = 2  # letters; one letter is part of almost every name
 _SHAPES = {"Figure": "a number or {value: …, low: …, high: …}"}  # of a model, how it is written
-_MEANT = {
-    "async": "mode: async",
-    "sync": "mode: sync",
-}  # keys that are values, how they are written
+_MEANT = {"async": "mode: async", "sync": "mode: sync"}  # keys that are values, as written
 # of a tier's limits: the key's first word, and what it is of
 _SCOPES = {
     "total": "all of it",

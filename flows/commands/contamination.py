@@ -64,12 +64,8 @@ FAIL_KINDS = {
 }
 FOUND_KINDS = ("dirty", "widespread", "edited", "context")
 MOST_WORST, MOST_SOURCES = 5, 5
-MOST_SHOWN = {
-    "examples": 3,
-    "widespread": 2,
-    "edited": 2,
-    "paraphrases": 2,
-}  # of each kind of examples
+# of each kind of examples
+MOST_SHOWN = {"examples": 3, "widespread": 2, "edited": 2, "paraphrases": 2}
 AROUND_CHARS, MATCH_CHARS = 80, 240  # of an example, beside and in the match
 
 AnExample = TypeVar("AnExample", bound=AnyExample)

@@ -224,15 +224,8 @@ class Matching(Config):
 
 NGRAMS, ITEMS = "ngrams.arrow", "items.arrow"
 _KEY = b"tokenmill.benchmarks"  # of the metadata of ITEMS
-_COLUMNS = (
-    "items",
-    "ngrams",
-    "least",
-    "roles",
-    "lengths",
-    "starts",
-    "benchmark_ngrams",
-)  # of ItemTexts
+# of ItemTexts
+_COLUMNS = ("items", "ngrams", "least", "roles", "lengths", "starts", "benchmark_ngrams")
 
 
 class IndexedBenchmark(TypedDict):

@@ -28,21 +28,9 @@ END = "<|endoftext|>"
 SOURCES = ("datasets", "rich", "pydantic", "fsspec", "numpy")
 # modules whose functions have worked examples in their documentation
 EXAMPLE_MODULES = (
-    "bisect",
-    "heapq",
-    "statistics",
-    "textwrap",
-    "fractions",
-    "shutil",
-    "random",
-    "difflib",
-    "calendar",
-    "colorsys",
-    "string",
-    "glob",
-    "fnmatch",
-    "tempfile",
-)
+    "bisect", "heapq", "statistics", "textwrap", "fractions", "shutil", "random", "difflib",
+    "calendar", "colorsys", "string", "glob", "fnmatch", "tempfile",
+)  # fmt: skip
 
 
 def demo_recipe(folder: Path) -> Recipe:

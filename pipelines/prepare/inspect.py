@@ -321,9 +321,8 @@ def decoded(out: Path, doc_id: int) -> dict[str, Any] | None:
         into sequences, or the document is not in its dataset.
     """
     files = sorted((out / "dataset").rglob("*.arrow"))
-    by_id = {
-        row["doc_id"]: row for path in files for row in _rows(path, doc_id)
-    }  # copies are alike
+    # copies are alike
+    by_id = {row["doc_id"]: row for path in files for row in _rows(path, doc_id)}
     rows = [by_id[number] for number in sorted(by_id)]
     if not rows:
         return None

@@ -32,15 +32,8 @@ Fields = tuple[str, ...]
 # What a field is to its item. `WHOLE` is no field: all of them together.
 OTHER, QUESTION, CONTEXT, WHOLE = range(4)
 _CONTEXTS = {
-    "passage",
-    "context",
-    "article",
-    "paragraph",
-    "premise",
-    "support",
-    "story",
-    "document",
-}
+    "passage", "context", "article", "paragraph", "premise", "support", "story", "document"
+}  # fmt: skip
 _QUESTIONS = {"question", "prompt", "problem", "query", "input", "goal", "instruction"}
 
 

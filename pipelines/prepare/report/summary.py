@@ -35,15 +35,8 @@ from tokenmill.pipelines.tokens.text import LEVEL, beside
 
 REPORT_VERSION = "2"
 LIBRARIES = (
-    "tokenmill",
-    "pyarrow",
-    "numpy",
-    "numba",
-    "tokenizers",
-    "gigatoken",
-    "datasets",
-    "xxhash",
-)
+    "tokenmill", "pyarrow", "numpy", "numba", "tokenizers", "gigatoken", "datasets", "xxhash"
+)  # fmt: skip
 
 
 def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Report:
