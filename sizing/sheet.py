@@ -55,6 +55,14 @@ SETTINGS: Mapping[str, str] = {
     for name in section.model_fields
 }
 
+# argument of formulas -> what a source has of its own for it
+OWN: Mapping[str, str] = {
+    "corpus_tokens": "tokens",
+    "docs": "docs",
+    "stored_bytes_per_token": "stored_bytes_per_token",
+    "text_bytes_per_token": "text_bytes_per_token",
+}
+
 
 @dataclass(kw_only=True)
 class SourceFacts:
@@ -67,6 +75,7 @@ class SourceFacts:
     sample: what is known of one, by the arguments of formulas, where it is images with text; else
         None.
     read_bytes_per_token: of all that training reads, images that the dataset only refers to too.
+    rows: about it, by the formulas that computed them, the latest of each.
     """
 
     name: str
@@ -81,10 +90,20 @@ class SourceFacts:
     docs_ratio: Requirement | None = None
     sample: Mapping[str, Given] | None = None
     read_bytes_per_token: Given = field(init=False)
+    rows: dict[str, Requirement] = field(default_factory=dict)
 
     def label(self, what: str) -> str:
         """The name of a row about this source; the only one needs no mention."""
         return what if self.key == "corpus" else f"{what}, {self.name}"
+
+    def own(self, argument: str) -> Given | None:
+        """What it has for an argument of a formula: a row, a fact, or what its samples are."""
+        if argument in self.rows:
+            return self.rows[argument]
+        if argument in OWN:
+            found: Given = getattr(self, OWN[argument])
+            return found
+        return None if self.sample is None else self.sample.get(argument)
 
 
 @dataclass
@@ -134,6 +153,17 @@ class Sheet:
         row = self.rows[name] = self.aside(name, formula, **given)
         self._of_formula[formula.function.__name__].append(row)
         self.sections[-1].rows.append(row)
+        return row
+
+    def of(
+        self, source: SourceFacts, name: str, formula: Formula[...], /, **given: Given
+    ) -> Requirement:
+        """Add a row about a source, whose own figures come before what an argument usually is."""
+        needed = [n for n, is_needed in formula.arguments.items() if is_needed and n not in given]
+        given |= {n: own for n in needed if (own := source.own(n)) is not None}
+        given = {n: given[n] for n in (*formula.arguments, *given) if n in given}
+        row = self.add(source.label(name), formula, **given)
+        source.rows[formula.function.__name__] = row
         return row
 
     def take(self, row: Requirement) -> None:

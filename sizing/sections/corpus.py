@@ -73,13 +73,8 @@ def _mixture(sheet: Sheet) -> None:
 
 def _by_epochs(sheet: Sheet) -> dict[str, Requirement]:
     return {
-        source.name: sheet.add(
-            source.label("tokens trained on"),
-            training.trained_tokens,
-            corpus_tokens=source.tokens,
-            epochs=f"{source.key}.epochs",
-        )
-        for source in sheet.sources
+        s.name: sheet.of(s, "tokens trained on", training.trained_tokens, epochs=f"{s.key}.epochs")
+        for s in sheet.sources
     }
 
 
@@ -89,21 +84,12 @@ def _by_weight(sheet: Sheet) -> dict[str, Requirement]:
         trained = sheet.add("tokens trained on", training.trained_tokens)
     weights = {source.name: _weight(sheet, source) for source in sheet.sources}
     whole = sheet.add("weights of all sources", training.weights_sum, **weights)
+    given: dict[str, Given] = {"trained_tokens": trained, "weights_sum": whole}
     parts = {}
     for source in sheet.sources:
-        part = sheet.add(
-            source.label("tokens trained on"),
-            training.source_tokens,
-            trained_tokens=trained,
-            weight=weights[source.name],
-            weights_sum=whole,
-        )
-        sheet.add(
-            source.label("epochs"),
-            training.epochs,
-            trained_tokens=part,
-            corpus_tokens=source.tokens,
-        )
+        given["weight"] = weights[source.name]
+        part = sheet.of(source, "tokens trained on", training.source_tokens, **given)
+        sheet.of(source, "epochs", training.epochs, trained_tokens=part)
         parts[source.name] = part
     return parts
 
@@ -125,12 +111,8 @@ def _stated_tokens(sheet: Sheet) -> Requirement | None:
 
 
 def _read_bytes(sheet: Sheet, source: SourceFacts, trained: Given) -> Requirement:
-    return sheet.add(
-        source.label("read in training"),
-        training.read_bytes,
-        trained_tokens=trained,
-        stored_bytes_per_token=source.read_bytes_per_token,
-    )
+    given = {"trained_tokens": trained, "stored_bytes_per_token": source.read_bytes_per_token}
+    return sheet.of(source, "read in training", training.read_bytes, **given)
 
 
 def facts(sheet: Sheet) -> tuple[SourceFacts, ...]:
@@ -172,6 +154,8 @@ def _facts(sheet: Sheet, key: str, name: str, measurement: CorpusMeasurement | N
         token_width_bytes=_width(sheet, key, measurement),
         sample=_sample(sheet, key, measurement),
     )
+    if source.sample is not None:
+        sheet.of(source, "tokens a sample", image_text.sample_tokens)
     source.text_bytes_per_token = _text_bytes_per_token(sheet, source)
     source.stored_bytes_per_token = _stored_bytes_per_token(sheet, source)
     source.read_bytes_per_token = _read_bytes_per_token(sheet, source)
@@ -204,7 +188,9 @@ def _images_as_stated(sheet: Sheet, key: str, found: CorpusMeasurement) -> Corpu
 
 def _docs_ratio(sheet: Sheet, source: SourceFacts, measured: CorpusMeasurement) -> Requirement:
     """By the measured growth; far beyond it, from no further duplicates to that growth."""
-    law: dict[str, Given] = {}
+    law: dict[str, Given] = {
+        "measured_tokens": measured.input("measured_tokens", "tokens", "tokens")
+    }
     exponent = measured.growth_exponent
     if exponent is not None and exponent.least > 0:
         given = measured.input("growth_exponent", "growth_exponent", "ratio")
@@ -212,13 +198,8 @@ def _docs_ratio(sheet: Sheet, source: SourceFacts, measured: CorpusMeasurement) 
             ends = {f"{measured.name}: duplicates of what was not measured": (given.value, 1.0)}
             given = replace(given, spread=ends)
         law["growth_exponent"] = given
-    return sheet.add(
-        source.label("documents that come in, of those measured"),
-        capacity.docs_ratio,
-        corpus_tokens=source.tokens,
-        measured_tokens=measured.input("measured_tokens", "tokens", "tokens"),
-        **law,
-    )
+    name = "documents that come in, of those measured"
+    return sheet.of(source, name, capacity.docs_ratio, **law)
 
 
 def _sample(
@@ -281,29 +262,23 @@ def _text_bytes_per_token(sheet: Sheet, source: SourceFacts) -> Given:
         return source.measurement.input(name, name, "bytes/token")
     if source.sample is None:
         return f"{source.key}.text_bytes_per_token"
-    return sheet.add(
-        source.label("text bytes a token"),
-        image_text.image_text_bytes_per_token,
-        sample_bytes=source.sample["text_bytes"],
-        sample_tokens=_sample_tokens(sheet, source, source.sample),
-    )
+    formula, of_text = image_text.image_text_bytes_per_token, source.sample["text_bytes"]
+    return sheet.of(source, "text bytes a token", formula, sample_bytes=of_text)
 
 
 def _stored_bytes_per_token(sheet: Sheet, source: SourceFacts) -> Given:
-    sample = _sample_bytes(sheet, source)
+    has_size = source.sample is not None and {"image_bytes", "text_bytes"} <= source.sample.keys()
+    if has_size:
+        sheet.of(source, "bytes a sample", image_text.sample_bytes)
     if source.measurement is not None:
         name = "stored_bytes_per_token"
         return source.measurement.input(name, name, "bytes/token")
     if sheet.plan.value(f"{source.key}.stored_bytes_per_token") is not None:
         return f"{source.key}.stored_bytes_per_token"
-    if source.sample is None or sample is None:
+    if not has_size:
         return source.token_width_bytes
-    return sheet.add(
-        source.label("image and text bytes a token"),
-        image_text.image_text_bytes_per_token,
-        sample_bytes=sample,
-        sample_tokens=_sample_tokens(sheet, source, source.sample),
-    )
+    name = "image and text bytes a token"
+    return sheet.of(source, name, image_text.image_text_bytes_per_token)
 
 
 def _read_bytes_per_token(sheet: Sheet, source: SourceFacts) -> Given:
@@ -313,39 +288,15 @@ def _read_bytes_per_token(sheet: Sheet, source: SourceFacts) -> Given:
         return source.stored_bytes_per_token
     if "image_bytes" not in source.sample:
         return source.stored_bytes_per_token
-    return sheet.add(
-        source.label("dataset and image bytes a token"),
-        image_text.referenced_bytes_per_token,
-        stored_bytes_per_token=source.stored_bytes_per_token,
-        image_bytes=source.sample["image_bytes"],
-        images_per_sample=source.sample["images_per_sample"],
-        sample_tokens=_sample_tokens(sheet, source, source.sample),
-    )
-
-
-def _sample_bytes(sheet: Sheet, source: SourceFacts) -> Requirement | None:
-    """Bytes of a sample, after its tokens; None of text, or where no image's bytes are known."""
-    if source.sample is None:
-        return None
-    _sample_tokens(sheet, source, source.sample)
-    names = ("image_bytes", "images_per_sample", "text_bytes")
-    if not set(names) <= source.sample.keys():
-        return None
-    given = {name: source.sample[name] for name in names}
-    return sheet.add(source.label("bytes a sample"), image_text.sample_bytes, **given)
-
-
-def _sample_tokens(sheet: Sheet, source: SourceFacts, sample: Mapping[str, Given]) -> Requirement:
-    names = ("tokens_per_image", "images_per_sample", "text_tokens")
-    given = {name: sample[name] for name in names}
-    return sheet.once(source.label("tokens a sample"), image_text.sample_tokens, **given)
+    name = "dataset and image bytes a token"
+    return sheet.of(source, name, image_text.referenced_bytes_per_token)
 
 
 def _docs(sheet: Sheet, source: SourceFacts) -> Given:
     """Documents that reach the tokenizer: counted, or as many as the tokens make."""
     measured = source.measurement
     if measured is None and source.sample is not None:
-        per_doc: Given = _sample_tokens(sheet, source, source.sample)  # a sample is a document
+        per_doc: Given = source.rows["sample_tokens"]  # a sample is a document
     elif measured is None or measured.docs is None:
         per_doc = f"{source.key}.tokens_per_doc"
     elif not source.scaled:
@@ -353,9 +304,4 @@ def _docs(sheet: Sheet, source: SourceFacts) -> Given:
     else:
         tokens = measured.tokens.value / measured.docs.value
         per_doc = measured.exact("tokens_per_doc", tokens, "tokens/document")
-    return sheet.add(
-        source.label("documents"),
-        training.docs,
-        corpus_tokens=source.tokens,
-        tokens_per_doc=per_doc,
-    )
+    return sheet.of(source, "documents", training.docs, tokens_per_doc=per_doc)

@@ -47,15 +47,7 @@ def add(sheet: Sheet) -> None:
 
 
 def _together(sheet: Sheet, texts: list[SourceFacts]) -> _Text:
-    sizes = [
-        sheet.add(
-            source.label("text, not compressed"),
-            capacity.text_bytes,
-            corpus_tokens=source.tokens,
-            text_bytes_per_token=source.text_bytes_per_token,
-        )
-        for source in texts
-    ]
+    sizes = [sheet.of(source, "text, not compressed", capacity.text_bytes) for source in texts]
     width = max((source.token_width_bytes for source in texts), key=lambda given: given.value)
     if len(texts) == 1:
         return _Text(texts, texts[0].tokens, texts[0].docs, sizes, width)

@@ -171,30 +171,16 @@ def _add_images(
 
     sample: the source's own.  rate: its tokens each second.
     """
-    tokens = sheet[source.label("tokens a sample")]
-    images = sheet.add(
-        source.label("images, whole job"),
-        image_text.images_per_s,
-        tokens_per_s=rate,
-        sample_tokens=tokens,
-        images_per_sample=sample["images_per_sample"],
-    )
+    images = sheet.of(source, "images, whole job", image_text.images_per_s, tokens_per_s=rate)
     if "image_bytes" in sample:
-        sheet.add(
-            source.label("read bandwidth of images alone, whole job"),
-            image_text.sample_read_bytes_per_s,
-            samples_per_s=images,
-            sample_bytes=sample["image_bytes"],
-        )
+        name, of_one = "read bandwidth of images alone, whole job", sample["image_bytes"]
+        rates = image_text.sample_read_bytes_per_s
+        sheet.of(source, name, rates, samples_per_s=images, sample_bytes=of_one)
     decoded = decoded_per_core(source)
     if decoded is not None:
-        sheet.add(
-            source.label("cores to decode images, whole job"),
-            loaders.decode_cores,
-            images_per_s=images,
-            images_per_core_s=decoded,
-        )
-    _reads(sheet, source, sample, {"tokens_per_s": rate, "sample_tokens": tokens})
+        name = "cores to decode images, whole job"
+        sheet.of(source, name, loaders.decode_cores, images_per_core_s=decoded)
+    _reads(sheet, source, rate)
 
 
 def decoded_per_core(source: SourceFacts) -> Input | None:
@@ -206,29 +192,16 @@ def decoded_per_core(source: SourceFacts) -> Input | None:
     return replace(given, source=f"{given.source}; decoded by {found.images.decoded_on}")
 
 
-def _reads(
-    sheet: Sheet, source: SourceFacts, sample: Mapping[str, Given], given: Mapping[str, Given]
-) -> None:
+def _reads(sheet: Sheet, source: SourceFacts, rate: Requirement) -> None:
     """Reads each second of samples that lie alone, in record batches, or in tars."""
-    sheet.add(source.label("reads, each sample alone"), bandwidth.sample_reads_per_s, **given)
-    batch = _in_batch(source)
-    if batch is not None:
-        name = source.label("reads, Arrow by record batch")
-        sheet.add(name, bandwidth.batch_reads_per_s, **given, batch_samples=batch)
-    size = source.label("bytes a sample")
-    if size in sheet:
-        in_tar = sheet.add(
-            source.label("bytes a sample, in a tar"),
-            bandwidth.tar_sample_bytes,
-            sample_bytes=sheet[size],
-            images_per_sample=sample["images_per_sample"],
-        )
-        sheet.add(
-            source.label("reads, tars from end to end"),
-            bandwidth.tar_reads_per_s,
-            **given,
-            tar_sample_bytes=in_tar,
-        )
+    sheet.of(source, "reads, each sample alone", bandwidth.sample_reads_per_s, tokens_per_s=rate)
+    if (batch := _in_batch(source)) is not None:
+        given: dict[str, Given] = {"tokens_per_s": rate, "batch_samples": batch}
+        sheet.of(source, "reads, Arrow by record batch", bandwidth.batch_reads_per_s, **given)
+    if "sample_bytes" in source.rows:
+        sheet.of(source, "bytes a sample, in a tar", bandwidth.tar_sample_bytes)
+        name = "reads, tars from end to end"
+        sheet.of(source, name, bandwidth.tar_reads_per_s, tokens_per_s=rate)
 
 
 def _in_batch(source: SourceFacts) -> Input | None:

@@ -49,8 +49,7 @@ def add(sheet: Sheet) -> None:
         else:
             _measured_stages(sheet, source, source.measurement)
         if sheet.plan.storage.token_versions > 1:
-            name = source.label(f"{STORED}{DATASET}")
-            sheet.add(name, capacity.versions_bytes, dataset_bytes=one)
+            sheet.of(source, f"{STORED}{DATASET}", capacity.versions_bytes, dataset_bytes=one)
     _logs(sheet)
     for at, other in enumerate(sheet.plan.storage.others):
         given = sheet.assume(other.bytes, unit="bytes", source=f"stated: storage.others {at + 1}")
@@ -99,12 +98,7 @@ def _one_dataset(sheet: Sheet, source: SourceFacts) -> Requirement:
     if source.measurement is not None and not source.scaled:
         return _stage(sheet, source, source.measurement, DATASET, name)
     # of another corpus than the measured one only a ratio with an error is known
-    return sheet.add(
-        source.label(name),
-        capacity.dataset_bytes,
-        corpus_tokens=source.tokens,
-        stored_bytes_per_token=source.stored_bytes_per_token,
-    )
+    return sheet.of(source, name, capacity.dataset_bytes)
 
 
 def _measured_stages(sheet: Sheet, source: SourceFacts, measured: CorpusMeasurement) -> None:
@@ -142,42 +136,31 @@ def _stage(
 ) -> Requirement:
     stored, of = measured.input("measured_bytes", "stored_bytes", "bytes", stage=stage), stage[1:]
     if of in _FIXED or source.docs_ratio is None:
-        return sheet.add(source.label(name), capacity.logical_bytes, measured_bytes=stored)
+        return sheet.of(source, name, capacity.logical_bytes, measured_bytes=stored)
     if of not in _OF_TOKENS:
-        return sheet.add(
-            source.label(name),
-            capacity.docs_stage_bytes,
-            measured_bytes=stored,
-            docs_ratio=source.docs_ratio,
-        )
-    return sheet.add(
-        source.label(name),
-        capacity.stage_bytes,
-        measured_bytes=stored,
-        measured_tokens=measured.input("measured_tokens", "tokens", "tokens"),
-        corpus_tokens=source.tokens,
-    )
+        return sheet.of(source, name, capacity.docs_stage_bytes, measured_bytes=stored)
+    given = {
+        "measured_bytes": stored,
+        "measured_tokens": measured.input("measured_tokens", "tokens", "tokens"),
+    }
+    return sheet.of(source, name, capacity.stage_bytes, **given)
 
 
 def _assumed_stages(sheet: Sheet, source: SourceFacts, one: Requirement) -> None:
     """The stages that a run is known to have, where none was measured."""
     has_images = source.sample is not None
     kept = _kept(sheet, source, has_images)
-    text: dict[str, Given] = {
-        "corpus_tokens": source.tokens,
-        "text_bytes_per_token": source.text_bytes_per_token,
-        "kept_frac": kept,
-    }
-    name = source.label(f"{STORED}{INPUTS}")
+    text: dict[str, Given] = {"kept_frac": kept}
+    name = f"{STORED}{INPUTS}"
     if sheet.plan.value(f"{source.key}.raw_bytes") is not None:
         _stated_inputs(sheet, source)
     elif has_images:
-        sheet.add(name, capacity.raw_sample_bytes, dataset_bytes=one, kept_frac=kept)
+        sheet.of(source, name, capacity.raw_sample_bytes, dataset_bytes=one, **text)
     else:
         ratio = f"{source.key}.compression_ratio"
-        sheet.add(name, capacity.raw_input_bytes, **text, compression_ratio=ratio)
+        sheet.of(source, name, capacity.raw_input_bytes, **text, compression_ratio=ratio)
     lz4 = sheet.assume(capacity.LZ4_TEXT_RATIO, unit="ratio", source=capacity.LZ4_SOURCE)
-    sheet.add(source.label(f"{STORED}text"), capacity.filtered_bytes, **text, lz4_ratio=lz4)
+    sheet.of(source, f"{STORED}text", capacity.filtered_bytes, **text, lz4_ratio=lz4)
     _keys(sheet, source, kept)
     sets = sheet.assume(
         SETS_FRAC,
@@ -186,14 +169,10 @@ def _assumed_stages(sheet: Sheet, source: SourceFacts, one: Requirement) -> None
         " Russian .3, Hindi .56, Thai 1.05, Chinese and Japanese 1.24",
     )
     sets = replace(sets, spread={SETS: SETS_ENDS})
-    sheet.add(source.label(f"{STORED}sets of n-grams"), capacity.set_bytes, **text, sets_frac=sets)
+    sheet.of(source, f"{STORED}sets of n-grams", capacity.set_bytes, **text, sets_frac=sets)
     if not has_images:
-        sheet.add(
-            source.label(f"{STORED}token shards"),
-            capacity.dataset_bytes,
-            corpus_tokens=source.tokens,
-            stored_bytes_per_token=source.token_width_bytes,
-        )
+        shards, width = f"{STORED}token shards", source.token_width_bytes
+        sheet.of(source, shards, capacity.dataset_bytes, stored_bytes_per_token=width)
 
 
 def _kept(sheet: Sheet, source: SourceFacts, has_images: bool) -> Given:
@@ -206,21 +185,15 @@ def _kept(sheet: Sheet, source: SourceFacts, has_images: bool) -> Given:
 
 
 def _keys(sheet: Sheet, source: SourceFacts, kept: Given) -> None:
-    docs = sheet.add(
-        source.label("documents that come in"), training.docs_in, docs=source.docs, kept_frac=kept
-    )
+    sheet.of(source, "documents that come in", training.docs_in, kept_frac=kept)
     near = f"tokenmill's step `near`, unless told: {BANDS} bands of {ROWS}"
-    sheet.add(
-        source.label(f"{STORED}digests and band keys"),
-        capacity.key_bytes,
-        docs_in=docs,
-        bands=sheet.assume(BANDS, unit="bands", source=near),
-    )
+    bands = sheet.assume(BANDS, unit="bands", source=near)
+    sheet.of(source, f"{STORED}digests and band keys", capacity.key_bytes, bands=bands)
 
 
 def _stated_inputs(sheet: Sheet, source: SourceFacts) -> None:
-    name, key = source.label(f"{STORED}{INPUTS}"), f"{source.key}.raw_bytes"
-    sheet.add(name, capacity.logical_bytes, raw_bytes=key)
+    key = f"{source.key}.raw_bytes"
+    sheet.of(source, f"{STORED}{INPUTS}", capacity.logical_bytes, raw_bytes=key)
 
 
 def _logs(sheet: Sheet) -> None:
