@@ -1,7 +1,6 @@
 """An estimate as tables: each figure, its 95 % interval, and what it rests on."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -10,7 +9,7 @@ from tokenmill.flows.troubles import bounded
 from tokenmill.pipelines.runs.receipt import is_scratch
 from tokenmill.sizing.corpus import DATASET, INPUTS, Estimate, UniqueGrowth
 from tokenmill.sizing.figure import Figure
-from tokenmill.sizing.units import format_bytes, format_quantity
+from tokenmill.sizing.units import format_bytes, percent
 
 if TYPE_CHECKING:  # the former imports reports, the latter SciPy
     from tokenmill.pipelines.measure.compare import Compared
@@ -28,7 +27,6 @@ HEADS = ("figure", "value", "95 % interval", "rests on")
 HOUR_S = 3600
 
 _count, _ratio = "{:,.0f}".format, "{:.3f}".format
-_share = partial(format_quantity, unit="fraction")
 _Row: TypeAlias = tuple[str, Figure | None, Callable[[float], str], str]  # of `FigureRow`
 
 
@@ -111,7 +109,7 @@ def figure_rows(outcome: "Outcome") -> list[FigureRow]:
         ("documents in", estimate.docs_in, _count, counted),
         ("text in", estimate.text_bytes_in, format_bytes, counted),
         *_kept(outcome, unique),
-        ("unique, of what filters leave", estimate.unique_frac, _share, unique),
+        ("unique, of what filters leave", estimate.unique_frac, percent, unique),
         ("documents", corpus.docs, _count, after),
         ("text", corpus.text_bytes, format_bytes, after),
         ("tokens", corpus.tokens, _count, tokens),
@@ -164,7 +162,7 @@ def growth_rows(growth: UniqueGrowth | None) -> list[FigureRow]:
 def removed_rows(outcome: "Outcome") -> list[tuple[str, str, int, str]]:
     """Stage, reason, documents, and their share of what reached the stage."""
     return [
-        (name, reason, n, _share(n / stats.docs_in))
+        (name, reason, n, percent(n / stats.docs_in))
         for name, stats in outcome.predicted.totals.items()
         for reason, n in {**stats.removed, **stats.failed}.items()
     ]
@@ -194,7 +192,7 @@ def _kept(outcome: "Outcome", unique: str) -> Iterator[_Row]:
         if figure.value != 1.0 or not (is_stage or is_exact):
             by_stage = counted if is_exact or counted == READ else SAMPLE
             rests_on = by_stage if is_stage else unique
-            yield f"kept by {name}", figure, _share, rests_on
+            yield f"kept by {name}", figure, percent, rests_on
 
 
 def _images(outcome: "Outcome", counted: str, after: str) -> Iterator[_Row]:
@@ -207,12 +205,12 @@ def _images(outcome: "Outcome", counted: str, after: str) -> Iterator[_Row]:
     for name, figure in told.kept_frac.items():
         if figure.limits() != (None, None) or figure.value != 1.0:
             rests_on = counted if name in outcome.predicted.totals else PROBES
-            yield f"images kept by {name}", figure, _share, rests_on
+            yield f"images kept by {name}", figure, percent, rests_on
     for by, figure in told.unique_frac.items():
-        yield f"unique images, by {NAMES[by]}", figure, _share, PROBES
+        yield f"unique images, by {NAMES[by]}", figure, percent, PROBES
     for by, figure in told.repeated_frac.items():
         name = f"more than {told.more_than:,} times, by {NAMES[by]}"
-        yield name, figure, _share, PROBES
+        yield name, figure, percent, PROBES
     yield "images", told.images, _count, after
     yield "bytes of images", told.image_bytes, format_bytes, after
     yield "tokens of images", told.image_tokens, _count, after

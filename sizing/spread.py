@@ -41,18 +41,12 @@ def carried(
                 raise ValueError(
                     f"{quantity!r} has {counts[quantity]} scenarios here, {len(scenarios)} there"
                 )
-    return {
-        quantity: tuple(
-            function(
-                **{
-                    name: spreads.get(name, {}).get(quantity, (value,) * n)[i]
-                    for name, value in values.items()
-                }
-            )
-            for i in range(n)
-        )
-        for quantity, n in counts.items()
-    }
+    made = {}
+    for quantity, n in counts.items():
+        columns = [spreads.get(name, {}).get(quantity, (v,) * n) for name, v in values.items()]
+        rows = zip(*columns, strict=True)
+        made[quantity] = tuple(function(**dict(zip(values, row, strict=True))) for row in rows)
+    return made
 
 
 def interval(value: float, spread: Spread) -> tuple[float | None, float | None]:

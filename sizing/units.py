@@ -15,6 +15,7 @@ cases (`mb`), a size where a rate is meant, and a size in bits.
 import math
 import re
 from fractions import Fraction
+from functools import partial
 from typing import Literal, NamedTuple
 
 BITS_PER_BYTE = 8
@@ -263,6 +264,9 @@ def format_quantity(value: float, unit: str, *, digits: int = 3) -> str:
     '∞ days'
     """
     return f"∞ {unit}" if math.isinf(value) else _finite(value, unit, digits)
+
+
+percent = partial(format_quantity, unit="fraction")  # a share as people read it
 
 
 def _finite(value: float, unit: str, digits: int) -> str:

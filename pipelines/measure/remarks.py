@@ -17,7 +17,7 @@ from tokenmill.pipelines.measure.sample import Sample, bytes_of
 from tokenmill.pipelines.measure.scanned import Stays
 from tokenmill.pipelines.measure.unseen import FURTHEST
 from tokenmill.sizing.corpus import UniqueBy
-from tokenmill.sizing.units import format_bytes, format_quantity
+from tokenmill.sizing.units import format_bytes, format_quantity, percent
 
 
 def image_remarks(job: MeasureJob, probed: Probed | None, *, is_whole: bool) -> Iterator[str]:
@@ -102,7 +102,7 @@ def remarks(
     """Lines, for people. tokens: of the dataset.  stays: through steps not predicted."""
     least = "next to nothing"
     if stays.tokens:
-        share = format_quantity(stays.tokens, "fraction")
+        share = percent(stays.tokens)
         least = f"{share} of the tokens, which stand in documents that it surely leaves"
     for step in job.not_predicted:
         instead = f"; {step.what_tells_instead}" if step.what_tells_instead else ""

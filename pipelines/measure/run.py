@@ -39,7 +39,7 @@ from tokenmill.pipelines.runs.work import Execute, Finished, Phase, Phases, Work
 from tokenmill.pipelines.storage.atomic import write_json
 from tokenmill.sizing.corpus import DATASET, Estimate, UniqueGrowth
 from tokenmill.sizing.figure import Figure
-from tokenmill.sizing.units import format_quantity
+from tokenmill.sizing.units import percent
 
 SCAN, PROBE = "scan", "probe"
 REMOVED = "removed"
@@ -313,7 +313,7 @@ def growth_of(growth: Growth, grown: tuple[float, Drawn] | None) -> UniqueGrowth
 def sample_in_words(job: MeasureJob, sample: Sample, finished: Measured) -> str:
     """What was read."""
     drawn_frac = sample.choice.tokenized * sample.read_frac
-    read, drawn = (format_quantity(s, "fraction") for s in (sample.read_frac, drawn_frac))
+    read, drawn = map(percent, (sample.read_frac, drawn_frac))
     tokenized = f"{drawn} of the bytes tokenized"
     if not sample.read.all():
         tokenized = f"{read} of the bytes read, {drawn} tokenized"

@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from tokenmill.pipelines.probe.cache import RAM_TIMES
-from tokenmill.pipelines.probe.report import percent
 from tokenmill.sizing.document import charts
 from tokenmill.sizing.document.charts import Bar
 from tokenmill.sizing.document.markdown import markdown
 from tokenmill.sizing.document.page import KeyFigure, figure, page
 from tokenmill.sizing.document.section import NONE, Section, Table, count, table
 from tokenmill.sizing.document.svg import Axis
-from tokenmill.sizing.units import format_bytes, format_count, format_memory, format_rate
+from tokenmill.sizing.units import format_bytes, format_count, format_memory, format_rate, percent
 
 Data: TypeAlias = Mapping[str, Any]
 

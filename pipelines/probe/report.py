@@ -17,7 +17,7 @@ from tokenmill.pipelines.probe.loader import READ_AHEAD, Depth, Order
 from tokenmill.pipelines.probe.search import SearchResult
 from tokenmill.pipelines.probe.shards import Shards
 from tokenmill.pipelines.probe.team import Run, together
-from tokenmill.sizing.units import format_bytes, format_quantity, format_rate
+from tokenmill.sizing.units import format_bytes, format_rate, percent
 
 VERSION = "1"  # raise it when a key changes its meaning
 AS_FAST = 0.7  # of the raw rate that whole batches reach, where storage still decides
@@ -134,15 +134,6 @@ def _held(runs: Sequence[Run], dataset_bytes: int) -> str:
         " later reads found their rows in the page cache; probe a larger one, --fill"
         f" {format_bytes(fetched / MOST_HELD_FRAC, digits=2).replace(' ', '')} at least"
     )
-
-
-def percent(share: float) -> str:
-    """A share as people read it.
-
-    >>> percent(0.9487), percent(1)
-    ('94.9 %', '100 %')
-    """
-    return format_quantity(share, "fraction")
 
 
 def spread(values: Sequence[float]) -> float | None:

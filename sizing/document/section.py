@@ -137,12 +137,24 @@ def table(
     *,
     sums: bool = False,
     folded: bool = False,
+    unless_empty: Sequence[int] = (),
 ) -> Table:
-    """A table whose columns say by their first character of which kind they are (`KINDS`)."""
+    """A table whose columns say by their first character of which kind they are (`KINDS`).
+
+    unless_empty: columns that are left out where none of their cells says anything.
+    """
+    given = list(rows)
+    empty = {n for n in unless_empty if all(row[n] == NONE for row in given)}
+
+    def kept(line: Sequence[str]) -> tuple[str, ...]:
+        return tuple(cell for n, cell in enumerate(line) if n not in empty)
+
     made = tuple(
-        Column(name[1:], KINDS[name[0]]) if name[0] in KINDS else Column(name) for name in columns
+        Column(name[1:], KINDS[name[0]]) if name[0] in KINDS else Column(name)
+        for name in kept(columns)
     )
-    return Table(caption=caption, columns=made, rows=tuple(rows), sums=sums, folded=folded)
+    cells = tuple(map(kept, given))
+    return Table(caption=caption, columns=made, rows=cells, sums=sums, folded=folded)
 
 
 def count(n: int, noun: str) -> str:

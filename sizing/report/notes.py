@@ -9,7 +9,7 @@ from tokenmill.sizing.sections.checkpoints import BEST, IN_RUN, JOB_RATE, OFFERE
 from tokenmill.sizing.sections.jobs import FIRST
 from tokenmill.sizing.sections.stages import SCRATCH, STORED, held, part_of
 from tokenmill.sizing.sheet import Sheet
-from tokenmill.sizing.units import format_quantity, times
+from tokenmill.sizing.units import format_quantity, percent, times
 from tokenmill.sizing.verdict import is_asked
 
 MOST_PARTS, LEAST_PART = 4, 0.005
@@ -51,7 +51,7 @@ def _lost(sheet: Sheet) -> list[str]:
         "work done again": (given["interval_s"] / 2 + given.get("drain_s", 0.0)) / mttf_s,
         "restarts": given["restart_s"] / mttf_s,
     }
-    told = ", ".join(f"{name} {_percent(share)}" for name, share in parts.items())
+    told = ", ".join(f"{name} {percent(share)}" for name, share in parts.items())
     return [
         f"The waste is {told}. Llama 3 405B reports less than 10 % on 16,384 H100 that failed each"
         " 3 hours (arXiv:2407.21783): it does not say how often it wrote, at which rate, and how"
@@ -79,12 +79,12 @@ def _capacity(sheet: Sheet) -> str:
     if storage.growth_frac:
         years = format_quantity(storage.growth_years, "years")
         grows = (
-            f"; it grows by {_percent(storage.growth_frac)} a year for {years} to"
+            f"; it grows by {percent(storage.growth_frac)} a year for {years} to"
             f" {most_stored(sheet).shown}"
         )
     return (
         f"The capacity is for {format_quantity(total, 'bytes')} at once: {parts}{grows}; usable"
-        f" capacity is filled to {_percent(storage.fill_frac)}, raw capacity adds redundancy"
+        f" capacity is filled to {percent(storage.fill_frac)}, raw capacity adds redundancy"
         f" ({storage.redundancy})"
     )
 
@@ -105,8 +105,8 @@ def _checkpoints(sheet: Sheet) -> str:
     wait = waits(sheet) if plan.mode == "sync" else _drain(sheet)
     return (
         f"The checkpoint write bandwidth is for one each {interval.shown} ({origin}), for which"
-        f" {wait}. Waste of time is {_percent(sheet['waste'].value)} at that interval and"
-        f" {_percent(sheet['waste at the optimal interval'].value)} at the best, {optimum.shown}"
+        f" {wait}. Waste of time is {percent(sheet['waste'].value)} at that interval and"
+        f" {percent(sheet['waste at the optimal interval'].value)} at the best, {optimum.shown}"
     )
 
 
@@ -121,7 +121,7 @@ def chosen_wait(sheet: Sheet, when: str = "") -> str | None:
 
 def waits(sheet: Sheet) -> str:
     """For which wait the write bandwidth is; of one that nobody stated, what a short one takes."""
-    told = f"training waits {_percent(sheet.plan.checkpoints.stall_frac)} of the time"
+    told = f"training waits {percent(sheet.plan.checkpoints.stall_frac)} of the time"
     if sheet.stated("checkpoints.stall_frac"):
         return told
     given = {i.name: i.value for i in sheet[JOB_RATE].inputs} | {"stall_frac": SHORT}
@@ -130,7 +130,7 @@ def waits(sheet: Sheet) -> str:
         given["interval_s"] = failures.interval_of_loss_s(**of_best)
     rate = checkpoint.write_bytes_per_s(**given)
     return (
-        f"{told} (our choice: checkpoints.stall_frac; at {_percent(SHORT)} storage must take"
+        f"{told} (our choice: checkpoints.stall_frac; at {percent(SHORT)} storage must take"
         f" {format_quantity(rate, 'bytes/s')}, {times(rate / sheet[JOB_RATE].value)} times as much)"
     )
 
@@ -141,7 +141,7 @@ def _drain(sheet: Sheet) -> str:
     if part.value == 1:
         return "storage has all of the interval"
     least = sheet[f"{JOB_RATE}, bare minimum"].shown
-    told = f"storage has {_percent(part.value)} of the interval{_chosen(sheet, 'drain_frac')}"
+    told = f"storage has {percent(part.value)} of the interval{_chosen(sheet, 'drain_frac')}"
     return f"{told}; with all of it {least} would do"
 
 
@@ -158,7 +158,3 @@ def _money(sheet: Sheet) -> list[str]:
         f"The compute cost is at {price:g} USD an accelerator hour, a guess for a rented H100:"
         " state prices.accelerator_hour"
     ]
-
-
-def _percent(share: float) -> str:
-    return format_quantity(share, "fraction")

@@ -156,16 +156,8 @@ def prepared(sheet: Sheet) -> Table | None:
     for part in not_held(sheet):
         stored, raw = sheet[f"stored for {part}"], sheet[f"{TO_ADD}{part}"]
         rows.append((part, stored.shown, raw.shown, raw.between or NONE, switch(sheet, part)))
-    names: tuple[str, ...] = (
-        "part",
-        ">stored",
-        ">raw capacity to add",
-        "95 % interval",
-        "in the plan",
-    )
-    if all(row[3] == NONE for row in rows):
-        names, rows = names[:3] + names[4:], [row[:3] + row[4:] for row in rows]
-    return table(PREPARED, names, rows) if rows else None
+    names = ("part", ">stored", ">raw capacity to add", "95 % interval", "in the plan")
+    return table(PREPARED, names, rows, unless_empty=[3]) if rows else None
 
 
 def titled(row: Requirement, sheet: Sheet) -> str:
@@ -181,12 +173,9 @@ def first_rows(sheet: Sheet) -> list[Requirement]:
 
 def _rows(caption: str, of: Sequence[Requirement], sheet: Sheet) -> Table:
     """Rows of the sheet as a table; without a column of intervals where there are none."""
-    names = ["requirement", ">value", "95 % interval", "rests on"]
-    cells = [[row.name, row.shown, row.between or NONE, rests_on(row, sheet.rows)] for row in of]
-    if all(cell[2] == NONE for cell in cells):
-        for line in (names, *cells):
-            del line[2]
-    return table(caption, names, map(tuple, cells))
+    names = ("requirement", ">value", "95 % interval", "rests on")
+    cells = [(row.name, row.shown, row.between or NONE, rests_on(row, sheet.rows)) for row in of]
+    return table(caption, names, cells, unless_empty=[2])
 
 
 def _assumed(sheet: Sheet) -> tuple[str | Table, ...]:

@@ -114,13 +114,8 @@ def bill_table(of: Sequence[Bill]) -> Table | None:
     """A row for each tier that has a price; without columns of which none is paid."""
     if not of:
         return None
-    names = ["tier", "billed", ">a month", ">storage", ">requests", ">moved", ">in all"]
-    cells = [_bill_cells(bill) for bill in of]
-    for i in (5, 4):
-        if all(cell[i] == NONE for cell in cells):
-            for line in (names, *cells):
-                del line[i]
-    return table(COSTS, tuple(names), map(tuple, cells))
+    names = ("tier", "billed", ">a month", ">storage", ">requests", ">moved", ">in all")
+    return table(COSTS, names, map(_bill_cells, of), unless_empty=[4, 5])
 
 
 def _costs(sheet: Sheet, verdicts: Sequence[Verdict]) -> tuple[str | Table, ...]:
@@ -138,13 +133,13 @@ def _costs(sheet: Sheet, verdicts: Sequence[Verdict]) -> tuple[str | Table, ...]
     return made, f"B{COSTS_WORDS[1:]}.", table("Prices", names, prices, folded=True)
 
 
-def _bill_cells(bill: Bill) -> list[str]:
+def _bill_cells(bill: Bill) -> tuple[str, ...]:
     shown = [
         NONE if row is None else row.shown.replace("/month", "")
         for row in (bill.month, bill.storage, bill.requests, bill.moved, bill.total)
     ]
     mark = " *" if bill.unverified else ""
-    return [bill.tier, f"{bill.much.shown} {bill.billed}", *shown[:-1], shown[-1] + mark]
+    return (bill.tier, f"{bill.much.shown} {bill.billed}", *shown[:-1], shown[-1] + mark)
 
 
 def outcome(verdict: Verdict) -> str:

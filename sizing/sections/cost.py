@@ -63,11 +63,7 @@ def _requests(sheet: Sheet) -> dict[str, Given]:
         "requests": sheet.add("cost of requests", object_store.requests_usd, requests=made)
     }
     if "checkpoints" in sheet.plan.storage.holds:
-        written = sheet.add(
-            "checkpoint bytes written",
-            checkpoint.written_bytes,
-            bytes_per_day=sheet["checkpoint bytes a day"],
-        )
+        written = sheet.add("checkpoint bytes written", checkpoint.written_bytes)
         puts = sheet.add("requests of checkpoints", object_store.requests, read_bytes=written)
         parts["requests of checkpoints"] = sheet.add(
             "cost of requests of checkpoints",
@@ -108,11 +104,7 @@ def _twice_as_fast(sheet: Sheet) -> None:
         job_mttf_hours=sheet["mean time to failure"],
         restart_s="checkpoints.restart_s",
     )
-    saved = sheet.add(
-        "waste that twice the write bandwidth saves",
-        cost.saved_frac,
-        waste_frac=sheet["waste at the optimal interval"],
-        faster_waste_frac=waste,
-    )
+    wastes = {"waste_frac": sheet["waste at the optimal interval"], "faster_waste_frac": waste}
+    saved = sheet.add("waste that twice the write bandwidth saves", cost.saved_frac, **wastes)
     saving = "saving by twice the write bandwidth, one day"
     sheet.add(saving, cost.waste_usd_per_day, waste_frac=saved)

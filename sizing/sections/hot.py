@@ -7,7 +7,7 @@ from tokenmill.sizing.sheet import Given, Sheet
 from tokenmill.sizing.units import format_quantity
 
 TITLE = "Hot and cold"
-READ, COLD = "read bandwidth, whole job", "read bandwidth of the cold store, training"
+COLD = "read bandwidth of the cold store, training"
 POOL, SHARE = "hot pool", "share of the dataset that is hot"
 CHECKPOINTS = "checkpoints that are hot"
 
@@ -17,15 +17,11 @@ def add(sheet: Sheet) -> None:
     hot = sheet.plan.storage.hot
     if hot is None:
         return
-    dataset, read = all_datasets(sheet), sheet[READ]
+    dataset = all_datasets(sheet)
     rows = {row.name.removeprefix(STORED): row for row in parts(sheet)["checkpoints"]}
     kept = sheet.add(CHECKPOINTS, capacity.logical_bytes, **rows)
-    window = sheet.add(
-        "window of training that must be hot",
-        cluster.window_bytes,
-        read_bytes_per_s=read,
-        window_s="storage.hot.window_s",
-    )
+    name = "window of training that must be hot"
+    window = sheet.add(name, cluster.window_bytes, window_s="storage.hot.window_s")
     needed = sheet.add(
         "least that must be hot", capacity.logical_bytes, checkpoints=kept, window=window
     )
@@ -57,19 +53,10 @@ def _staging(sheet: Sheet) -> None:
     hot = sheet.plan.storage.hot
     if hot is None or hot.cold_bytes_per_s is None:
         return
-    staged = sheet.add(
-        "filled before training",
-        cluster.staged_bytes,
-        dataset_bytes=all_datasets(sheet),
-        share=sheet[SHARE],
-    )
+    share = {"dataset_bytes": all_datasets(sheet), "share": sheet[SHARE]}
+    sheet.add("filled before training", cluster.staged_bytes, **share)
     rate = "storage.hot.cold_bytes_per_s"
-    sheet.add(
-        "time to fill the hot pool",
-        cluster.staging_hours,
-        staged_bytes=staged,
-        cold_bytes_per_s=rate,
-    )
+    sheet.add("time to fill the hot pool", cluster.staging_hours, cold_bytes_per_s=rate)
     if sheet[COLD].value > hot.cold_bytes_per_s:
         sheet.warnings.append(
             f"training reads {sheet[COLD].shown} of the cold store, which gives"

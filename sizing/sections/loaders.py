@@ -30,11 +30,9 @@ def _workers(sheet: Sheet) -> None:
     given: dict[str, Given] = {"accelerators": sheet.node_accelerators()}
     cpu_s = _sample_cpu_s(sheet)
     if cpu_s is not None:
-        given["samples_per_s"] = sheet.add(
-            "samples, one node",
-            loaders.node_samples_per_s,
-            tokens_per_sample=sheet["tokens a sample"] if _images(sheet) else "model.seq_len",
-        )
+        each: Given = sheet["tokens a sample"] if _images(sheet) else "model.seq_len"
+        per_s = loaders.node_samples_per_s
+        given["samples_per_s"] = sheet.add("samples, one node", per_s, tokens_per_sample=each)
         given["sample_cpu_s"] = cpu_s
         given["busy_frac"] = sheet.assume(
             loaders.BUSY_FRAC, unit="fraction", source="our choice: batches never come late"
@@ -48,14 +46,10 @@ def _sample_cpu_s(sheet: Sheet) -> Given | None:
         return "loaders.sample_cpu_s"
     source = sheet.sources[0]
     decoded = decoded_per_core(source) if _images(sheet) else None
-    if decoded is None or source.sample is None:
+    if decoded is None:
         return None
-    return sheet.add(
-        "CPU time to decode a sample",
-        loaders.decode_cpu_s,
-        images_per_sample=source.sample["images_per_sample"],
-        images_per_core_s=decoded,
-    )
+    name = "CPU time to decode a sample"
+    return sheet.of(source, name, loaders.decode_cpu_s, images_per_core_s=decoded)
 
 
 def _images(sheet: Sheet) -> bool:

@@ -80,20 +80,14 @@ def _serve(sheet: Sheet, serve: Requirement) -> None:
         element_bytes=sheet.assume(KV_BYTES, unit="bytes", source="BF16"),
     )
     sheet.add("KV cache of a sequence", memory.kv_sequence_bytes)
-    weights = sheet.add(
-        "weights to serve",
-        checkpoint.checkpoint_bytes,
-        bytes_per_param=sheet.assume(
-            memory.SERVE_BYTES_PER_PARAM, unit="bytes/parameter", source="BF16"
-        ),
-    )
+    bf16 = sheet.assume(memory.SERVE_BYTES_PER_PARAM, unit="bytes/parameter", source="BF16")
+    weights = sheet.add("weights to serve", checkpoint.checkpoint_bytes, bytes_per_param=bf16)
+    source = "vLLM, default of gpu_memory_utilization"
     sheet.add(
         "sequences served at once",
         memory.sequences_that_fit,
         accelerators=serve,
-        usable_frac=sheet.assume(
-            USABLE_FRAC, unit="fraction", source="vLLM, default of gpu_memory_utilization"
-        ),
+        usable_frac=sheet.assume(USABLE_FRAC, unit="fraction", source=source),
         weights_bytes=weights,
     )
 

@@ -63,15 +63,10 @@ def _ingest(sheet: Sheet) -> None:
 def _gradients(sheet: Sheet, link: Input) -> None:
     """What averaging gradients takes of a step; nothing where there is but one replica or node."""
     sheet.add("accelerators that share the gradients", network.gradient_sharers)
-    sheet.add(
-        "gradients of one accelerator",
-        network.gradient_bytes,
-        gradient_bytes_per_param=sheet.assume(
-            BF16_BYTES,
-            unit="bytes/parameter",
-            source="BF16, as ZeRO, arXiv:1910.02054; Megatron-LM sums up in FP32, twice as much",
-        ),
-    )
+    source = "BF16, as ZeRO, arXiv:1910.02054; Megatron-LM sums up in FP32, twice as much"
+    bf16 = sheet.assume(BF16_BYTES, unit="bytes/parameter", source=source)
+    name = "gradients of one accelerator"
+    sheet.add(name, network.gradient_bytes, gradient_bytes_per_param=bf16)
     ranks = sheet.add("ranks of the all-reduce", network.allreduce_ranks)
     sheet.add("gradient all-reduce", network.allreduce_s, ranks=ranks, link_bits_per_s=link)
     sheet.add("compute of one step", network.step_s)

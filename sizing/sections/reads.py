@@ -121,15 +121,10 @@ def _drives(sheet: Sheet) -> None:
         ("hard drives", bandwidth.HDD_READS_PER_S),
         ("NVMe drives", bandwidth.NVME_READS_PER_S),
     ):
-        sheet.add(
-            f"{drive} for the requests",
-            bandwidth.drives_for_reads,
-            drive_reads_per_s=sheet.assume(
-                per_s,
-                unit="reads/s",
-                source=f"random reads of {drive}, a rule of thumb (unverified)",
-            ),
-        )
+        source = f"random reads of {drive}, a rule of thumb (unverified)"
+        each = sheet.assume(per_s, unit="reads/s", source=source)
+        name = f"{drive} for the requests"
+        sheet.add(name, bandwidth.drives_for_reads, drive_reads_per_s=each)
 
 
 def _cache(sheet: Sheet, dataset: Requirement) -> None:
@@ -146,22 +141,14 @@ def _cache(sheet: Sheet, dataset: Requirement) -> None:
 
 def _staging(sheet: Sheet, dataset: Requirement) -> None:
     """How long every node takes to copy the whole dataset to drives of its own."""
-    share = sheet.accelerator_if_known("scale_out_bits_per_s")
+    share, name = sheet.accelerator_if_known("scale_out_bits_per_s"), "staging to local drives"
     if share is not None:
-        name = "network of a node"
-        link = sheet.add(name, network.node_link_bits_per_s, scale_out_bits_per_s=share)
-        sheet.add(
-            "staging to local drives, by a node's network",
-            network.transfer_hours,
-            transfer_bytes=dataset,
-            link_bits_per_s=link,
-        )
+        of_node = network.node_link_bits_per_s
+        link = sheet.add("network of a node", of_node, scale_out_bits_per_s=share)
+        given = {"transfer_bytes": dataset, "link_bits_per_s": link}
+        sheet.add(f"{name}, by a node's network", network.transfer_hours, **given)
     if sheet.plan.storage.read_bytes_per_s is not None:
-        sheet.add(
-            "staging to local drives, by the storage",
-            network.shared_staging_hours,
-            staged_bytes=dataset,
-        )
+        sheet.add(f"{name}, by the storage", network.shared_staging_hours, staged_bytes=dataset)
 
 
 def _add_images(

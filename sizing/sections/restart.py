@@ -58,15 +58,13 @@ def _node_rate(sheet: Sheet, read: Requirement) -> None:
     """What one of the nodes that read the weights must be given, which is more than its share."""
     copies = sheet.input("replicas", sheet.replicas()).value
     of_replica = min(max(1.0, sheet["nodes"].value / copies), sheet["nodes"].value)
-    own = {i.name: i for i in read.inputs}
+    own, source = {i.name: i for i in read.inputs}, "nodes / replicas, at least one"
     sheet.add(
         NODE_READ,
         failures.node_restart_bytes_per_s,
         bytes_per_param=own["bytes_per_param"],
         weight_bytes_per_param=own["weight_bytes_per_param"],
-        replica_nodes=sheet.assume(
-            of_replica, unit="nodes", source="nodes / replicas, at least one"
-        ),
+        replica_nodes=sheet.assume(of_replica, unit="nodes", source=source),
     )
 
 
@@ -74,12 +72,8 @@ def _time(sheet: Sheet, read: Requirement) -> None:
     offered = "storage.read_bytes_per_s"
     if sheet.plan.value(offered) is None:
         return
-    taken = sheet.add(
-        "restart read time",
-        failures.restart_read_s,
-        restart_read_bytes=read,
-        read_bytes_per_s=offered,
-    )
+    given: dict[str, Given] = {"restart_read_bytes": read, "read_bytes_per_s": offered}
+    taken = sheet.add("restart read time", failures.restart_read_s, **given)
     if taken.value > sheet.plan.checkpoints.restart_s:
         sheet.warnings.append(
             f"reading {read.shown} to restart takes"

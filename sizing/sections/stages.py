@@ -201,12 +201,6 @@ def _logs(sheet: Sheet) -> None:
     if sheet.plan.storage.logs is not None:
         sheet.add(name, capacity.logical_bytes, logs="storage.logs")
         return
-    sheet.add(
-        name,
-        capacity.logs_bytes,
-        log_bytes_per_accelerator_day=sheet.assume(
-            capacity.LOG_BYTES_PER_ACCELERATOR_DAY,
-            unit="bytes/day",
-            source="our choice (unverified)",
-        ),
-    )
+    ours, source = capacity.LOG_BYTES_PER_ACCELERATOR_DAY, "our choice (unverified)"
+    a_day = sheet.assume(ours, unit="bytes/day", source=source)
+    sheet.add(name, capacity.logs_bytes, log_bytes_per_accelerator_day=a_day)

@@ -49,7 +49,7 @@ from tokenmill.sizing.document.markdown import markdown
 from tokenmill.sizing.document.page import KeyFigure, figure, page
 from tokenmill.sizing.document.section import NONE, Section, Table, count, table
 from tokenmill.sizing.document.svg import Axis
-from tokenmill.sizing.units import format_bytes, format_count, format_quantity
+from tokenmill.sizing.units import format_bytes, format_count, percent
 
 MOST_LISTED = 10
 MOST_SOURCES = 50
@@ -371,7 +371,7 @@ def _left_by_source(report: Report) -> list[str | Table]:
     most = sorted(by_source, key=lambda name: -sum(left[3] for left in by_source[name]))
     more = len(most) - MOST_SOURCES
     rows = [
-        (source, stage, reason, outcome, f"{n:,}", format_quantity(n / came, "fraction"))
+        (source, stage, reason, outcome, f"{n:,}", percent(n / came))
         for source in most[:MOST_SOURCES]
         for stage, outcome, reason, n, came in by_source[source][:MOST_LISTED]
     ]
@@ -471,26 +471,18 @@ def _mb_per_s(report: Report, step: StepTime) -> str:
 
 def _origin(report: Report) -> list[str | Table]:
     tokenizer, dataset, machine = report.tokenizer, report.dataset, report.machine
-    encoded = (
-        []
-        if tokenizer is None
-        else [
+    rows = [("run identity", report.identity)]
+    if tokenizer is not None:
+        rows += [
             ("tokenizer", tokenizer.path),
             ("tokenizer digest", tokenizer.digest),
             ("tokenizer engine", tokenizer.engine),
             *_engines(tokenizer),
             ("largest token id", f"{tokenizer.largest_id:,}"),
         ]
-    )
-    laid_out = (
-        []
-        if dataset is None
-        else [("token type", dataset.dtype), ("sequence length", or_none(dataset.seq_len))]
-    )
-    rows = [
-        ("run identity", report.identity),
-        *encoded,
-        *laid_out,
+    if dataset is not None:
+        rows += [("token type", dataset.dtype), ("sequence length", or_none(dataset.seq_len))]
+    rows += [
         ("system", machine.system),
         ("Python", machine.python),
         *machine.libraries.items(),
