@@ -154,7 +154,7 @@ def show_beside(show: Console, removed: dict[str, Any], kept: dict[str, Any]) ->
         return
     panels = [
         Panel(
-            one_side(shown, kind),
+            Text.assemble(*((s.text, s.style) for s in shown if s.kind in ("equal", kind))),
             title=Text(printable(f"{kind}: {document['id']}")),
             width=show.width // 2 - 1,
         )
@@ -206,11 +206,6 @@ def inline(shown: Iterable[Shown]) -> Text:
         before, after, _ = MARKS.get(kind, ("", "", ""))
         made.append(f"{before}{text}{after}", style)
     return made
-
-
-def one_side(shown: Iterable[Shown], side: str) -> Text:
-    """One of the documents, with what it has alone in colour."""
-    return Text.assemble(*((s.text, s.style) for s in shown if s.kind in ("equal", side)))
 
 
 def removed_table(reason: str, rows: Sequence[Row]) -> Table | None:

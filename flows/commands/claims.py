@@ -14,7 +14,7 @@ from rich.text import Text
 from tokenmill.flows.exits import NO, OK
 from tokenmill.flows.show import as_json, show, table
 from tokenmill.sizing.claims import ClaimVerdict, FigureVerdict, check_all
-from tokenmill.sizing.claims.systems import check_systems
+from tokenmill.sizing.claims.systems import SystemVerdict, check_systems
 from tokenmill.sizing.errors import PlanError, meant
 
 STYLES = {"agrees": "green", "worked out": "cyan", "explained": "yellow", "differs": "bold red"}
@@ -57,10 +57,10 @@ def _systems(args: argparse.Namespace) -> int:
             f" bounds of what was published, {count['apart']} apart for what was not,"
             f" {count['differs']} differ",
         )
-    return NO if any(v.verdict == "differs" for v in verdicts) else OK
+    return exit_code(verdicts)
 
 
-def exit_code(verdicts: Sequence[ClaimVerdict]) -> int:
+def exit_code(verdicts: Sequence[ClaimVerdict | SystemVerdict]) -> int:
     """0 if every claim is reproduced or explained, else 1."""
     return NO if any(v.verdict == "differs" for v in verdicts) else OK
 
@@ -92,18 +92,13 @@ def _listed(verdicts: Sequence[ClaimVerdict]) -> Iterator[Any]:
             made.add_row(
                 Group(Text(claim.id, style="bold"), Text(claim.claim), *why),
                 "\n".join(f.published for f in claim.figures),
-                "\n".join(_bare(f.computed) for f in claim.figures),
+                "\n".join(f.computed.partition(" ")[0] for f in claim.figures),  # units beside it
                 Text(claim.verdict, style=STYLES[claim.verdict]),
             )
         yield made
     explained = any(v.verdict == "explained" for v in verdicts)
     way = ["--id CLAIM shows the figures that explain one"] if explained else []
     yield [counted(verdicts), *way]
-
-
-def _bare(computed: str) -> str:
-    """A figure without its unit, which is that of the published one beside it."""
-    return computed.partition(" ")[0]
 
 
 def _in_full(claim: ClaimVerdict) -> Iterator[Any]:

@@ -105,8 +105,7 @@ def run(args: argparse.Namespace) -> int:
         as_json(report.to_json())
     else:
         show_report(report, asked.out)
-    hit = args.fail_on_hit and has_hit(report, kinds)
-    if hit:
+    if args.fail_on_hit and has_hit(report, kinds):
         return NO
     return PARTIAL if report.documents.failed else exit_code(report)
 
@@ -130,15 +129,16 @@ def has_hit(report: Report, kinds: Sequence[str]) -> bool:
 def _kinds(text: str | None) -> Sequence[str]:
     """None is `FOUND_KINDS`."""
     kinds = FOUND_KINDS if text is None else [kind.strip() for kind in text.split(",")]
-    unknown = next((kind for kind in kinds if kind not in FAIL_KINDS), None)
-    if unknown is None:
-        return kinds
-    near = nearest(unknown, FAIL_KINDS, most=1)
+    for unknown in (kind for kind in kinds if kind not in FAIL_KINDS):
+        near, known = nearest(unknown, FAIL_KINDS, most=1), f"some of {', '.join(FAIL_KINDS)}"
+        raise _unknown(f"--fail-on {unknown!r}: no such kind", near, known)
+    return kinds
+
+
+def _unknown(what: str, near: Sequence[str], known: str) -> ConfigError:
+    """What to say of a word that is none of those that an option takes."""
     hint = f"did you mean {near[0]!r}? " if near else ""
-    raise ConfigError(
-        f"--fail-on {unknown!r}: no such kind; {hint}write some of {', '.join(FAIL_KINDS)} with"
-        " commas between them"
-    )
+    return ConfigError(f"{what}; {hint}write {known} with commas between them")
 
 
 def parse_check(args: argparse.Namespace) -> Check:
@@ -222,14 +222,10 @@ def _folds(text: str | None) -> Folds:
     if text in ("all", "none"):
         return Folds(**dict.fromkeys(FOLDINGS, text == "all"))
     names = {name.strip() for name in text.split(",")}
-    unknown = sorted(names - set(FOLDINGS))
-    if unknown:
-        near = OTHER_NAMES.get(unknown[0]) or nearest(unknown[0], FOLDINGS, most=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ConfigError(
-            f"--folding {unknown[0]!r}: no such folding; {hint}write all, none, or some of"
-            f" {', '.join(FOLDINGS)} with commas between them"
-        )
+    for unknown in sorted(names - set(FOLDINGS)):
+        near = OTHER_NAMES.get(unknown) or nearest(unknown, FOLDINGS, most=1)
+        known = f"all, none, or some of {', '.join(FOLDINGS)}"
+        raise _unknown(f"--folding {unknown!r}: no such folding", near, known)
     return Folds(**{name: name in names for name in FOLDINGS})
 
 

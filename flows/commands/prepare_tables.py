@@ -211,7 +211,12 @@ def _disk_lines(planned: dict[str, Any]) -> Iterator[str]:
             yield f"disk     {format_bytes(size)} for {what}"
     else:
         yield f"disk     {format_bytes(predicted['bytes'])}, as {predicted['estimate']} predicts"
-    yield _disk(_needed(planned), planned["disk_free_bytes"])
+    total, free = format_bytes(_needed(planned)), planned["disk_free_bytes"]
+    if free is None:
+        yield f"         {total} in all, in the object store"
+    else:
+        verdict = "enough" if is_enough(planned) else "NOT ENOUGH"
+        yield f"         {total} in all, {format_bytes(free)} free: {verdict}"
     if predicted is None:
         yield "         supposed; tokenmill measure predicts it"
     elif predicted["not_predicted"]:
@@ -231,14 +236,6 @@ def is_enough(planned: dict[str, Any]) -> bool:
     """Whether there is as much disk as a run would take; an object store does not say."""
     free = planned["disk_free_bytes"]
     return free is None or bool(free >= _needed(planned))
-
-
-def _disk(total: int, free: int | None) -> str:
-    """What disk a run would take, and whether there is as much."""
-    if free is None:
-        return f"         {format_bytes(total)} in all, in the object store"
-    verdict = "enough" if free >= total else "NOT ENOUGH"
-    return f"         {format_bytes(total)} in all, {format_bytes(free)} free: {verdict}"
 
 
 def _with_error(ratio: float | None, error: float | None) -> str:

@@ -63,14 +63,10 @@ def parse_parameters(args: argparse.Namespace) -> dict[str, Any] | None:
         return None
     settings = settings_of(args)
     read_recipe(args.recipe, settings)  # the user's mistakes, before anything is served
-    recipe = find_recipe(args.recipe)
+    to = "out" if args.into is None else "into"
     return {
-        "recipe": str(recipe.absolute()),
-        **(
-            {"out": whole(place(args.out))}
-            if args.into is None
-            else {"into": whole(place(args.into))}
-        ),
+        "recipe": str(find_recipe(args.recipe).absolute()),
+        to: whole(place(getattr(args, to))),
         "settings": settings or None,
     }
 

@@ -11,11 +11,10 @@ import os
 import signal
 import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing.connection import Connection
 
-from tokenmill.flows.pools.pool import WorkerDiedError
+from tokenmill.flows.pools.pool import ThreadPool, WorkerDiedError
 from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.bundle import do_bundle, sendable, versions
 from tokenmill.pipelines.runs.work import Job, Outcome, Work
@@ -24,35 +23,33 @@ IMPORTED = (__name__, "tokenmill.pipelines.prepare.phases", "numba")
 _FORKS = multiprocessing.get_context("forkserver")
 
 
-class ProcessPool:
-    """Has works done by as many processes as there are lanes, each of which waits for one."""
+class ProcessPool(ThreadPool):
+    """Has works done by as many processes as there are lanes, each of which waits for one.
 
-    bundles = False
+    A worker that ended is told by what it was at, and another is begun.
+    """
 
     def __init__(self, n_workers: int) -> None:
-        self.n_workers = self.lanes = n_workers
+        super().__init__(n_workers)
         _FORKS.set_forkserver_preload([*IMPORTED])
         self._lock, self._closed = threading.Lock(), False
         self._free = [_Worker() for _ in range(n_workers)]
         self._all = {*self._free}
 
-    def submit(self, job: Job, works: Sequence[Work]) -> "Future[list[Outcome]]":
-        done: Future[list[Outcome]] = Future()
+    def do(self, job: Job, works: Sequence[Work]) -> list[Outcome]:
         with self._lock:  # who did what comes before in a file has it open
             chain = works[0].chain
             before = (w for w in self._free if chain and w.chain == chain)
             worker = next(before, self._free[0])
             self._free.remove(worker)
         try:
-            done.set_result(worker.do(job, works))
-        except WorkerDiedError as e:
-            done.set_exception(e)
+            return worker.do(job, works)
+        except WorkerDiedError:
             worker = self._another(worker)
-        except Exception as e:  # noqa: BLE001 - told by the future
-            done.set_exception(e)
-        with self._lock:
-            self._free.append(worker)
-        return done
+            raise
+        finally:
+            with self._lock:
+                self._free.append(worker)
 
     def _another(self, worker: "_Worker") -> "_Worker":
         """In place of one that ended, unless all are to."""
@@ -63,12 +60,6 @@ class ProcessPool:
             worker.kill()
             self._all.add(anew := _Worker())
             return anew
-
-    def check(self) -> None:
-        """A worker that ended is told by what it was at, and another is begun."""
-
-    def stop(self) -> None:
-        """A bundle is one work, and a lane that ends begins none."""
 
     def close(self) -> None:
         """End all of them; what one is at still is not wanted any more."""
