@@ -385,6 +385,7 @@ def _described(
                 f" has {least} words in {', '.join(table.column_names[1:])}; name other fields, or"
                 " drop the benchmark"
             )
+        whole = json.dumps(table.to_pydict()).encode()
         described.append(
             IndexedBenchmark(
                 benchmark=benchmark.model_dump(mode="json"),
@@ -392,11 +393,7 @@ def _described(
                 items=table.num_rows,
                 ngram=ngram,
                 untestable=int(np.count_nonzero(is_short[items])),
-                md5=_md5(table),
+                md5=hashlib.md5(whole, usedforsecurity=False).hexdigest(),
             )
         )
     return described
-
-
-def _md5(table: pa.Table) -> str:
-    return hashlib.md5(json.dumps(table.to_pydict()).encode(), usedforsecurity=False).hexdigest()

@@ -121,33 +121,25 @@ def _inputs(report: Report) -> list[str | Table]:
 def _key_figures(report: Report) -> list[KeyFigure]:
     """The figures that matter first."""
     benchmarks = report.benchmarks
-    touched = sum(b.found_items > 0 for b in benchmarks)
-    widespread, edited, some, only = (
-        report.total(name) for name in ("widespread", "edited", "some", "only_context")
-    )
+    touched, total = sum(b.found_items > 0 for b in benchmarks), report.total
     in_copies = f"in {count(report.edited_docs, 'document')}"
-    return [
-        KeyFigure(
-            "items in the corpus",
-            f"{report.total('found_items'):,}",
-            f"of {report.total('items'):,}",
-        ),
-        KeyFigure("benchmarks with such items", f"{touched:,}", f"of {len(benchmarks):,}"),
-        KeyFigure(
-            "documents with items", f"{report.found_docs:,}", f"of {report.documents.read:,}"
-        ),
-        *([KeyFigure("widespread items", f"{widespread:,}")] if widespread else []),
-        *([KeyFigure("other items as edited copies", f"{edited:,}", in_copies)] if edited else []),
-        *([KeyFigure("other items in part", f"{some:,}")] if some else []),
-        *(
-            [KeyFigure("paraphrases or siblings", f"{report.n_paraphrased:,}")]
-            if report.n_paraphrased
-            else []
-        ),
-        *([KeyFigure("passages found", f"{report.n_contexts:,}")] if report.n_contexts else []),
-        KeyFigure("items that cannot be tested", f"{report.total('untestable'):,}"),
-        *([KeyFigure("items found only with context", f"{only:,}")] if only else []),
-    ]
+    always = (
+        ("items in the corpus", total("found_items"), f"of {total('items'):,}"),
+        ("benchmarks with such items", touched, f"of {len(benchmarks):,}"),
+        ("documents with items", report.found_docs, f"of {report.documents.read:,}"),
+    )
+    untestable = ("items that cannot be tested", total("untestable"), "")
+    where_there_are = (
+        ("widespread items", total("widespread"), ""),
+        ("other items as edited copies", total("edited"), in_copies),
+        ("other items in part", total("some"), ""),
+        ("paraphrases or siblings", report.n_paraphrased or 0, ""),
+        ("passages found", report.n_contexts, ""),
+        untestable,
+        ("items found only with context", total("only_context"), ""),
+    )
+    shown = (*always, *(row for row in where_there_are if row[1] or row is untestable))
+    return [KeyFigure(name, f"{n:,}", note) for name, n, note in shown]
 
 
 def _plots(report: Report) -> dict[str, list[str]]:
@@ -280,29 +272,19 @@ def _edited(settings: Settings) -> tuple[str, str]:
 
 def _settings(settings: Settings) -> list[tuple[str, str, str]]:
     most_docs = settings.most_docs
-    return [
+    limit = "no limit" if most_docs is None else f"{most_docs:,}"
+    dirty = "share of an item that makes it dirty; gpt3: one n-gram"
+    rows = [
         ("ngram", str(settings.ngram), "words in an n-gram, N"),
-        (
-            "verdict",
-            str(settings.verdict),
-            "share of an item that makes it dirty; gpt3: one n-gram",
-        ),
-        (
-            "most_docs",
-            "no limit" if most_docs is None else f"{most_docs:,}",
-            "documents that an n-gram that counts may stand in",
-        ),
-        *(
-            (f"folding: {name}", "on" if on else "off", FOLDING_WORDS.get(name, ""))
-            for name, on in settings.folding.items()
-        ),
-        *(
-            []
-            if settings.paraphrases is None
-            else [("paraphrases", f"{settings.paraphrases:g}", "score of a window; see the method")]
-        ),
-        *(
-            (f"copies: {name}", f"{100 * share:g} %", "word pairs of an item that a copy has")
-            for name, share in (settings.copies or {}).items()
-        ),
+        ("verdict", str(settings.verdict), dirty),
+        ("most_docs", limit, "documents that an n-gram that counts may stand in"),
     ]
+    for name, on in settings.folding.items():
+        rows.append((f"folding: {name}", "on" if on else "off", FOLDING_WORDS.get(name, "")))
+    if settings.paraphrases is not None:
+        of_window = "score of a window; see the method"
+        rows.append(("paraphrases", f"{settings.paraphrases:g}", of_window))
+    for name, share in (settings.copies or {}).items():
+        meaning = "word pairs of an item that a copy has"
+        rows.append((f"copies: {name}", f"{100 * share:g} %", meaning))
+    return rows

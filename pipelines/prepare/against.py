@@ -116,14 +116,14 @@ def _held(job: PrepareJob, key: str) -> U64:
         for batch in open_arrow(job.path(TOKENS, split=split, key=key))[0]
     ]
     held = np.concatenate([np.empty(0, np.uint64), *ids])
-    packing = job.out / "removed" / "packing.parquet"
+    out, not_drawn = [], job.path(NOT_DRAWN, key=key)
     if job.recipe.output.seq_len is not None:  # the end of a split, shorter than a sequence
-        left = pq.read_table(bounded(mirror.present(packing)), columns=["doc_id", "detail"])
-        whole = left.filter(pc.is_null(left["detail"]))  # a copy of each other one is in it
-        held = np.setdiff1d(held, whole["doc_id"].to_numpy())
-    not_drawn = job.path(NOT_DRAWN, key=key)
+        # but not that of which a copy is in it
+        out.append((job.out / "removed" / "packing.parquet", pc.field("detail").is_null()))
     if mirror.exists(not_drawn):
-        left = pq.read_table(bounded(mirror.present(not_drawn)), columns=["doc_id"])
+        out.append((not_drawn, None))
+    for path, which in out:
+        left = pq.read_table(bounded(mirror.present(path)), columns=["doc_id"], filters=which)
         held = np.setdiff1d(held, left["doc_id"].to_numpy())
     return np.union1d(held, held & ~NUMBERS)
 

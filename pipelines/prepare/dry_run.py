@@ -94,6 +94,8 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
     if recipe.images is not None:
         images = _image_bytes(recipe.images, illustrated, len(parts))
         need = {name: need.get(name, 0) + images.get(name, 0) for name in need | images}
+    # how far the run could go with its memory, of steps that hold something of every document
+    limits = (step.limit(recipe.run.memory_budget) for step in corpus_steps(recipe.steps))
     return {
         "name": recipe.name,
         "files": [{"path": f.path, "bytes": f.bytes} for f in plan.files],
@@ -110,7 +112,7 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
         **({"mixture": list(mixture_lines(recipe))} if recipe.output.shuffle else {}),
         "steps": [step.name for step in recipe.steps],
         "passes": len(parts),
-        "limits": list(_limits(recipe)),
+        "limits": [*filter(None, limits)],
         "tokenizer": recipe.tokenizer
         and settings.dtype
         and {"path": recipe.tokenizer.path, "dtype": settings.dtype.name},
@@ -146,14 +148,6 @@ def _sidecars(text: int, part: Pass) -> float:
     """Bytes of the keys that a pass makes."""
     of_texts = text * sum(step.keys_frac for step in part.finders)
     return of_texts + text / BYTES_PER_DOC * SCRATCH_BYTES_PER_DOC if part.finders else 0
-
-
-def _limits(recipe: Recipe) -> Iterator[str]:
-    """How far the run could go with its memory: steps that hold something of every document."""
-    for step in corpus_steps(recipe.steps):
-        limit = step.limit(recipe.run.memory_budget)
-        if limit:
-            yield limit
 
 
 def _of_earlier(recipe: Recipe, plan: Plan) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from tokenmill.pipelines.tokens.dataset import split_folders
 from tokenmill.sizing.document import charts
 from tokenmill.sizing.document.charts import Series, Stack
 from tokenmill.sizing.document.page import KeyFigure, figure, page
-from tokenmill.sizing.document.section import Section, Table, table
+from tokenmill.sizing.document.section import Section, Table, count, table
 from tokenmill.sizing.document.svg import Axis
 
 PAGE, REPORT = "report.html", "report.json"
@@ -90,18 +90,10 @@ def _together(totals: list[dict[str, Any]]) -> dict[str, Any]:
 
 def growth_table(found: dict[str, Any]) -> Table:
     """A row for each run, and their sums."""
+    names = ("run", "files", "docs_in", "docs", "tokens")
     rows = [
-        (
-            row["run"],
-            row["files"],
-            row["docs_in"],
-            row["docs"],
-            row["tokens"],
-            sum(row["removed"].values()),
-            sum(row["against"].values()),
-            row["failed"],
-        )
-        for row in found["runs"]
+        (*(r[n] for n in names), *(sum(r[n].values()) for n in ("removed", "against")), r["failed"])
+        for r in found["runs"]
     ]
     rows.append(("all runs", *(sum(cells) for cells in list(zip(*rows, strict=True))[1:])))
     shown = [(name, *(f"{n:,}" for n in counts)) for name, *counts in rows]
@@ -144,8 +136,7 @@ def growth_page(found: dict[str, Any]) -> str:
 def in_short(found: dict[str, Any]) -> str:
     """The whole collection in one sentence."""
     total, n = found["measurement"]["total"], len(found["runs"])
-    runs = f"{n:,} run{'' if n == 1 else 's'}"
-    return f"{total['docs']:,} documents, {total['tokens']:,} tokens in {runs}"
+    return f"{total['docs']:,} documents, {total['tokens']:,} tokens in {count(n, 'run')}"
 
 
 def _write_dataset(collection: Collection) -> None:

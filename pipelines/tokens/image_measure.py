@@ -54,9 +54,7 @@ class OfFormat:
         self.pixels_bins += bins_of(measured)
 
     def to_json(self) -> dict[str, Any]:
-        made = {name: value for name, value in vars(self).items() if not name.endswith("_bins")}
-        bins = {"bytes_bins": self.bytes_bins.tolist(), "pixels_bins": self.pixels_bins.tolist()}
-        return made | bins
+        return {n: v.tolist() if isinstance(v, np.ndarray) else v for n, v in vars(self).items()}
 
 
 class ImageMeasure:

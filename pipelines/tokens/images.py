@@ -136,13 +136,9 @@ def tokens_of(items: pa.StructArray, rule: int | Patches) -> I64:
     longer = np.maximum(*sides)
     known = np.minimum(*sides) > 0
     if rule.longest is not None:
-        scaled = [
-            np.maximum((2 * s * rule.longest + longer) // (2 * longer.clip(1)), 1) for s in sides
-        ]
-        sides = [
-            np.where(longer > rule.longest, small, s)
-            for small, s in zip(scaled, sides, strict=True)
-        ]
+        scaled = ((2 * s * rule.longest + longer) // (2 * longer.clip(1)) for s in sides)
+        small = [np.maximum(s, 1) for s in scaled]
+        sides = [np.where(longer > rule.longest, *both) for both in zip(small, sides, strict=True)]
     made: I64 = np.prod([-(-s // (rule.patch * rule.merge)) for s in sides], axis=0)
     if rule.most is not None:
         made = np.minimum(made, rule.most)

@@ -145,7 +145,9 @@ def read_rows(path: str) -> list[Row]:
     if kind == fs.FileType.Directory and _is_file(store, f"{where}/{STATE}"):
         return one_a_question(_read_saved(path.rstrip("/")))
     if kind == fs.FileType.Directory and _is_file(store, f"{where}/{SPLITS}"):
-        raise ValueError(f"has splits; name one: {', '.join(_saved_splits(path.rstrip('/')))}")
+        path = path.rstrip("/")
+        splits = (f"{path}/{split}" for split in _json(f"{path}/{SPLITS}")["splits"])
+        raise ValueError(f"has splits; name one: {', '.join(splits)}")
     return one_a_question(_read_files(expand(path)))
 
 
@@ -228,10 +230,6 @@ def _read_saved(path: str) -> list[Row]:
             check_stream(file)
             rows += _made(pa.ipc.open_stream(file), file.size())
     return rows
-
-
-def _saved_splits(path: str) -> list[str]:
-    return [f"{path}/{split}" for split in _json(f"{path}/{SPLITS}")["splits"]]
 
 
 def _is_file(store: fs.FileSystem, where: str) -> bool:

@@ -3,11 +3,11 @@
 All text in it is untrusted.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tokenmill.pipelines.prepare.inspect import Stretch, difference
-from tokenmill.pipelines.prepare.report.model import Clusters, Likeness, Report, Shown
+from tokenmill.pipelines.prepare.report.model import Clusters, Report, Shown
 from tokenmill.sizing.document import charts
 from tokenmill.sizing.document.charts import Bar
 from tokenmill.sizing.document.page import figure
@@ -143,17 +143,13 @@ def _pairs(report: Report) -> Iterator[Comparisons]:
     ):
         rows = [
             _comparison(documents[leaves], documents[stays], similarity)
-            for leaves, stays, similarity in _sorted(pairs or ())
+            for leaves, stays, similarity in sorted(pairs or (), key=lambda p: (p[2], p[0]))
             if {leaves, stays} <= documents.keys()
         ]
         if rows:
             yield Comparisons(
                 caption=caption, rows=tuple(rows), n_open=N_OPEN, n_all=n_gone, noun="document"
             )
-
-
-def _sorted(pairs: Iterable[Likeness]) -> list[Likeness]:
-    return sorted(pairs, key=lambda pair: (pair[2], pair[0]))
 
 
 def _comparison(leaves: Shown, stays: Shown, similarity: float) -> Comparison:

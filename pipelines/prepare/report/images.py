@@ -332,8 +332,12 @@ def reasons_plot(key: str, axis: Axis, rows: Iterable[tuple[str, str, int]]) -> 
 def _histograms(images: model.Images) -> Iterator[str]:
     """Sizes and aspect ratios of images that came out."""
     narrowest = f"under {NARROWEST}"
+
+    def pixels_edge(k: int) -> str:
+        return _pixels(2 ** (k - 1) if k else 0)
+
     for key, title, bins, axis, edge, first in (
-        ("pixels", "Pixels of an image", images.pixels_bins, "pixels", _pixels_edge, "empty"),
+        ("pixels", "Pixels of an image", images.pixels_bins, "pixels", pixels_edge, "empty"),
         ("bytes", "Bytes of an image", images.bytes_bins, "bytes", charts.memory_edge, "empty"),
         ("ratio", "Aspect ratios", images.ratio_bins, "width : height", _ratio_edge, narrowest),
     ):
@@ -341,10 +345,6 @@ def _histograms(images: model.Images) -> Iterator[str]:
             name, scale = f"image-{key}", f"{axis}, log scale"
             chart = charts.histogram(name, title, IMAGES, bins, scale, edge=edge, first=first)
             yield figure(title, "of those that came out", chart)
-
-
-def _pixels_edge(k: int) -> str:
-    return _pixels(2 ** (k - 1) if k else 0)
 
 
 def _ratio_edge(k: int) -> str:

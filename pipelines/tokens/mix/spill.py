@@ -216,10 +216,8 @@ def _stats(shard: Drawn) -> StageStats:
 def _in_dataset(shard: Drawn) -> Iterator[dict[str, dict[str, int]]]:
     """What the dataset has of a shard by source, or group; documents with their copies."""
     counts, spans = shard.copies.counts.astype(np.int64), shard.spans[IDS]
-    of_id, of_text = (
-        counts * (spans.ends - spans.starts),
-        counts * np.asarray(shard.rest["text_bytes"]),
-    )
+    of_id = counts * (spans.ends - spans.starts)
+    of_text = counts * np.asarray(shard.rest["text_bytes"])
     which, names = np.zeros(len(counts), np.int64), [shard.shard.source]
     if shard.shard.grouping is not None:
         which, names = shard.shard.grouping.of(shard.rest)
