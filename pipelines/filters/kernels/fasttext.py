@@ -228,16 +228,9 @@ def add_rows(rows: F32, ids: I64, n: np.uint64, sums: F32, d: int) -> None:
 
 @inlined
 def add_quantized(
-    codes: U8,
-    part: int,
-    centroids: F32,
-    norm_codes: U8,
-    norms: F32,
-    ids: I64,
-    n: np.uint64,
-    sums: F32,
-    d: int,
-) -> None:
+    codes: U8, part: int, centroids: F32, norm_codes: U8, norms: F32, ids: I64, n: np.uint64,
+    sums: F32, d: int,
+) -> None:  # fmt: skip
     """Add rows ids[:n] to sums[d], of each part the centroid that its code names."""
     width = sums.shape[1]
     for i in range(n):
@@ -255,20 +248,9 @@ def add_quantized(
 
 @inlined
 def emptied(
-    places: I32,
-    n_words: int,
-    rows: F32,
-    codes: U8,
-    part: int,
-    centroids: F32,
-    norm_codes: U8,
-    norms: F32,
-    ids: I64,
-    n: np.uint64,
-    sums: F32,
-    counts: I64,
-    d: int,
-) -> np.uint64:
+    places: I32, n_words: int, rows: F32, codes: U8, part: int, centroids: F32, norm_codes: U8,
+    norms: F32, ids: I64, n: np.uint64, sums: F32, counts: I64, d: int,
+) -> np.uint64:  # fmt: skip
     """Add rows ids[:n] to those of text d; how many are left then, none."""
     if places.shape[0] > 0:
         for i in range(n):
@@ -284,18 +266,9 @@ def emptied(
 
 @inlined
 def character_grams(
-    word: U8,
-    start: np.uint64,
-    size: np.uint64,
-    least: np.uint64,
-    most: np.uint64,
-    n_words: int,
-    bucket: np.uint64,
-    inverse: float,
-    bits: U64,
-    ids: I64,
-    n: np.uint64,
-) -> tuple[np.uint64, np.uint64]:
+    word: U8, start: np.uint64, size: np.uint64, least: np.uint64, most: np.uint64, n_words: int,
+    bucket: np.uint64, inverse: float, bits: U64, ids: I64, n: np.uint64,
+) -> tuple[np.uint64, np.uint64]:  # fmt: skip
     """Append the n-grams that begin from `start` on in word[:size], which stands between < and >.
 
     Where those behind begin that find no room, and how many rows there are.
@@ -322,16 +295,9 @@ def character_grams(
 
 @inlined
 def word_grams(
-    hashes: U32,
-    first: np.uint64,
-    n_hashes: np.uint64,
-    most: np.uint64,
-    n_words: int,
-    bucket: np.uint64,
-    bits: U64,
-    ids: I64,
-    n: np.uint64,
-) -> tuple[np.uint64, np.uint64]:
+    hashes: U32, first: np.uint64, n_hashes: np.uint64, most: np.uint64, n_words: int,
+    bucket: np.uint64, bits: U64, ids: I64, n: np.uint64,
+) -> tuple[np.uint64, np.uint64]:  # fmt: skip
     """Append the n-grams of two words and more, as `character_grams`."""
     while first < n_hashes and n + most <= np.uint64(ids.shape[0]):
         h = np.uint64(np.int64(np.int32(hashes[first])))
@@ -372,17 +338,9 @@ def knows(letters: U8, slot: np.uint64, word: U8, size: np.uint64) -> bool:
 
 @kernel
 def mean_rows(
-    text: U8,
-    offsets: I64,
-    blank: U8,
-    words: Words,
-    grams: Grams,
-    matrix: Matrix,
-    met: Met,
-    scratch: Scratch,
-    means: F32,
-    counts: I64,
-) -> None:
+    text: U8, offsets: I64, blank: U8, words: Words, grams: Grams, matrix: Matrix, met: Met,
+    scratch: Scratch, means: F32, counts: I64,
+) -> None:  # fmt: skip
     """The mean of the rows that each text has, and how many these are.
 
     blank: (256,), 1 for each byte that parts words.

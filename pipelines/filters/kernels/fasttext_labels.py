@@ -173,17 +173,9 @@ def way_to(
 
 @kernel
 def tell_by_tree(
-    means: F32,
-    rows: F32,
-    norms: F32,
-    children: I32,
-    parents: I32,
-    scratch: Scratch,
-    label: int,
-    counts: I64,
-    labels: I32,
-    logs: F32,
-) -> None:
+    means: F32, rows: F32, norms: F32, children: I32, parents: I32, scratch: Scratch, label: int,
+    counts: I64, labels: I32, logs: F32,
+) -> None:  # fmt: skip
     """As `tell`, by a tree; no label where all are less probable than LEAST.
 
     rows: (n_labels, width), of inner nodes; or (0, 0) if `means` have what each says.

@@ -9,15 +9,9 @@ BITS_OF_BYTE = np.uint64(8)
 
 @inlined
 def count_features(
-    data: U8,
-    first: np.int64,
-    last: np.int64,
-    moves: U16,
-    features: I32,
-    start: np.uint16,
-    seen: I32,
-    found: I32,
-) -> np.int64:
+    data: U8, first: np.int64, last: np.int64, moves: U16, features: I32, start: np.uint16,
+    seen: I32, found: I32,
+) -> np.int64:  # fmt: skip
     """Walk the automaton over data[first:last]; how many features were found, each once.
 
     seen: (n_features,), how often each was met.  found: their numbers, in order of first meeting.
@@ -60,19 +54,9 @@ def add_weights(found: I32, factors: F64, weights: F32, sums: F64) -> None:
 
 @kernel
 def score_languages(
-    data: U8,
-    offsets: I64,
-    moves: U16,
-    features: I32,
-    start: np.uint16,
-    weights: F32,
-    logs: F64,
-    seen: I32,
-    found: I32,
-    factors: F64,
-    ends: I64,
-    scores: F64,
-) -> None:
+    data: U8, offsets: I64, moves: U16, features: I32, start: np.uint16, weights: F32, logs: F64,
+    seen: I32, found: I32, factors: F64, ends: I64, scores: F64,
+) -> None:  # fmt: skip
     """Add to `scores[d]` of each feature of text d its weights by log(1 + how often it is met).
 
     moves, features: (256 * n_rows,), by row and byte the next row, and the feature met there or -1.

@@ -188,18 +188,9 @@ def ngram_keys(ids: U32, n: int, keys: U64) -> None:
 
 @kernel
 def log_probs(
-    ids: U32,
-    order: int,
-    words: F32,
-    table: U64,
-    numbers: F32,
-    keys: U64,
-    heads: U64,
-    wanted: I64,
-    lengths: U8,
-    backoffs: F32,
-    logs: F64,
-) -> None:
+    ids: U32, order: int, words: F32, table: U64, numbers: F32, keys: U64, heads: U64, wanted: I64,
+    lengths: U8, backoffs: F32, logs: F64,
+) -> None:  # fmt: skip
     """The log10 probability of each word, given up to `order` - 1 before it in its line.
 
     ids: (n_words + 1,), as of `ngram_keys`.

@@ -56,16 +56,9 @@ def top_share(bits: np.uint64, keys: U64, counts: I32, tally: I64, n: int) -> fl
 
 @kernel
 def char_facts(
-    data: U8,
-    offsets: I64,
-    marks: U8,
-    ngram: int,
-    points: U32,
-    keys: U64,
-    counts: I32,
-    tally: I64,
+    data: U8, offsets: I64, marks: U8, ngram: int, points: U32, keys: U64, counts: I32, tally: I64,
     out: F64,
-) -> None:
+) -> None:  # fmt: skip
     r"""Count characters of each text, special ones, tokens, and how far windows repeat.
 
     A token is a point, or a run of characters that are IN_TOKEN.

@@ -88,17 +88,9 @@ def seen_before(table: U64, size: int, key: np.uint64) -> bool:
 
 @kernel
 def part_facts(
-    data: U8,
-    classes: U8,
-    offsets: I64,
-    n_newlines: I64,
-    newlines: int,
-    trim: bool,
-    skip_blank: bool,
-    short_chars: int,
-    table: U64,
-    out: I64,
-) -> None:
+    data: U8, classes: U8, offsets: I64, n_newlines: I64, newlines: int, trim: bool,
+    skip_blank: bool, short_chars: int, table: U64, out: I64,
+) -> None:  # fmt: skip
     r"""Split each document at runs of at least `newlines` "\n", as `re.split` does, and count.
 
     n_newlines: (n_docs,), in each document.

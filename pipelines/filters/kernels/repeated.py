@@ -100,22 +100,10 @@ def top_chars(words: U64, chars: I64, n: np.uint64, keys: U64, counts: I32, firs
 
 @kernel
 def first_frequent(
-    letters: U8,
-    starts: U64,
-    chars: I64,
-    first_words: I64,
-    doc_chars: I64,
-    sizes: U64,
-    limits: F64,
-    first_place: int,
-    words: U64,
-    keys: U64,
-    counts: I32,
-    firsts: I32,
-    suspects: U8,
-    verdicts: U8,
+    letters: U8, starts: U64, chars: I64, first_words: I64, doc_chars: I64, sizes: U64, limits: F64,
+    first_place: int, words: U64, keys: U64, counts: I32, firsts: I32, suspects: U8, verdicts: U8,
     values: F64,
-) -> None:
+) -> None:  # fmt: skip
     """Find the first rule that each document fails: its most frequent n-gram has too many chars.
 
     letters, starts, chars, first_words: as in pipelines.filters.text.words.
@@ -238,15 +226,9 @@ def find_twins(
 
 @inlined
 def repeated_chars_bound(
-    letters: U8,
-    starts: U64,
-    chars: I64,
-    n: np.uint64,
-    repeats: U64,
-    below: U64,
-    once: U64,
+    letters: U8, starts: U64, chars: I64, n: np.uint64, repeats: U64, below: U64, once: U64,
     again: U64,
-) -> int:
+) -> int:  # fmt: skip
     """No less than `repeated_chars`: characters covered by n-grams that may repeat one before.
 
     Those of fewer than SHORT letters are looked up in `once`, and added.
@@ -300,19 +282,9 @@ def repeated_chars(
 
 @kernel
 def first_repeated(
-    letters: U8,
-    starts: U64,
-    chars: I64,
-    first_words: I64,
-    doc_chars: I64,
-    sizes: U64,
-    limits: F64,
-    first_place: int,
-    tables: U64,
-    lists: U64,
-    verdicts: U8,
-    values: F64,
-) -> None:
+    letters: U8, starts: U64, chars: I64, first_words: I64, doc_chars: I64, sizes: U64, limits: F64,
+    first_place: int, tables: U64, lists: U64, verdicts: U8, values: F64,
+) -> None:  # fmt: skip
     """Find the first rule that each document fails: its repeated n-grams have too many characters.
 
     tables, lists: (3, n_slots) and (4, n_words), scratch for the document of most words.

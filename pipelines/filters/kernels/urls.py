@@ -156,16 +156,9 @@ def look_for_url(data: U8, start: int, behind: int, end: int, urls: U64, span: I
 
 @inlined
 def look_for_words(
-    data: U8,
-    start: int,
-    end: int,
-    fold: bool,
-    words: U64,
-    soft: U64,
-    seen: I64,
-    doc: int,
+    data: U8, start: int, end: int, fold: bool, words: U64, soft: U64, seen: I64, doc: int,
     span: I64,
-) -> int:
+) -> int:  # fmt: skip
     """How many different soft words a URL has; -1 if it has a word that is listed.
 
     seen: of each slot of `soft` the last document that had it.
@@ -214,21 +207,9 @@ def look_for_subword(data: U8, start: int, end: int, goto: I32, found: I32, span
 
 @kernel
 def judge(
-    data: U8,
-    offsets: I64,
-    domains: U64,
-    urls: U64,
-    words: U64,
-    soft: U64,
-    seen: I64,
-    least_soft: int,
-    fold: bool,
-    goto: I32,
-    found: I32,
-    verdicts: U8,
-    spans: I64,
-    counts: I64,
-) -> None:
+    data: U8, offsets: I64, domains: U64, urls: U64, words: U64, soft: U64, seen: I64,
+    least_soft: int, fold: bool, goto: I32, found: I32, verdicts: U8, spans: I64, counts: I64,
+) -> None:  # fmt: skip
     """Say of each URL what of it is listed, if anything.
 
     domains, urls, words, soft: tables.  seen: (len(soft),), -1.  fold: words of URLs are

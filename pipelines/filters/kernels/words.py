@@ -171,18 +171,9 @@ def count_stop_words(
 
 @kernel
 def word_facts(
-    data: U8,
-    classes: U8,
-    offsets: I64,
-    splits: int,
-    stop_words: U8,
-    stop_ends: I64,
-    stop_lengths: U64,
-    enough: int,
-    seen: U8,
-    borders: U64,
-    out: I64,
-) -> None:
+    data: U8, classes: U8, offsets: I64, splits: int, stop_words: U8, stop_ends: I64,
+    stop_lengths: U64, enough: int, seen: U8, borders: U64, out: I64,
+) -> None:  # fmt: skip
     """Count words, words that are more than symbols and their characters, words with a letter.
 
     splits: as `find_borders` has it.

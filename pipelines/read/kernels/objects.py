@@ -203,15 +203,9 @@ def _which(data: U8, start: np.uint64, stop: np.uint64, names: U8, ends: I64) ->
 
 @inlined
 def _key(
-    data: U8,
-    i: np.uint64,
-    stop: np.uint64,
-    names: U8,
-    ends: I64,
-    outer: bool,
-    scratch: U8,
+    data: U8, i: np.uint64, stop: np.uint64, names: U8, ends: I64, outer: bool, scratch: U8,
     k: np.uint64,
-) -> tuple[np.uint64, int]:
+) -> tuple[np.uint64, int]:  # fmt: skip
     """Where the value of the key at i begins, and which of the names the key is.
 
     outer: whether the key is of the object that is the line; others are none of them.
@@ -327,17 +321,9 @@ def _line_end(data: U8, i: np.uint64, stop: np.uint64) -> np.uint64:
 
 @kernel
 def read_objects(
-    data: U8,
-    begin: int,
-    names: U8,
-    ends: I64,
-    outs: tuple[U8, U8, U8],
-    at: U64,
-    offsets: I64,
-    lines: I64,
-    kinds: U8,
-    has: U8,
-) -> int:
+    data: U8, begin: int, names: U8, ends: I64, outs: tuple[U8, U8, U8], at: U64, offsets: I64,
+    lines: I64, kinds: U8, has: U8,
+) -> int:  # fmt: skip
     """Read lines from byte `begin` on; how many there are, at most as many as fit.
 
     data: lines with an end between each two.  names: of text, id and address, one behind the
