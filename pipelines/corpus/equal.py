@@ -75,17 +75,17 @@ Keep = Literal["first", "last", "newest"]
 
 
 class EqualStep(KeyedStep, VerdictStep):
-    """Keep one of all documents whose keys, of 128 bits, are the same."""
+    """Keep one of all documents whose keys, of 128 bits, are the same.
+
+    similarity: what the verdicts say of equal documents; NaN if they may differ otherwise.
+    """
+
+    similarity: ClassVar[float] = np.nan
 
     @property
     def kept(self) -> Keep:
         """Which of equal documents stays."""
         return "first"
-
-    @property
-    def similarity(self) -> float:
-        """What the verdicts say of equal documents; NaN if they may differ otherwise."""
-        return np.nan
 
     def key_fields(self) -> list[pa.Field]:
         return [pa.field(column.keys, KEY) for column in self.shuffled]
@@ -138,19 +138,13 @@ class ExactDedup(EqualStep):
     """
 
     name: ClassVar[str] = "exact"
+    reason: ClassVar[str] = "exact_duplicate"
+    similarity: ClassVar[float] = 1.0
     compares_texts: ClassVar[bool] = True
     copies: ClassVar[str] = "copies_exact"
 
     digest: Literal["md5", "xxh3"] = "md5"
     samples: Literal["images", "captions"] = "images"
-
-    @property
-    def reason(self) -> str:
-        return "exact_duplicate"
-
-    @property
-    def similarity(self) -> float:
-        return 1.0
 
     @property
     def shuffled(self) -> tuple[Shuffled, ...]:

@@ -63,9 +63,9 @@ from tokenmill.pipelines.corpus.step import (
     group_works,
 )
 from tokenmill.pipelines.corpus.verdicts import VerdictStep
-from tokenmill.pipelines.filters.images.keys import image_keys, image_set_keys, known, samples
+from tokenmill.pipelines.filters.images.keys import image_keys, image_set_keys, known
 from tokenmill.pipelines.read.images.blobs import Blobs
-from tokenmill.pipelines.read.images.nodes import counts_of
+from tokenmill.pipelines.read.images.nodes import are_samples, counts_of
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
@@ -129,6 +129,7 @@ class NearDedup(KeyedStep, VerdictStep):
     """
 
     name: ClassVar[str] = "near"
+    reason: ClassVar[str] = "near_duplicate"
     compares_texts: ClassVar[bool] = True
     copies: ClassVar[str] = "copies_near"
 
@@ -198,10 +199,6 @@ class NearDedup(KeyedStep, VerdictStep):
             return Bands.for_threshold(self.threshold, self.num_perm)
         return Bands(bands=self.bands, rows=self.rows)
 
-    @property
-    def reason(self) -> str:
-        return "near_duplicate"
-
     @classmethod
     def verdict_folder(cls) -> Folder:
         return Folder(f"4-{cls.name}", "{group:05d}.arrow")
@@ -264,9 +261,10 @@ class NearDedup(KeyedStep, VerdictStep):
         if self.scope == "source":
             keys = _within_source(keys, source)
         if self.samples != "captions":
-            everywhere = self.samples == "documents"
-            of_samples = samples(documents, in_text=everywhere)[:, None]
-            of_images = _with_images(keys, documents) if of_samples.any() else keys
+            pictured = counts_of(documents) > 0
+            of = pictured if self.samples == "documents" else are_samples(documents)
+            of_samples = of[:, None]
+            of_images = _with_images(keys, documents) if of.any() else keys
             if self.looks_at_images:
                 keys = np.hstack((keys, np.where(of_samples, of_images, np.uint64(0))))
             else:
@@ -279,7 +277,7 @@ class NearDedup(KeyedStep, VerdictStep):
     ) -> list[pa.Array]:
         if not self.looks_at_images:
             return []
-        of_samples = samples(documents)
+        of_samples = are_samples(documents)
         sizes = np.zeros(len(of_samples), np.int64)
         found = np.empty(0, np.uint8)
         if of_samples.any():

@@ -69,6 +69,9 @@ class NearImages(ImageStep):
     """
 
     name: ClassVar[str] = "near_images"
+    looks_at_images: ClassVar[bool] = True
+    columns: ClassVar[tuple[str, ...]] = ()
+    reasons: ClassVar[tuple[str, ...]] = ("near_image",)
 
     distance: Annotated[int, Field(ge=0, le=MOST_DISTANCE)] = DISTANCE
     flips: bool = False
@@ -77,16 +80,8 @@ class NearImages(ImageStep):
     no_images_left: bool = True
 
     @property
-    def looks_at_images(self) -> bool:
-        return True
-
-    @property
     def views(self) -> Views:
         return Views(self.flips, self.rotations, self.crops)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return ()
 
     @property
     def unit_fields(self) -> list[pa.Field]:
@@ -96,10 +91,6 @@ class NearImages(ImageStep):
             pa.field("hashes", pa.list_(pa.uint64(), n)),
             pa.field("looks", pa.list_(pa.uint8(), n * LOOK_BYTES)),
         ]
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        return ("near_image",)
 
     def parameters(self) -> dict[str, Any]:
         return self.views._asdict()

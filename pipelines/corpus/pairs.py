@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from tokenmill.dedup.arrays import F32, I64
 from tokenmill.pipelines.corpus.rows import Corpus
-from tokenmill.pipelines.corpus.shuffle import RangeWriter, rows_between
+from tokenmill.pipelines.corpus.shuffle import range_file, rows_between
 from tokenmill.pipelines.corpus.verdicts import Going, VerdictStep, write_verdicts
 from tokenmill.pipelines.runs.folder import Folder
 from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import arrow_file, open_arrow
+from tokenmill.pipelines.storage.files import open_arrow
 
 Pairs = I64
 Clusters = Sequence[tuple[int, int]]  # id of the document that stays, documents with it
@@ -31,12 +31,10 @@ PAIRS_AT_ONCE = 1 << 16  # in a batch of a file, whatever the memory they were f
 def write_pairs(path: Path, schema: pa.Schema, pairs: Iterable[Pairs]) -> int:
     """Write (n, 2) pairs as the two columns of a file; return how many there were."""
     n = 0
-    with arrow_file(path, schema) as writer:
-        rows = RangeWriter(writer, schema, 0, PAIRS_AT_ONCE)
+    with range_file(path, schema, 0, PAIRS_AT_ONCE) as rows:
         for some in pairs:
             rows.write(*some.T)
             n += len(some)
-        rows.flush()
     return n
 
 

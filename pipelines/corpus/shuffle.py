@@ -15,6 +15,7 @@ first row, so that a key takes no more room for it.
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +27,8 @@ from tokenmill.dedup.arrays import I64, U32, U64, Bools
 from tokenmill.dedup.same.lsh import Buckets, buckets
 from tokenmill.dedup.same.partition import MAX_BITS, MAX_ROWS, partition, prefix_bits, ranges_within
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.storage.files import open_arrow, open_batch, values
+from tokenmill.pipelines.corpus.step import fixed_size_list
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow, open_batch, values
 
 WORD_BITS = 64
 AT_ONCE = 1 << 15  # rows at a time: what is made of them on the way then stays in the cache
@@ -67,13 +69,8 @@ def chunk_of(schema: pa.Schema, bits: int, columns: Sequence[npt.NDArray[Any]]) 
             keys = turned(keys, bits)
         else:
             keys[:, 0] = turned(keys[:, 0], bits)
-    return pa.record_batch([_column(keys), *map(pa.array, others)], schema=schema)
-
-
-def _column(keys: U64) -> pa.Array:
-    if keys.ndim == 1:
-        return pa.array(keys)
-    return pa.FixedSizeListArray.from_arrays(pa.array(keys.reshape(-1)), keys.shape[1])
+    column = pa.array(keys) if keys.ndim == 1 else fixed_size_list(keys)
+    return pa.record_batch([column, *map(pa.array, others)], schema=schema)
 
 
 class RangeWriter:
@@ -106,6 +103,15 @@ class RangeWriter:
             columns = [np.concatenate(parts) for parts in zip(*self._held, strict=True)]
             self._writer.write_batch(chunk_of(self._schema, self._bits, columns))
             self._held, self._n = [], 0
+
+
+@contextmanager
+def range_file(path: Path, schema: pa.Schema, bits: int, chunk_rows: int) -> Iterator[RangeWriter]:
+    """Write a file of rows that come bit by bit, atomically; the rest is set down at the end."""
+    with arrow_file(path, schema) as writer:
+        rows = RangeWriter(writer, schema, bits, chunk_rows)
+        yield rows
+        rows.flush()
 
 
 def local_rows(rows: I64, first: int) -> U32:

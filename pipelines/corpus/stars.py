@@ -48,7 +48,7 @@ from tokenmill.pipelines.corpus.pairs import (
     pair_facts,
 )
 from tokenmill.pipelines.corpus.rows import Corpus
-from tokenmill.pipelines.corpus.shuffle import RangeWriter, rows_between
+from tokenmill.pipelines.corpus.shuffle import range_file, rows_between
 from tokenmill.pipelines.corpus.spill import KeyedStep
 from tokenmill.pipelines.corpus.step import Chain, Pass, Shuffled, Size, facts_of
 from tokenmill.pipelines.corpus.verdicts import Going, VerdictStep, write_verdicts
@@ -80,9 +80,6 @@ class NearStep(Protocol):
     def shuffled(self) -> tuple[Shuffled, ...]: ...
 
     @property
-    def joined_columns(self) -> int: ...
-
-    @property
     def exact(self) -> bool: ...
 
     @property
@@ -91,8 +88,6 @@ class NearStep(Protocol):
     verify: float
 
     def minhash(self) -> MinHash: ...
-
-    def lsh(self) -> Bands: ...
 
 
 def found_edges(chain: Chain, name: str, bands: int, size: Size) -> Phases[Crowd]:
@@ -436,11 +431,9 @@ def join_edges(
     below = range(number * FAN_IN, min((number + 1) * FAN_IN, n_below))
     paths = [corpus.path(ALIKE, round=round_, level=level - 1, number=n) for n in below]
     path = corpus.path(ALIKE, round=round_, level=level, number=number)
-    with arrow_file(path, ALIKE_EDGE) as writer:
-        out = RangeWriter(writer, ALIKE_EDGE, 0, PAIRS_AT_ONCE)
+    with range_file(path, ALIKE_EDGE, 0, PAIRS_AT_ONCE) as out:
         for edges in merged(paths):
             out.write(*edges)
-        out.flush()
     return Done(files=[path])
 
 
@@ -466,8 +459,7 @@ def decide(
     gone = np.zeros(n_new // 64 + 1, np.uint64)
     kept, n_edges, n_gone = [np.empty(0, np.int64)], 0, 0
     path = corpus.path(STARS, round=round_)
-    with arrow_file(path, STAR) as writer:
-        out = RangeWriter(writer, STAR, 0, PAIRS_AT_ONCE)
+    with range_file(path, STAR, 0, PAIRS_AT_ONCE) as out:
         for edges in merged(paths):
             places = np.empty(len(edges.left), np.int64)
             sides = read_only(edges.left), read_only(edges.right)
@@ -477,7 +469,6 @@ def decide(
             out.write(leaving.right, leaving.left, leaving.shared, leaving.union)
             kept.append(leaving.left)
             n_edges, n_gone = n_edges + len(edges.left), n_gone + n
-        out.flush()
     corpus.memory_left(
         name, n_gone, GONE_BYTES, least=LEAST_BYTES // 8 + n_new // 8, of="documents that leave"
     )

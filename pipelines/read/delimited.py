@@ -127,22 +127,18 @@ def rows_of(
     reader = csv.reader(
         chain([first], text), delimiter=delimiter, strict=True, quotechar=quote or QUOTE, **quoting
     )
-    is_first = True
     while True:
-        if not is_first:  # of which the line that was looked at is a part
-            lines.begin()
-        is_first = False
         try:
             fields = next(reader, None)
         except csv.Error as e:
             yield _bad_row(e, lines, form)
-            continue
-        if fields is None:
-            return
-        if not fields:
-            continue
-        lines.n_columns = lines.n_columns or len(fields)
-        yield _row(fields, lines, form, quote)
+        else:
+            if fields is None:
+                return
+            lines.n_columns = lines.n_columns or len(fields)
+            if fields:
+                yield _row(fields, lines, form, quote)
+        lines.begin()
 
 
 def _bad_row(error: csv.Error, lines: _Lines, form: str) -> Row:

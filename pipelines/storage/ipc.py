@@ -120,8 +120,7 @@ def _message(file: pa.NativeFile, start: int, file_stop: int) -> Message | None:
         body_bytes = _scalar(header, table, _BODY_LENGTH, "<q")
         rows = 0
         if kind == BATCH:
-            at = _field(header, table, _HEADER)
-            rows = _scalar(header, at + _unpack("<I", header, at), _ROWS, "<q")
+            rows = _scalar(header, _pointed(header, table, _HEADER), _ROWS, "<q")
     except struct.error as e:
         raise CutShortError(f"the file ends inside a header ({e})", start) from None
     end = start + prefix + size + body_bytes
@@ -142,6 +141,12 @@ def _field(buffer: bytes | memoryview, table: int, slot: int) -> int:
 def _scalar(buffer: bytes | memoryview, table: int, slot: int, form: str) -> int:
     at = _field(buffer, table, slot)
     return _unpack(form, buffer, at) if at else 0
+
+
+def _pointed(buffer: bytes | memoryview, table: int, slot: int) -> int:
+    """Byte of what a table's field points to, a table or a vector."""
+    at = _field(buffer, table, slot)
+    return at + _unpack("<I", buffer, at)
 
 
 def _unpack(form: str, buffer: bytes | memoryview, at: int) -> int:
@@ -174,10 +179,8 @@ def layout_of(data: bytes | memoryview) -> Layout:
         header = memoryview(data)[prefix : prefix + size]
         if not 0 < size == len(header):
             raise struct.error(f"a header of {size} bytes")
-        at = _field(header, _unpack("<I", header, 0), _HEADER)
-        batch = at + _unpack("<I", header, at)
-        at = _field(header, batch, _BUFFERS)
-        vector = at + _unpack("<I", header, at)
+        batch = _pointed(header, _unpack("<I", header, 0), _HEADER)
+        vector = _pointed(header, batch, _BUFFERS)
         n = _unpack("<I", header, vector)
         found = tuple(struct.unpack_from("<qq", header, vector + 4 + 16 * i) for i in range(n))
         compressed = bool(_field(header, batch, _COMPRESSION))
@@ -237,18 +240,16 @@ def _unpacked(header: memoryview, body: memoryview) -> int:
     """What the compressed buffers of a batch claim to unpack to, each as often as it is named."""
     table = _unpack("<I", header, 0)
     kind = _scalar(header, table, _HEADER_TYPE, "<B")
-    at = _field(header, table, _HEADER)
-    if kind not in (DICTIONARY, BATCH) or not at:
+    if kind not in (DICTIONARY, BATCH) or not _field(header, table, _HEADER):
         return 0
-    batch = at + _unpack("<I", header, at)
+    batch = _pointed(header, table, _HEADER)
     if kind == DICTIONARY:
-        at = _field(header, batch, _DATA)
-        batch = at + _unpack("<I", header, at)
-    at = _field(header, batch, _BUFFERS)
+        batch = _pointed(header, batch, _DATA)
     early = _scalar(header, table, _VERSION, "<h") < _V5 and _field(header, table, _METADATA)
-    if not at or not (early or _field(header, batch, _COMPRESSION)):
+    compressed = early or _field(header, batch, _COMPRESSION)
+    if not compressed or not _field(header, batch, _BUFFERS):
         return 0
-    vector = at + _unpack("<I", header, at)
+    vector = _pointed(header, batch, _BUFFERS)
     claims = 0
     for i in range(_unpack("<I", header, vector)):
         start, size = struct.unpack_from("<qq", header, vector + 4 + 16 * i)

@@ -99,6 +99,7 @@ class RepeatedParagraphs(CountedStep):
     """
 
     name: ClassVar[str] = "repeated_paragraphs"
+    columns: ClassVar[tuple[str, ...]] = ("paragraph",)
     side_tables = (SideTable(REMOVED_PARAGRAPHS, PARAGRAPH),)
 
     within: Literal["domain", "corpus"] | BucketOfDocs | GroupOfShards = "domain"
@@ -120,10 +121,6 @@ class RepeatedParagraphs(CountedStep):
                 f"expected domain, corpus, {{docs: N}} or {{shards: N}}, got {within!r}"
             )
         return within
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return ("paragraph",)
 
     @property
     def units(self) -> str:

@@ -24,10 +24,10 @@ from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.shuffle import WORD_BITS as KEY_BITS
 from tokenmill.pipelines.corpus.shuffle import (
     Range,
-    RangeWriter,
     Room,
     key_type,
     parts,
+    range_file,
     rows_between,
     turned,
 )
@@ -62,15 +62,13 @@ def spill_minimizers(run: RunFolder, part: Pass, group: Group, size: Size) -> Do
         step.name, size.chunk_rows, CHUNK_BYTES, least=LEAST_BYTES, works=size.groups, of="n-grams"
     )
     ngrams, paths = step.ngrams(), [corpus.path(SPANS, what="minimizers", number=group.number)]
-    with arrow_file(paths[0], HASHES) as writer:
-        by_range = RangeWriter(writer, HASHES, size.bits, size.chunk_rows)
+    with range_file(paths[0], HASHES, size.bits, size.chunk_rows) as by_range:
         for shard, of_shard in groupby(texts(corpus, group), key=attrgetter("shard")):
             paths.append(corpus.path(SPANS, what="names", number=shard))
             with arrow_file(paths[-1], NAMES) as names:
                 for text in of_shard:
                     names.write_batch(pa.record_batch([text.doc_ids], schema=NAMES))
                     by_range.write(ngrams.minimizers(text.units))
-        by_range.flush()
     return Done(files=paths)
 
 
@@ -84,15 +82,13 @@ def find_known(run: RunFolder, part: Pass, number: int, size: Size) -> Done:
     twice = np.zeros(rows.n, np.bool_)
     for members, _ in equal_rows(rows, left):
         twice[members] = True
-    path = corpus.path(SPANS, what="known", number=number)
-    with arrow_file(path, KNOWN) as writer:
-        known, at = RangeWriter(writer, KNOWN, 0, KNOWN_AT_ONCE), 0
+    path, at = corpus.path(SPANS, what="known", number=number), 0
+    with range_file(path, KNOWN, 0, KNOWN_AT_ONCE) as known:
         for group, batch in rows.groups():
             hashes = values(batch, "key")
             there = np.unique(hashes[twice[at : at + len(hashes)]])
             at += len(hashes)
             known.write(np.full(len(there), group, np.uint32), there)
-        known.flush()
     return Done(files=[path], facts={"minimizers": rows.n, "known": int(twice.sum())})
 
 
@@ -142,14 +138,12 @@ def spill_ngrams(run: RunFolder, part: Pass, group: Group, size: Size) -> Done:
     corpus = Corpus(run, part)
     known, ngrams = read_known(corpus, group, size), corpus.last_step(SpanSettings).ngrams()
     path = corpus.path(SPANS, what="ngrams", number=group.number)
-    with arrow_file(path, PLACED) as writer:
-        by_range = RangeWriter(writer, PLACED, size.bits, size.chunk_rows)
+    with range_file(path, PLACED, size.bits, size.chunk_rows) as by_range:
         for text in texts(corpus, group):
             found = ngrams.candidates(text.units, known)
             _check_words(found.words)
             places = text.rows[found.docs].astype(np.uint64) << np.uint64(WORD_BITS)
             by_range.write(found.hashes, places | found.words.astype(np.uint64))
-        by_range.flush()
     return Done(files=[path])
 
 

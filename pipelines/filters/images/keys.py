@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 
 from tokenmill.dedup.arrays import U64, Bools
 from tokenmill.dedup.same.digest import digests, span_digests
-from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
 
 Keys = U64  # (n, 2)
@@ -68,15 +67,3 @@ def known(keys_of: Callable[[pa.RecordBatch, ImageKey], Keys], documents: pa.Rec
     """What `image_keys` or `image_set_keys` tells by MD5, or by URL where there is no key by it."""
     by_md5, by_url = (keys_of(documents, by) for by in ("md5", "url"))
     return np.where(has_key(by_md5)[:, None], by_md5, by_url)
-
-
-def samples(documents: pa.RecordBatch, *, in_text: bool = False) -> Bools:
-    """(n_docs,) that have images beside their text; in_text: or in it."""
-    if "images" not in documents.schema.names:
-        return np.zeros(documents.num_rows, np.bool_)
-    found: Bools = counts_of(documents) > 0
-    return (
-        found
-        if in_text
-        else found & ~np.asarray(pc.match_substring(documents["text"], PLACEHOLDER))
-    )

@@ -24,20 +24,12 @@ from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.read.readers import reader_named
 
 SPOOLED = pa.struct([IMAGE.field(name) for name in ("path", "bytes", "offset")])
-STORED = pa.struct([pa.field("bytes", pa.binary()), pa.field("path", pa.string())])
+STORED = pa.struct({"bytes": pa.binary(), "path": pa.string()})
 # path: of the tar, or the image's file; offset, bytes: of the image's own in it. All but path are
 # null where there are no bytes, and path is the URL.
 REFERENCE = pa.struct(
-    [
-        pa.field("path", pa.string()),
-        pa.field("offset", pa.int64()),
-        pa.field("bytes", pa.int64()),
-        pa.field("md5", pa.string()),
-        pa.field("format", pa.string()),
-        pa.field("width", pa.int32()),
-        pa.field("height", pa.int32()),
-        pa.field("url", pa.string()),
-    ]
+    {"path": pa.string(), "offset": pa.int64(), "bytes": pa.int64(), "md5": pa.string()}
+    | {"format": pa.string(), "width": pa.int32(), "height": pa.int32(), "url": pa.string()}
 )
 MOST_BYTES = np.iinfo(np.int32).max  # of images of a document, in a row of the dataset
 WAY_OUT = "take images.store: bytes"
