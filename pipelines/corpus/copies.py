@@ -205,7 +205,6 @@ def _received(
 
 
 def _sent(corpus: Corpus, before: Sequence[Sender]) -> Iterator[Path]:
-    """All files that steps sent."""
     for index, name in before:
         of_pass = replace(corpus, part=replace(corpus.part, index=index))
         for group in range(of_pass.shards.first_new_group, of_pass.shards.n_groups):

@@ -73,11 +73,7 @@ class Where:
     """
 
     def __init__(self, text: str) -> None:
-        """Read a condition.
-
-        Raises:
-            WhereError: it is none, or too long or deep.
-        """
+        """Read a condition. Raises: WhereError: it is none, or too long or deep."""
         self._tree = _parsed(text)
         _bounded(self._tree)
         nodes = list(ast.walk(self._tree))
@@ -93,8 +89,7 @@ class Where:
     def check(self, schema: pa.Schema) -> None:
         """Compare with the columns that there are.
 
-        Raises:
-            WhereError: a column is not there, or values cannot be compared.
+        Raises: WhereError: a column is not there, or values cannot be compared.
         """
         for name in self.names:
             if name not in schema.names:

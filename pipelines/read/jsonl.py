@@ -89,9 +89,8 @@ def cut_jsonl(file: InputFile, wanted: Input, shard_bytes: int, limits: Limits) 
     How long a compressed file is only reading it would tell: its length is estimated from
     its first MiB, and the last shard is open-ended.
 
-    Raises:
-        InputError: not JSON Lines ("invalid_json"), without a text column ("missing_column"), or
-            texts and images in no known layout ("unknown_layout").
+    Raises: InputError: not JSON Lines ("invalid_json"), without a text column ("missing_column"),
+        or texts and images in no known layout ("unknown_layout").
     """
     compression = compression_of(file.name)
     columns, is_whole = _sniff(file, wanted, compression, limits)
@@ -232,7 +231,6 @@ def _all_at(objects: Sequence[dict[str, Any]], path: str, absent: Any = None) ->
 def _own_ids(
     shard: SourceShard, objects: Sequence[dict[str, Any]], lines: Sequence[bytes]
 ) -> list[str | None]:
-    """The ids that documents have of their own."""
     ids: list[Any] = _all_at(objects, shard.id) if shard.id else [None] * len(objects)
     if all(v is None or type(v) is str for v in ids):
         return ids
@@ -255,7 +253,6 @@ def _parse_one(line: bytes, shard: SourceShard) -> tuple[dict[str, Any], str, st
 
 
 def _object(line: bytes) -> tuple[dict[str, Any], str, str]:
-    """The object of a line, or why it is none."""
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError as e:
@@ -412,7 +409,6 @@ def _paths_in(value: dict[str, Any]) -> Iterator[str]:
 def _documents(
     shard: SourceShard, lines: Iterator[Lines | LineGroup | LostLine], folder: Folder
 ) -> Iterator[SourceDocument]:
-    """Each line as a document, with its images."""
     for row, item in enumerate(_each(lines)):
         if isinstance(item, LostLine):
             yield _lost_line(shard, row, item)

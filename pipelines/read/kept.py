@@ -19,9 +19,7 @@ def kept_columns(place: str) -> dict[str, str]:
     """The annotations of the text of a run, or of the runs of a collection, with their kinds.
 
     place: a directory, here or in a store.
-
-    Raises:
-        ConfigError: no run that has finished and kept text lies there.
+    Raises: ConfigError: no run that has finished and kept text lies there.
     """
     columns: dict[str, str] = {}
     for run in _runs(place):
@@ -72,7 +70,6 @@ def _runs(place: str) -> list[str]:
 
 
 def _text_of(run: str) -> dict[str, Any]:
-    """What a run's report tells of its text."""
     found = _json(f"{run}/manifest.json")
     if found is None:
         raise ConfigError(f"{run}: no run here; name the directory of one, or of a collection")

@@ -88,9 +88,7 @@ def plan_inputs(
     html: whether pages are; without, web archives are no input.
     against: earlier runs, behind whose shards these are numbered.
     among: which of the files found are read; asked once of each. An input may have none then.
-
-    Raises:
-        ConfigError: an input is not there, may not be read, or its format cannot be told.
+    Raises: ConfigError: an input is not there, may not be read, or its format cannot be told.
     """
     sections = frozenset(["images"] * images + ["html"] * html)
     shards: list[SourceShard] = []
@@ -160,8 +158,7 @@ def unlike(texts: Mapping[str, Mapping[str, int]]) -> list[str]:
 def list_inputs(inputs: Sequence[Input], *, images: bool = False) -> list[InputFile]:
     """The files of the plan of a recipe's inputs, which are not looked into.
 
-    Raises:
-        ConfigError: an input is not there or may not be read.
+    Raises: ConfigError: an input is not there or may not be read.
     """
     sections = frozenset(["images"] * images)
     sources = (_Source(i, of, True, sections, 0, Limits()) for i, of in enumerate(inputs))
@@ -236,7 +233,6 @@ def _selected(
 
 
 def _reads(source: _Source, reader: Reader) -> bool:
-    """Whether the recipe has the section that a format needs."""
     return reader.section is None or reader.section in source.sections
 
 
@@ -275,7 +271,6 @@ def _of_sections(source: _Source, files: Sequence[InputFile]) -> ConfigError | N
 
 
 def _no_section(source: _Source, files: Sequence[InputFile], reader: Reader) -> ConfigError:
-    """The recipe has not the section that a format needs."""
     if reader.section == "images":
         return _no_images(source, files)
     named = _names([f for f in files if reader.tells(f.name)] or files)

@@ -376,7 +376,6 @@ NO_HEAD = ("gzip/zlib wrapper", "frame descriptor")  # as isal and zstandard say
 
 
 def _decompressed(kind: str, blocks: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
-    """The plain bytes of a compressed file."""
 
     def damage(error: Exception | None, _: int) -> DamagedError:
         if error is None:

@@ -184,7 +184,6 @@ def _nulls(column: pa.Array) -> Bools:
 
 
 def _plain(column: pa.Array) -> pa.Array:
-    """Values for the places of a dictionary."""
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
@@ -237,7 +236,6 @@ def _ranges(sizes: I64) -> Iterator[tuple[int, int]]:
 def _illustrated(
     shard: SourceShard, tables: Iterator[pa.RecordBatch], limits: Limits, folder: Folder
 ) -> Iterator[SourceDocument]:
-    """Each row as a document, with its images."""
     row = 0
     try:
         for table in tables:
@@ -266,9 +264,7 @@ def check_layout(
     """Look whether texts and images of some first rows fit; what is damaged the run will tell.
 
     kind: of the column of images. Where it holds their bytes, nothing is looked at.
-
-    Raises:
-        InputError: those of none do ("unknown_layout").
+    Raises: InputError: those of none do ("unknown_layout").
     """
     problems = []
     try:

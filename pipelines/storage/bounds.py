@@ -19,11 +19,7 @@ def most_bytes(packed: int) -> int:
 
 
 def check_expansion(unpacked: int, packed: int, what: str) -> int:
-    """Raise where something takes more than it may; else say how much that is.
-
-    Raises:
-        ExpandsError: it does.
-    """
+    """Raise ExpandsError where something takes more than it may; else say how much that is."""
     if unpacked > most_bytes(packed):
         raise ExpandsError(
             f"{what} of {packed:,} bytes unpacks to {unpacked:,}; write it again in smaller ones,"

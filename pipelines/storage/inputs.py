@@ -99,9 +99,7 @@ def without(found: Sequence[InputFile], exclude: Sequence[str], path: str) -> li
     exclude: patterns of names below `path` ("drafts/*.md"), or of the last part of one ("*.bak",
         "drafts"); `*` crosses folders, and "**/" before the rest is any number of them, or none.
         A file that `path` names itself stays.
-
-    Raises:
-        InputError: none is left ("not_found").
+    Raises: InputError: none is left ("not_found").
     """
     if len(found) == 1 and path.replace("\\", "/").split("/")[-1] == found[0].name:
         return list(found)
@@ -129,8 +127,7 @@ def is_excluded(name: str, pattern: str) -> bool:
 def files_among(paths: Sequence[str]) -> list[InputFile]:
     """Those of some paths, written as `InputFile.path`, that are files; all are of one store.
 
-    Raises:
-        OSError: the store cannot be reached; trying again may help.
+    Raises: OSError: the store cannot be reached; trying again may help.
     """
     if not paths:
         return []
@@ -349,10 +346,8 @@ def patiently(call: Callable[[], T], path: str) -> T:
 
 
 def stop_if_gone(error: BaseException) -> None:
-    """Raise if the store of an outage answers nothing at all: no other work could go on either.
-
-    Raises:
-        ConfigError: not one of several small requests was answered within PATIENCE_S.
+    """Raise ConfigError if the store of an outage answers none of several small requests within
+    PATIENCE_S: no other work could go on either.
     """
     if not isinstance(error, OutageError):
         return

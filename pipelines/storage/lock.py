@@ -49,11 +49,7 @@ class Lock:
         self._renewing = threading.Thread(target=self._renew, daemon=True, name="lock")
 
     def take(self) -> None:
-        """Take it and keep it.
-
-        Raises:
-            ConfigError: another run has it.
-        """
+        """Take it and keep it. Raises: ConfigError: another run has it."""
         etag = self._store.put(NAME, self._data, IfNoneMatch="*")
         while etag is None:
             found = self._store.get(NAME)
@@ -120,9 +116,8 @@ class Lock:
 def check_store(store: ObjectStore) -> None:
     """Refuse a prefix that no run can be held in, or end in: an object is written and deleted.
 
-    Raises:
-        ConfigError: the store does not heed If-None-Match or If-Match, does not delete, or may not
-            be used at all. Names the object where it is left.
+    Raises: ConfigError: the store does not heed If-None-Match or If-Match, does not delete, or may
+        not be used at all. Names the object where it is left.
     """
     name = f"{PROBE}{uuid.uuid4().hex[:8]}"
     lacks, refused = _unconditional(store, name), ""
@@ -153,7 +148,6 @@ def _unconditional(store: ObjectStore, name: str) -> str:
 
 
 def _said(error: ConfigError) -> str:
-    """What a store answered, in brackets."""
     return str(error).partition("the store refuses ")[2].partition(";")[0] or str(error)
 
 
@@ -161,8 +155,7 @@ def _said(error: ConfigError) -> str:
 def held_lock(store: ObjectStore) -> Iterator[Lock]:
     """Hold a prefix for the length of a block.
 
-    Raises:
-        ConfigError: another run has it, or it was taken away.
+    Raises: ConfigError: another run has it, or it was taken away.
     """
     lock = Lock(store)
     lock.take()

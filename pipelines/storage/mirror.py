@@ -199,11 +199,7 @@ def of(path: Path) -> Mirror | None:
 
 
 def present(path: Path) -> Path:
-    """The path, once the file is there.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-    """
+    """The path, once the file is there. Raises: FileNotFoundError: there is no such file."""
     mirror = of(path)
     if mirror is None:
         within_roots(str(path))
@@ -215,11 +211,7 @@ def present(path: Path) -> Path:
 
 
 def read_bytes(path: Path) -> bytes:
-    """A small file, as it is now.
-
-    Raises:
-        FileNotFoundError: there is none.
-    """
+    """A small file, as it is now. Raises: FileNotFoundError: there is none."""
     return read_dated(path)[0]
 
 
@@ -241,11 +233,7 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """As `read_bytes`, of JSON.
-
-    Raises:
-        ConfigError: it is none.
-    """
+    """As `read_bytes`, of JSON. Raises: ConfigError: it is none."""
     try:
         return parse_json(read_bytes(path))
     except ValueError as e:
@@ -423,9 +411,7 @@ def mirrored(
     """A folder that mirrors a prefix for the length of a block.
 
     scratch: where it is made. None: where temporary files go.  most_bytes: see `Cache`.
-
-    Raises:
-        ConfigError: it cannot be made; or see `ObjectStore`.
+    Raises: ConfigError: it cannot be made; or see `ObjectStore`.
     """
     above = Path(scratch or tempfile.gettempdir()).absolute()
     of_run = above / f"tokenmill-{hashlib.sha256(remote.encode()).hexdigest()[:16]}"
@@ -458,8 +444,7 @@ def viewed(out: Place) -> Iterator[Path]:
 def fetched(address: str, name: str) -> Iterator[Path]:
     """The JSON file of an address, or the file of this name below it, to be read.
 
-    Raises:
-        ConfigError: there is none.
+    Raises: ConfigError: there is none.
     """
     above, _, last = address.rpartition("/")
     if last.endswith(".json"):
@@ -474,8 +459,7 @@ def fetched(address: str, name: str) -> Iterator[Path]:
 def join(folder: Path, remote: str, most_bytes: int = CACHE_BYTES) -> Mirror:
     """Let a folder mirror a prefix, in this process from now on; once is enough.
 
-    Raises:
-        ConfigError: the folder cannot be made.
+    Raises: ConfigError: the folder cannot be made.
     """
     if folder in mirrors:
         return mirrors[folder]
@@ -494,8 +478,7 @@ def join(folder: Path, remote: str, most_bytes: int = CACHE_BYTES) -> Mirror:
 def join_run(folder: Path, remote: str, most_bytes: int) -> None:
     """Work on a run that another process drives: its folder is the same here.
 
-    Raises:
-        ConfigError: the folder cannot be made, or no run is there.
+    Raises: ConfigError: the folder cannot be made, or no run is there.
     """
     if folder in mirrors:
         return
@@ -509,8 +492,7 @@ def join_run(folder: Path, remote: str, most_bytes: int) -> None:
 def alone(folder: Path) -> Iterator[None]:
     """Hold what a folder mirrors: one run at a time. What killed runs left is swept.
 
-    Raises:
-        ConfigError: another run is at work in it, or its store is none for runs.
+    Raises: ConfigError: another run is at work in it, or its store is none for runs.
     """
     mirror = mirrors[folder]
     locks = _of_s3("lock")

@@ -80,7 +80,6 @@ def translated(error: BaseException, address: str) -> Exception:
 
 
 def _answered(error: ClientError, address: str) -> Exception:
-    """Of an answer that says no."""
     code = str(error.response.get("Error", {}).get("Code", "Unknown"))
     status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 500))
     if code in PASSING or (status >= 500 and code not in {"NotImplemented", *FORBIDDEN}):

@@ -394,7 +394,6 @@ def write_repeated(run: RunFolder, part: Pass, group: int) -> Done:
 
 
 def _runs(corpus: Corpus, units: Units, bucket: int) -> list[Path]:
-    """Files of what was counted in a bucket."""
     numbers = range(units.ranges(bucket))
     return [corpus.path(UNIT_COUNTS, bucket=bucket, number=n) for n in numbers]
 

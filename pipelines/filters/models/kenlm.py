@@ -76,8 +76,7 @@ def begins_kenlm(begins: bytes) -> bool:
 def load_kenlm(path: Path) -> Any:
     """The library's model. It takes a file for what it says it is: use files that you trust.
 
-    Raises:
-        ConfigError: the library is missing, or cannot read the file.
+    Raises: ConfigError: the library is missing, or cannot read the file.
     """
     if find_spec(LIBRARY) is None:
         raise ConfigError(
@@ -98,11 +97,7 @@ def load_kenlm(path: Path) -> Any:
 
 @functools.cache
 def load_pieces(path: Path) -> Any:
-    """The library's model.
-
-    Raises:
-        ConfigError: the library is missing, or cannot read the file.
-    """
+    """The library's model. Raises: ConfigError: the library is missing, or cannot read the file."""
     if find_spec(PIECES) is None:
         raise ConfigError(f"{path}: needs sentencepiece; pip install 'tokenmill[sentencepiece]'")
     import sentencepiece  # optional

@@ -165,11 +165,7 @@ T = TypeVar("T")
 
 
 def write_model(path: Path, kind: str, version: int, about: Mapping[str, Any], **of: Any) -> None:
-    """Write arrays `of` a kind of model ("language", "quality"), atomically, and what it is.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Write arrays `of` a kind of model ("language", "quality"), atomically, and what it is."""
     said = {**about, "kind": f"tokenmill {kind} model", "format": version}
     letters = json.dumps(said, sort_keys=True, ensure_ascii=False).encode()
     with atomic_path(path) as partial, partial.open("wb") as f:
@@ -185,9 +181,8 @@ def read_model(
 ) -> T:
     """A model that `write_model` wrote, made of its arrays and what is said about it.
 
-    Raises:
-        ConfigError: it is no such file, a damaged one, of another version, or one of which no
-            model can be made.
+    Raises: ConfigError: it is no such file, a damaged one, of another version, or one of which no
+        model can be made.
     """
     try:
         arrays = _arrays(path, kind, layout)

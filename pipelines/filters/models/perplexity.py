@@ -32,8 +32,7 @@ REASONS = ("no_words", *(f"{bucket}_perplexity" for bucket in BUCKETS))
 def kind_of(path: Path) -> Kind | None:
     """Whose model a file begins as; None if it begins as none.
 
-    Raises:
-        ConfigError: it cannot be read.
+    Raises: ConfigError: it cannot be read.
     """
     with readable(path) as f:
         begins = f.read(4096)
@@ -154,11 +153,7 @@ class Perplexity(Filter):
 def scorer(
     model: LmFile, normalization: Normalization, pieces: PiecesFile | None
 ) -> KenlmModel | LanguageModel:
-    """What gives perplexities.
-
-    Raises:
-        ConfigError: a file is not the one that the run began with.
-    """
+    """Raises: ConfigError: a file is not the one that the run began with."""
     path = model.checked()
     if kind_of(path) == "train-lm":
         return load_model(path)

@@ -106,11 +106,7 @@ class Quality(Filter):
 
 @functools.cache  # once a process
 def scorer(model: ModelFile, label: str | None) -> FastTextScores | LinearModel:
-    """What scores documents.
-
-    Raises:
-        ConfigError: the file is not the one that the run began with.
-    """
+    """Raises: ConfigError: the file is not the one that the run began with."""
     path = model.checked()
     if not is_fasttext(path):
         return load_model(path)

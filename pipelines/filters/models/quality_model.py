@@ -62,11 +62,7 @@ class WordFeatures(NamedTuple):
 
 
 def check_features(n_features: int) -> None:
-    """Refuse numbers of features that no hash can be cut to.
-
-    Raises:
-        ValueError: it is no power of two from 2 to `MOST_FEATURES`.
-    """
+    """Raise ValueError unless a number is a power of two from 2 to `MOST_FEATURES`."""
     if not 2 <= n_features <= MOST_FEATURES or n_features & (n_features - 1):
         raise ValueError(
             f"the number of features is a power of two, 2 to {MOST_FEATURES:,}, got {n_features:,}"

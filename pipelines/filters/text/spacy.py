@@ -41,11 +41,7 @@ NEWLINE, BLANK = 0x0A, 0x20
 
 
 def check_installed(language: str) -> None:
-    """Refuse to go on without the library, or its rules of a language.
-
-    Raises:
-        ValueError: names what to install, or the way out.
-    """
+    """Raise ValueError without the library, or its rules of a language; it names the way out."""
     spec = find_spec(LIBRARY)
     if spec is None or spec.origin is None:
         raise ValueError(f"needs the {LIBRARY} library; pip install 'tokenmill[spacy]'")
@@ -105,8 +101,7 @@ class Splitter:
     def splits(self, texts: Sequence[str]) -> Splits:
         """Split texts of no other whitespace than single spaces inside.
 
-        Raises:
-            RuntimeError: spaCy's words do not make up the text.
+        Raises: RuntimeError: spaCy's words do not make up the text.
         """
         text = "\n".join(texts).replace(UNLUCKY, LUCKY)
         with self._tokenizer.vocab.memory_zone():

@@ -94,9 +94,7 @@ def kept_columns(
     """The column of a token shard, and (n_docs,) bytes of each document's images in the dataset.
 
     documents: schema ILLUSTRATED; with `store: bytes` offsets are those of the spool.
-
-    Raises:
-        ConfigError: images cannot be stored as the recipe wants.
+    Raises: ConfigError: images cannot be stored as the recipe wants.
     """
     items = documents["images"].flatten()
     counts = counts_of(documents)
@@ -137,11 +135,7 @@ def with_bytes(lists: pa.Array, spool: Blobs) -> pa.Array:
 
 
 def check_references(documents: pa.RecordBatch, images: Images | None, shard: SourceShard) -> None:
-    """Look whether all images stand in the input as they are, for `store: reference`.
-
-    Raises:
-        ConfigError: one does not.
-    """
+    """Raise ConfigError unless all images stand in the input as they are (`store: reference`)."""
     if images is None or images.store != "reference":
         return
     items = documents["images"].flatten()
@@ -158,11 +152,7 @@ def check_references(documents: pa.RecordBatch, images: Images | None, shard: So
 
 
 def check_shards(images: Images | None, shards: tuple[SourceShard, ...]) -> None:
-    """As `check_references`, of what is known before anything is read.
-
-    Raises:
-        ConfigError: an input is compressed as a whole.
-    """
+    """As `check_references`, before anything is read: an input may be compressed as a whole."""
     for shard in shards if images is not None and images.store == "reference" else ():
         if shard.compression and reader_named(shard.format).samples:
             raise ConfigError(
