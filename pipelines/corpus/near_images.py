@@ -17,28 +17,10 @@ from pydantic import Field
 
 from tokenmill.dedup.arrays import I64, U8, U64
 from tokenmill.dedup.same.images import DISTANCE, LOOK_BYTES, MOST_DISTANCE, stars
-from tokenmill.pipelines.corpus.looks import (
-    NO_BYTES,
-    ON_GREY,
-    ON_WHITE,
-    PLAIN,
-    Views,
-    seen,
-)
+from tokenmill.pipelines.corpus import units
+from tokenmill.pipelines.corpus.looks import NO_BYTES, ON_GREY, ON_WHITE, PLAIN, Views, seen
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.step import Chain, Pass, Size, Told, facts_of, fixed_size_list
-from tokenmill.pipelines.corpus.units import (
-    REPEATED,
-    RUN,
-    UNITS,
-    ImageStep,
-    UnitsOf,
-    leaving_between,
-    run_of,
-    unit_names,
-    units_left,
-    write_found,
-)
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.runs.folder import RunFolder
@@ -52,7 +34,7 @@ BAND_BYTES = 12
 AT_ONCE = 1 << 16  # images that leave in a batch of the file
 
 
-class NearImages(ImageStep):
+class NearImages(units.ImageStep):
     """Take out images that look like an earlier one that stays: re-encoded, resized, made grey,
     brighter or cropped by a little; mirrored, turned and cropped by up to 6 % if told.
 
@@ -95,14 +77,14 @@ class NearImages(ImageStep):
     def parameters(self) -> dict[str, Any]:
         return self.views._asdict()
 
-    def units_of(self, schema: pa.Schema, images: Images | None) -> UnitsOf:
+    def units_of(self, schema: pa.Schema, images: Images | None) -> units.UnitsOf:
         max_pixels = images.max_pixels if images else 0
 
         def made(documents: pa.RecordBatch, blobs: Blobs | None) -> pa.RecordBatch:
             kinds, hashes, looks = seen(documents, blobs, self.views, max_pixels)
             flat = looks.reshape(len(kinds), self.views.n * LOOK_BYTES)
             columns = pa.array(kinds), fixed_size_list(hashes), fixed_size_list(flat)
-            return pa.record_batch([*unit_names(documents), *columns], schema=schema)
+            return pa.record_batch([*units.unit_names(documents), *columns], schema=schema)
 
         return made
 
@@ -128,30 +110,30 @@ def find_near_images(run: RunFolder, part: Pass) -> Done:
     """Write which images of each shard look like another; the step is the last behind the pass."""
     corpus, step = Corpus(run, part), part.step(NearImages.name, NearImages)
     keys = corpus.shard_keys()
-    rows = counted_rows([corpus.path(UNITS, key=key) for key in keys], step.unit_parameters())
+    rows = counted_rows([corpus.path(units.UNITS, key=key) for key in keys], step.unit_parameters())
     corpus.memory_left(step.name, rows.n, step.row_bytes(), of=step.units)
-    of_shards = [units_left(corpus, step.name, rows, n, key) for n, key in enumerate(keys)]
+    of_shards = [units.units_left(corpus, step.name, rows, n, key) for n, key in enumerate(keys)]
     alive = np.concatenate([np.empty(0, np.bool_), *of_shards])
     kinds = np.concatenate([np.empty(0, np.uint8), *(b.values("kind") for b in rows.walk())])
     there = np.flatnonzero(alive & ((kinds == ON_WHITE) | (kinds == ON_GREY)))
-    path = corpus.path(REPEATED, key="all")
-    with _all_looks(corpus.path(REPEATED, key="looks"), rows, there, step.views.n) as (
+    path = corpus.path(units.REPEATED, key="all")
+    with _all_looks(corpus.path(units.REPEATED, key="looks"), rows, there, step.views.n) as (
         hashes,
         looks,
     ):
         found = stars(hashes, looks, kinds[there], step.distance)
     leaving = np.flatnonzero(found.of != np.arange(len(there)))
-    with arrow_file(path, RUN) as writer:
+    with arrow_file(path, units.RUN) as writer:
         for start in range(0, len(leaving), AT_ONCE):
             at = leaving[start : start + AT_ONCE]
             of, bits = there[found.of[at]], found.bits[at]
-            writer.write_batch(run_of(rows, there[at], of, bits))
+            writer.write_batch(units.run_of(rows, there[at], of, bits))
     files = []
     for shard, key in enumerate(keys):
         begin, end = rows.starts[shard : shard + 2].tolist()
-        going = leaving_between([path], begin, end)
-        files.append(corpus.path(REPEATED, key=key))
-        write_found(files[-1], rows.shard(shard), going._replace(rows=going.rows - begin))
+        going = units.leaving_between([path], begin, end)
+        files.append(corpus.path(units.REPEATED, key=key))
+        units.write_found(files[-1], rows.shard(shard), going._replace(rows=going.rows - begin))
     path.unlink()
     facts = {
         "images": int(alive.sum()),

@@ -24,20 +24,8 @@ from tokenmill.dedup.arrays import I64, U64, Bools, read_only
 from tokenmill.dedup.kernels import sets as kernels
 from tokenmill.dedup.same.lsh import MAX_BUCKET, Bands
 from tokenmill.dedup.same.minhash import MinHash
-from tokenmill.pipelines.corpus.buckets import (
-    BUCKET,
-    BUCKETS,
-    Buckets,
-    Crowd,
-    crowded,
-    crowded_works,
-    find_buckets,
-    places,
-    read,
-    small,
-    works_of,
-    write,
-)
+from tokenmill.pipelines.corpus import buckets
+from tokenmill.pipelines.corpus.buckets import BUCKETS, Crowd
 from tokenmill.pipelines.corpus.edges import ALIKE, ALIKE_EDGE, Comparing, Edges, EdgeWriter, merged
 from tokenmill.pipelines.corpus.pairs import (
     KEPT_BYTES,
@@ -92,8 +80,9 @@ class NearStep(Protocol):
 
 def found_edges(chain: Chain, name: str, bands: int, size: Size) -> Phases[Crowd]:
     """Compare what shares a band; of crowded buckets, each with the first alone."""
-    by_key = {f"band-{of.start:03d}-{n:05d}": (name, of, n) for of, n in works_of(bands, size)}
-    made = yield from chain.phase("buckets", "buckets", find_buckets, by_key)
+    works = buckets.works_of(bands, size)
+    by_key = {f"band-{of.start:03d}-{n:05d}": (name, of, n) for of, n in works}
+    made = yield from chain.phase("buckets", "buckets", buckets.find_buckets, by_key)
     crowd = [0] * bands
     for key, (_, of, n) in by_key.items():
         for band, n_crowded in zip(of, made[key].facts["crowded"], strict=True):
@@ -108,10 +97,10 @@ def found_edges(chain: Chain, name: str, bands: int, size: Size) -> Phases[Crowd
 def decided(chain: Chain, name: str, bands: int, size: Size) -> Phases[tuple[int, Clusters]]:
     """Decide who leaves, round for round; the last round, and its largest clusters."""
     crowd = yield from found_edges(chain, name, bands, size)
-    n_files = yield from _joined(chain, 0, len(works_of(bands, size)), FAN_IN)
+    n_files = yield from _joined(chain, 0, len(buckets.works_of(bands, size)), FAN_IN)
     files = [(0, *n_files)]
     last = yield from chain.phase(name, name, decide, {"round-0": (name, 0, tuple(files))})
-    files_at_once = crowded_works(crowd, size)
+    files_at_once = buckets.crowded_works(crowd, size)
     for number in range(1, MOST_ROUNDS + 1 if files_at_once else 1):
         works = {
             f"round-{number}-{i:05d}": (name, number, i, some, crowd)
@@ -186,13 +175,13 @@ class Comparisons:
 
     def crowded_before(self, band: int) -> dict[int, tuple[U64, I64]]:
         """By band before one, the keys of crowded buckets, ascending, and the first row of each."""
-        files = places(self._crowd[:band])
+        files = buckets.places(self._crowd[:band])
         for other in sorted({of for of, _ in files} - self._crowded.keys()):
             paths = [self.corpus.path(BUCKETS, band=of, number=n) for of, n in files if of == other]
             some = [
                 (found.keys, found.rows[np.concatenate(([0], found.ends[:-1]))])
                 for path in paths
-                for found in crowded(path)
+                for found in buckets.crowded(path)
             ]
             keys, firsts = (np.concatenate(columns) for columns in zip(*some, strict=True))
             order = np.argsort(keys)
@@ -216,8 +205,8 @@ class Band:
 
     def of_small(self, path: Path) -> Iterator[I64]:
         """The pairs of the small buckets of a file."""
-        held: list[Buckets] = []
-        for found in small(path):
+        held: list[buckets.Buckets] = []
+        for found in buckets.small(path):
             if held and sum(len(some.rows) for some in (*held, found)) > self.at_once:
                 yield from self._of_buckets(held)
                 held = []
@@ -225,7 +214,7 @@ class Band:
         if held:
             yield from self._of_buckets(held)
 
-    def _of_buckets(self, found: Sequence[Buckets]) -> Iterator[I64]:
+    def _of_buckets(self, found: Sequence[buckets.Buckets]) -> Iterator[I64]:
         rows = np.concatenate([some.rows for some in found])
         ends = np.cumsum(np.concatenate([np.diff(some.ends, prepend=0) for some in found]))
         order = np.argsort(rows)
@@ -284,7 +273,7 @@ def find_alike(
     place: of the work among all.
     """
     corpus, step = Corpus(run, part), _step(part, name)
-    works = len(works_of(step.joined_columns, corpus.size))
+    works = len(buckets.works_of(step.joined_columns, corpus.size))
     comparisons = Comparisons(corpus, step, crowd, works)
     path = corpus.path(ALIKE, round=0, level=0, number=place)
     with arrow_file(path, ALIKE_EDGE) as writer:
@@ -294,7 +283,7 @@ def find_alike(
             buckets_path = corpus.path(BUCKETS, band=band, number=number)
             for pairs in of_band.of_small(buckets_path):
                 _write_all(out, comparisons.hold(pairs))
-            for found in crowded(buckets_path) if crowd[band] >> number & 1 else ():
+            for found in buckets.crowded(buckets_path) if crowd[band] >> number & 1 else ():
                 for rows in found:
                     first_new = int(np.searchsorted(rows, corpus.shards.first_new_row))
                     for pairs in of_band.of_leader(rows, 0, max(1, first_new)):
@@ -323,14 +312,14 @@ def find_more(
     place: of the work among all.  files: band and range of those that it looks at.
     """
     corpus, step = Corpus(run, part), _step(part, name)
-    comparisons = Comparisons(corpus, step, crowd, len(crowded_works(crowd, corpus.size)))
+    comparisons = Comparisons(corpus, step, crowd, len(buckets.crowded_works(crowd, corpus.size)))
     path = corpus.path(ALIKE, round=round_, level=0, number=place)
     paths, given_up = [path], 0
     with arrow_file(path, ALIKE_EDGE) as writer:
         out = EdgeWriter(writer, comparisons.left // 4)
         for band, number in files:
             paths.append(corpus.path(LEADERS, round=round_, band=band, number=number))
-            with arrow_file(paths[-1], BUCKET) as led:
+            with arrow_file(paths[-1], buckets.BUCKET) as led:
                 given_up += sum(_led(comparisons, round_, band, number, out, led))
         out.flush()
     facts = {"candidates": comparisons.candidates, "edges": out.n, "given_up": given_up}
@@ -349,7 +338,7 @@ def _led(
     corpus, of_band = comparisons.corpus, Band(comparisons, band)
     fields = {"band": band, "number": number}
     leaders_before = _leaders(corpus, round_ - 1, fields)
-    for found in crowded(corpus.path(BUCKETS, **fields)):
+    for found in buckets.crowded(corpus.path(BUCKETS, **fields)):
         stays = ~_gone(corpus, round_ - 1, found.rows)
         for key, rows, stay in zip(
             found.keys, found, np.split(stays, found.ends[:-1]), strict=True
@@ -366,7 +355,7 @@ def _led(
                         for edges in comparisons.of_pairs(pairs):
                             out.write(edges)
                             leading.like(edges.right)
-            write(led, Buckets(np.array([key]), leading.rows(), leading.ends()))
+            buckets.write(led, buckets.Buckets(np.array([key]), leading.rows(), leading.ends()))
             yield leading.given_up
 
 
@@ -410,7 +399,7 @@ class _Leading:
 
 def _leaders(corpus: Corpus, round_: int, fields: dict[str, int]) -> Iterator[I64]:
     """The rows that led each crowded bucket after a round; after the first, each's first alone."""
-    for found in read(corpus.path(LEADERS, round=round_, **fields)) if round_ else ():
+    for found in buckets.read(corpus.path(LEADERS, round=round_, **fields)) if round_ else ():
         yield from found
 
 
@@ -461,11 +450,11 @@ def decide(
     path = corpus.path(STARS, round=round_)
     with range_file(path, STAR, 0, PAIRS_AT_ONCE) as out:
         for edges in merged(paths):
-            places = np.empty(len(edges.left), np.int64)
+            found = np.empty(len(edges.left), np.int64)
             sides = read_only(edges.left), read_only(edges.right)
             shares = read_only(edges.shared), read_only(edges.union)
-            n = kernels.decide(*sides, *shares, first_new, gone, places)
-            leaving = edges.at(places[:n])
+            n = kernels.decide(*sides, *shares, first_new, gone, found)
+            leaving = edges.at(found[:n])
             out.write(leaving.right, leaving.left, leaving.shared, leaving.union)
             kept.append(leaving.left)
             n_edges, n_gone = n_edges + len(edges.left), n_gone + n

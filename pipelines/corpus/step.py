@@ -231,12 +231,7 @@ class Probing(Protocol):
     """
 
     def equal(
-        self,
-        column: str,
-        *,
-        keep: str = "first",
-        zeros_are_a_key: bool = False,
-        texts: bool = True,
+        self, column: str, *, keep: str = "first", zeros_are_a_key: bool = False, texts: bool = True
     ) -> Any:
         """Those with the same key: pairs of uint64.  texts: they have the same text."""
 

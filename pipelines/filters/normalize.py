@@ -25,12 +25,7 @@ import pyarrow.compute as pc
 
 from tokenmill.dedup.arrays import U8, large_strings, text_buffers
 from tokenmill.pipelines.core.step import KEEP, StageResult, Step, keep_where, with_text
-from tokenmill.pipelines.filters.kernels.controls import (
-    HAS_CONTROLS,
-    MAY_COMPOSE,
-    find_work,
-    replace_controls,
-)
+from tokenmill.pipelines.filters.kernels import controls
 
 NORMALIZE_VERSION = 1  # raise it when any text comes out otherwise than before
 
@@ -63,7 +58,7 @@ class Normalize(Step):
         result = keep_where(self.name, batch, kept_all, ())
         work = work_needed(batch["text"])
         if self.unicode is None:
-            work &= HAS_CONTROLS
+            work &= controls.HAS_CONTROLS
         if not work.any():
             return result
         return with_text(result, normalized(batch["text"], work))
@@ -76,15 +71,15 @@ def work_needed(text: pa.Array) -> U8:
     """
     buffers = text_buffers(text)
     work = np.empty(len(text), np.uint8)
-    find_work(buffers.data, buffers.offsets, composing(), work)
+    controls.find_work(buffers.data, buffers.offsets, composing(), work)
     return work
 
 
 def normalized(text: pa.Array, work: U8) -> pa.Array:
     """Do the work that `work_needed` found; the other documents stay as they are."""
     for bit, do in (
-        (HAS_CONTROLS, without_controls),
-        (MAY_COMPOSE, partial(pc.utf8_normalize, form="NFC")),
+        (controls.HAS_CONTROLS, without_controls),
+        (controls.MAY_COMPOSE, partial(pc.utf8_normalize, form="NFC")),
     ):
         wanted = (work & bit) != 0
         if wanted.any():
@@ -99,7 +94,7 @@ def without_controls(text: pa.Array) -> pa.Array:
     first, last = buffers.offsets[[0, -1]]
     out = np.empty(last - first, np.uint8)
     offsets = np.empty(len(text) + 1, np.int64)
-    replace_controls(buffers.data, buffers.offsets, out, offsets)
+    controls.replace_controls(buffers.data, buffers.offsets, out, offsets)
     return large_strings(out, offsets).cast(text.type)
 
 
@@ -110,16 +105,16 @@ def composing() -> U8:
     Characters that this interpreter's Unicode has not yet assigned are among them; the others
     can, by Unicode's stability policy, never become so.
     """
-    table = np.full(N_CODE_POINTS, MAY_COMPOSE, np.uint8)
+    table = np.full(N_CODE_POINTS, controls.MAY_COMPOSE, np.uint8)
     for first, last in NEVER_COMPOSE:
         table[first:last] = 0
     in_doubt = [chr(cp) for cp in np.flatnonzero(table)]
     table[[ord(char) for char in in_doubt if _stands_alone(char)]] = 0
     pairs = [unicodedata.decomposition(char).split() for char in in_doubt]
     joined = [int(pair[1], 16) for pair in pairs if len(pair) == 2 and pair[0][0] != "<"]
-    table[joined] = MAY_COMPOSE
+    table[joined] = controls.MAY_COMPOSE
     for first, last in JAMO_THAT_COMPOSE:
-        table[first:last] = MAY_COMPOSE
+        table[first:last] = controls.MAY_COMPOSE
     return table
 
 

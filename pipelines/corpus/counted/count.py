@@ -26,17 +26,9 @@ import pyarrow as pa
 from tokenmill.dedup.arrays import I64, Bools
 from tokenmill.dedup.same.digest import first_occurrence
 from tokenmill.dedup.same.partition import prefix_bits
+from tokenmill.pipelines.corpus import shuffle
 from tokenmill.pipelines.corpus.rows import GROUP_ROWS, MOST_BITS, Corpus, groups_of
-from tokenmill.pipelines.corpus.shuffle import (
-    Part,
-    Range,
-    Room,
-    chunk_of,
-    local_rows,
-    parts,
-    row_schema,
-    rows_between,
-)
+from tokenmill.pipelines.corpus.shuffle import parts
 from tokenmill.pipelines.corpus.step import KEY, Chain, Pass, Size, Told, facts_of, group_works
 from tokenmill.pipelines.corpus.units import (
     FOUND_BYTES,
@@ -287,17 +279,18 @@ def spill_units(run: RunFolder, part: Pass, group: int) -> Done:
     corpus.memory_left(step.name, span.n, SPILL_BYTES, works=len(groups), of=step.units)
     alive = alive_units(corpus, units, rows, span)
     bits = units.range_bits(span.bucket)
-    path, schema = corpus.path(UNIT_KEYS, group=group), row_schema(KEY.list_size, *NAME)
+    path, schema = corpus.path(UNIT_KEYS, group=group), shuffle.row_schema(KEY.list_size, *NAME)
     with arrow_file(path, schema) as writer:
         for column in step.columns:
-            writer.write_batch(chunk_of(schema, bits, _keyed(units, rows, span, column, alive)))
+            keyed = _keyed(units, rows, span, column, alive)
+            writer.write_batch(shuffle.chunk_of(schema, bits, keyed))
     return Done(files=[path], facts={step.units: int(alive.sum())})
 
 
-def spilled_units(corpus: Corpus, units: Units, bucket: int, by: int, number: int) -> Range:
+def spilled_units(corpus: Corpus, units: Units, bucket: int, by: int, number: int) -> shuffle.Range:
     """A range of a column of keys, of all units of a bucket that are still there."""
     groups = {g: span for g, span in enumerate(units.groups()) if span.bucket == bucket}
-    return Range(
+    return shuffle.Range(
         [corpus.path(UNIT_KEYS, group=group) for group in groups],
         units.range_bits(bucket),
         number,
@@ -329,7 +322,7 @@ def _keyed(
         found = values(batch, column)
         here = np.flatnonzero(alive[at] & has_key(found))
         to = slice(n, n + len(here))
-        numbers[to], keys[to] = local_rows(here + at.start, 0), found[here]
+        numbers[to], keys[to] = shuffle.local_rows(here + at.start, 0), found[here]
         doc_ids[to] = values(batch, "doc_id")[here]
         in_docs[to] = values(batch, "number")[here]
         n = to.stop
@@ -363,7 +356,7 @@ def count_units(run: RunFolder, part: Pass, bucket: int, number: int) -> Done:
             of=step.units,
         )
         counting = _Counting(spilled, by, step)
-        for equal in parts(spilled, Room(left, ROW_BYTES, LARGEST_BYTES)):
+        for equal in parts(spilled, shuffle.Room(left, ROW_BYTES, LARGEST_BYTES)):
             found.append(counting(equal))
         facts[column] = counting.facts()
     path = corpus.path(UNIT_COUNTS, bucket=bucket, number=number)
@@ -381,7 +374,8 @@ def write_repeated(run: RunFolder, part: Pass, group: int) -> Done:
         start, stop = units.starts[shard : shard + 2].tolist()
         spans = units.spans_of(start, stop)
         runs = [(_runs(corpus, units, span.bucket), span.start, span.stop) for span in spans]
-        n = sum(b.num_rows for files, *ends in runs for b in rows_between(files, "row", ends))
+        some = (b for files, *ends in runs for b in shuffle.rows_between(files, "row", ends))
+        n = sum(batch.num_rows for batch in some)
         corpus.memory_left(step.name, n, FOUND_BYTES, works=len(groups), of=step.units)
         found = joined([leaving_between(*run) for run in runs])
         paths.append(corpus.path(REPEATED, key=units.keys[shard]))
@@ -401,12 +395,12 @@ def _runs(corpus: Corpus, units: Units, bucket: int) -> list[Path]:
 class _Counting:
     """Counts units by one key column, part by part."""
 
-    def __init__(self, spilled: Range, by: int, step: CountedStep) -> None:
+    def __init__(self, spilled: shuffle.Range, by: int, step: CountedStep) -> None:
         self._spilled, self._by, self._step = spilled, by, step
         self._keys = self._units = 0
         self._top = np.empty((0, 2), np.int64)  # count, row of the first
 
-    def __call__(self, part: Part) -> Leaving:
+    def __call__(self, part: shuffle.Part) -> Leaving:
         """The units to be taken out."""
         firsts, n_each = _counted(part)
         self._note(part, n_each)
@@ -420,7 +414,7 @@ class _Counting:
         doc_ids, numbers = names["doc_id"].astype(np.uint64), names["number"].astype(np.int32)
         return Leaving(part.rows[out], by, counts, doc_ids, numbers)
 
-    def _note(self, part: Part, n_each: I64) -> None:
+    def _note(self, part: shuffle.Part, n_each: I64) -> None:
         """Remember how many are too frequent, and the most frequent."""
         often = n_each[n_each > self._step.more_than]
         self._keys += len(often)
@@ -445,7 +439,7 @@ class _Counting:
         return {"repeated": self._keys, "units": self._units, "most": most}
 
 
-def _counted(part: Part) -> tuple[I64, I64]:
+def _counted(part: shuffle.Part) -> tuple[I64, I64]:
     """(n,) place in a part of the first unit with the same key; and how many have the key of each.
 
     The latter is 0 of units that are not the first of their key, and (1,) if all are equal.

@@ -20,17 +20,8 @@ from tokenmill.dedup.overlap.ngrams import Known
 from tokenmill.dedup.same.partition import prefix_bits
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.schema import needed
+from tokenmill.pipelines.corpus import shuffle
 from tokenmill.pipelines.corpus.rows import Corpus
-from tokenmill.pipelines.corpus.shuffle import WORD_BITS as KEY_BITS
-from tokenmill.pipelines.corpus.shuffle import (
-    Range,
-    Room,
-    key_type,
-    parts,
-    range_file,
-    rows_between,
-    turned,
-)
 from tokenmill.pipelines.corpus.spans.settings import FOUND_SPANS, SPANS, SpanSettings
 from tokenmill.pipelines.corpus.spans.size import Group, Size, shards_of, span_paths, texts
 from tokenmill.pipelines.corpus.step import Pass
@@ -38,7 +29,7 @@ from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import Rows, arrow_file, open_arrow, open_sidecar, values
 
-HASHES = pa.schema([pa.field("key", key_type(1))])
+HASHES = pa.schema([pa.field("key", shuffle.key_type(1))])
 KNOWN = pa.schema(
     [
         *needed(group=pa.uint32()),  # ascending
@@ -62,7 +53,7 @@ def spill_minimizers(run: RunFolder, part: Pass, group: Group, size: Size) -> Do
         step.name, size.chunk_rows, CHUNK_BYTES, least=LEAST_BYTES, works=size.groups, of="n-grams"
     )
     ngrams, paths = step.ngrams(), [corpus.path(SPANS, what="minimizers", number=group.number)]
-    with range_file(paths[0], HASHES, size.bits, size.chunk_rows) as by_range:
+    with shuffle.range_file(paths[0], HASHES, size.bits, size.chunk_rows) as by_range:
         for shard, of_shard in groupby(texts(corpus, group), key=attrgetter("shard")):
             paths.append(corpus.path(SPANS, what="names", number=shard))
             with arrow_file(paths[-1], NAMES) as names:
@@ -75,7 +66,7 @@ def spill_minimizers(run: RunFolder, part: Pass, group: Group, size: Size) -> Do
 def find_known(run: RunFolder, part: Pass, number: int, size: Size) -> Done:
     """Write the minimizers of a range that stand at more than one place, for each group its own."""
     corpus = Corpus(run, part)
-    rows = Range(span_paths(corpus, "minimizers", range(size.groups)), size.bits, number)
+    rows = shuffle.Range(span_paths(corpus, "minimizers", range(size.groups)), size.bits, number)
     left = corpus.memory_left(
         SpanSettings.name, rows.n, 1, least=LEAST_BYTES, works=size.ranges, of="minimizers"
     )
@@ -83,7 +74,7 @@ def find_known(run: RunFolder, part: Pass, number: int, size: Size) -> Done:
     for members, _ in equal_rows(rows, left):
         twice[members] = True
     path, at = corpus.path(SPANS, what="known", number=number), 0
-    with range_file(path, KNOWN, 0, KNOWN_AT_ONCE) as known:
+    with shuffle.range_file(path, KNOWN, 0, KNOWN_AT_ONCE) as known:
         for group, batch in rows.groups():
             hashes = values(batch, "key")
             there = np.unique(hashes[twice[at : at + len(hashes)]])
@@ -92,12 +83,12 @@ def find_known(run: RunFolder, part: Pass, number: int, size: Size) -> Done:
     return Done(files=[path], facts={"minimizers": rows.n, "known": int(twice.sum())})
 
 
-def equal_rows(rows: Range, room: int) -> Iterator[tuple[I64, I64]]:
+def equal_rows(rows: shuffle.Range, room: int) -> Iterator[tuple[I64, I64]]:
     """Rows of a range that share their hash with others, and where each of the hashes ends.
 
     room: bytes that are taken for it at most.
     """
-    for equal in parts(rows, Room(room, ROW_BYTES, LARGEST_BYTES)):
+    for equal in shuffle.parts(rows, shuffle.Room(room, ROW_BYTES, LARGEST_BYTES)):
         yield equal.buckets(prefix_bits(rows.n))
 
 
@@ -107,7 +98,7 @@ def read_known(corpus: Corpus, group: Group, size: Size) -> Known:
     Raises: ConfigError: they do not fit into memory.
     """
     paths = span_paths(corpus, "known", range(size.ranges))
-    mine = rows_between(paths, "group", [group.number, group.number + 1])
+    mine = shuffle.rows_between(paths, "group", [group.number, group.number + 1])
     # copies, so that no file stays mapped
     found = [np.empty(0, np.uint64), *(values(batch, "hash").copy() for batch in mine)]
     n = sum(map(len, found))
@@ -119,11 +110,12 @@ def read_known(corpus: Corpus, group: Group, size: Size) -> Known:
         works=size.groups,
         of="minimizers",
     )
-    return Known.of(turned(np.concatenate(found), KEY_BITS - size.bits if size.bits else 0))
+    back = shuffle.WORD_BITS - size.bits if size.bits else 0
+    return Known.of(shuffle.turned(np.concatenate(found), back))
 
 
 WORD_BITS = 28  # a place is `row of the corpus << WORD_BITS | first word of the n-gram`
-PLACED = pa.schema([pa.field("key", key_type(1)), pa.field("place", pa.uint64(), nullable=False)])
+PLACED = pa.schema([pa.field("key", shuffle.key_type(1)), *needed(place=pa.uint64())])
 # An n-gram that stood before, and where it stood first; places ascend.
 EQUAL = pa.schema([*needed(place=pa.uint64(), of_place=pa.uint64())])
 ALONE = np.int64(-1)
@@ -137,7 +129,7 @@ def spill_ngrams(run: RunFolder, part: Pass, group: Group, size: Size) -> Done:
     corpus = Corpus(run, part)
     known, ngrams = read_known(corpus, group, size), corpus.last_step(SpanSettings).ngrams()
     path = corpus.path(SPANS, what="ngrams", number=group.number)
-    with range_file(path, PLACED, size.bits, size.chunk_rows) as by_range:
+    with shuffle.range_file(path, PLACED, size.bits, size.chunk_rows) as by_range:
         for text in texts(corpus, group):
             found = ngrams.candidates(text.units, known)
             _check_words(found.words)
@@ -150,7 +142,7 @@ def find_equal_ngrams(run: RunFolder, part: Pass, number: int, size: Size) -> Do
     """Write the n-grams of a range that are to go, and where each stands first."""
     corpus = Corpus(run, part)
     step = corpus.last_step(SpanSettings)
-    rows = Range(span_paths(corpus, "ngrams", range(size.groups)), size.bits, number)
+    rows = shuffle.Range(span_paths(corpus, "ngrams", range(size.groups)), size.bits, number)
     left = corpus.memory_left(
         step.name,
         rows.n,
@@ -171,7 +163,7 @@ def find_equal_ngrams(run: RunFolder, part: Pass, number: int, size: Size) -> Do
     return Done(files=[path], facts={"ngrams": rows.n, "repeated": n})
 
 
-def _going(rows: Range, first: I64, *, all_copies: bool) -> Iterator[pa.RecordBatch]:
+def _going(rows: shuffle.Range, first: I64, *, all_copies: bool) -> Iterator[pa.RecordBatch]:
     """Batches of schema EQUAL, in order."""
     for start in range(0, len(first), AT_ONCE):
         here = first[start : start + AT_ONCE]
@@ -299,7 +291,8 @@ def _slices(counts: I64, most: int) -> Iterator[tuple[int, int]]:
 def _gathered(corpus: Corpus, bounds: Places, size: Size) -> tuple[Places, Places]:
     """Places of the n-grams between two, ascending, and where each stands first."""
     found = [np.empty((0, 2), np.uint64)]
-    for batch in rows_between(span_paths(corpus, "equal", range(size.ranges)), "place", bounds):
+    paths = span_paths(corpus, "equal", range(size.ranges))
+    for batch in shuffle.rows_between(paths, "place", bounds):
         found.append(np.column_stack([batch[0], batch[1]]))
     places, of = np.concatenate(found).T
     order = np.argsort(places)

@@ -31,12 +31,7 @@ from tokenmill.pipelines.core.step import (
     ratio,
     without_value,
 )
-from tokenmill.pipelines.filters.images.edit import (
-    drop_images,
-    edited_where,
-    extreme,
-    removed_images,
-)
+from tokenmill.pipelines.filters.images import edit
 from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
 
 Scope: TypeAlias = Literal["whole", "path", "host"]
@@ -194,7 +189,7 @@ class ImageRules(Filter):
             return self._tell(batch, verdicts == KEEP, sizes)
         places = np.flatnonzero(verdicts != KEEP)
         reasons = pa.array([r.reason for r in rules]).take(pa.array(verdicts[places] - 1))
-        removed = removed_images(
+        removed = edit.removed_images(
             self.stage_name,
             batch,
             places,
@@ -202,14 +197,14 @@ class ImageRules(Filter):
             values=values[places],
             details=_details(columns, part, places, reasons),
         )
-        edited = drop_images(batch, verdicts == KEEP)
+        edited = edit.drop_images(batch, verdicts == KEEP)
         of_documents = self._document_rules(counts_of(edited))
-        return edited_where(self.stage_name, batch, edited, of_documents, removed)
+        return edit.edited_where(self.stage_name, batch, edited, of_documents, removed)
 
     def _tell(self, batch: pa.RecordBatch, passes: Bools, sizes: Sequence[Rule]) -> StageResult:
         kept = np.bincount(owners_of(batch)[passes], minlength=batch.num_rows)
         told = zip(MEASURED.items(), sizes, strict=True)
-        found = {part: extreme(batch, rule.value, pick) for (part, pick), rule in told}
+        found = {part: edit.extreme(batch, rule.value, pick) for (part, pick), rule in told}
         counted = dict(zip(COUNTED, (counts_of(batch), kept), strict=True))
         return self.judge_by(batch, self._document_rules(kept), {**found, **counted})
 

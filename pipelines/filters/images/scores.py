@@ -31,12 +31,7 @@ from tokenmill.pipelines.core.step import (
     first_failing,
     without_value,
 )
-from tokenmill.pipelines.filters.images.edit import (
-    drop_images,
-    edited_where,
-    extreme,
-    removed_images,
-)
+from tokenmill.pipelines.filters.images import edit
 from tokenmill.pipelines.filters.images.keys import Keys, has_key, image_keys, text_keys
 from tokenmill.pipelines.read.images.nodes import owners_of
 from tokenmill.pipelines.read.parquet import bounded
@@ -216,14 +211,14 @@ class ImageScores(Scored, Filter):
         rules = self.rules(keys, self.by, self.unknown)
         if self.annotates or self.remove == "document":
             told = zip(self._told.items(), rules[1:], strict=True)
-            found = {part: extreme(batch, rule.value, pick) for (part, pick), rule in told}
+            found = {part: edit.extreme(batch, rule.value, pick) for (part, pick), rule in told}
             return self.judge_by(batch, _of_documents(batch, rules), found)
         verdicts, values = first_failing(rules, len(keys))
         places = np.flatnonzero(verdicts != KEEP)
         reasons = [rules[v - 1].reason for v in verdicts[places]]
-        stage, edited = self.stage_name, drop_images(batch, verdicts == KEEP)
-        removed = removed_images(stage, batch, places, reasons, values=values[places])
-        return edited_where(stage, batch, edited, (), removed)
+        stage, edited = self.stage_name, edit.drop_images(batch, verdicts == KEEP)
+        removed = edit.removed_images(stage, batch, places, reasons, values=values[places])
+        return edit.edited_where(stage, batch, edited, (), removed)
 
 
 def _of_documents(batch: pa.RecordBatch, rules: list[Rule]) -> list[Rule]:

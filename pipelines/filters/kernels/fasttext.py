@@ -14,16 +14,7 @@ import numpy as np
 
 from tokenmill.dedup.kernels._jit import F32, I32, I64, U8, U32, U64, inlined, kernel
 from tokenmill.dedup.kernels.table import EMPTY
-from tokenmill.dedup.kernels.u64 import (
-    EIGHT,
-    FOUR,
-    ONE,
-    THREE,
-    TWO,
-    U64_32,
-    U64_63,
-    ZERO,
-)
+from tokenmill.dedup.kernels.u64 import EIGHT, FOUR, ONE, THREE, TWO, U64_32, U64_63, ZERO
 
 BASIS, PRIME = np.uint32(2166136261), np.uint32(16777619)  # of FNV-1a
 WORD_FOLD = np.uint64(116049371)

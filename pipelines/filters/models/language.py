@@ -15,16 +15,7 @@ from tokenmill.dedup.arrays import U8, Bools
 from tokenmill.pipelines.core.config import BY_NAME
 from tokenmill.pipelines.core.filter import Filter, Kinds
 from tokenmill.pipelines.core.step import KEEP, StageResult, with_text
-from tokenmill.pipelines.filters.models.language_models import (
-    LEAST,
-    Detected,
-    LanguageFile,
-    Library,
-    check_library,
-    code_of,
-    known_languages,
-    language_model,
-)
+from tokenmill.pipelines.filters.models import language_models as models
 from tokenmill.pipelines.filters.text.parts import Parts, split_at
 
 BREAKS = {"paragraph": "\n\n", "line": "\n"}
@@ -65,10 +56,10 @@ class Language(Filter):
     name: ClassVar[str] = "language"
     tells: ClassVar[Kinds] = {"": pa.string(), "score": pa.float64()}
 
-    library: Library = "py3langid"
-    model: Annotated[LanguageFile, BY_NAME] | None = None
+    library: models.Library = "py3langid"
+    model: Annotated[models.LanguageFile, BY_NAME] | None = None
     keep: tuple[str, ...] = Field(("en",), min_length=1)
-    least: Annotated[float, Field(ge=0.0, le=1.0)] = LEAST["py3langid"]
+    least: Annotated[float, Field(ge=0.0, le=1.0)] = models.LEAST["py3langid"]
     unit: Literal["document", "paragraph", "line"] = "document"
     min_chars: Annotated[int, Field(ge=0)] = 40
     first_chars: Annotated[int, Field(ge=1)] | None = 10_000
@@ -80,16 +71,16 @@ class Language(Filter):
             return data
         implied = "fasttext" if data.get("model") is not None else "py3langid"
         library = data.get("library", implied)
-        return {"library": library, "least": LEAST.get(str(library), 0.0), **data}
+        return {"library": library, "least": models.LEAST.get(str(library), 0.0), **data}
 
     @field_validator("keep", mode="after")
     @classmethod
     def _as_codes(cls, keep: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(map(code_of, keep))
+        return tuple(map(models.code_of, keep))
 
     @model_validator(mode="after")
     def _can_be_told(self) -> "Language":
-        check_library(self.library)
+        models.check_library(self.library)
         if (self.model is None) == (self.library == "fasttext"):
             raise ValueError(
                 "library: fasttext needs a model file, as model: lid.176.bin"
@@ -98,7 +89,7 @@ class Language(Filter):
             )
         if self.annotates and self.unit != "document":
             raise ValueError(f"unit {self.unit!r} takes out parts; annotate whole documents")
-        known = known_languages(self.library, self.model)
+        known = models.known_languages(self.library, self.model)
         unknown = sorted(set(self.keep) - known)
         if known and unknown:  # a finished run is looked at without its model
             there = ", ".join(sorted(known))
@@ -133,7 +124,7 @@ class Language(Filter):
         edited = with_text(result, text.filter(pa.array(after == KEEP)))
         return edited._replace(notes=notes)
 
-    def _result(self, batch: pa.RecordBatch, verdicts: U8, told: Detected) -> StageResult:
+    def _result(self, batch: pa.RecordBatch, verdicts: U8, told: models.Detected) -> StageResult:
         found = {"": told.codes, "score": told.probabilities}
         of = {"values": told.probabilities, "details": told.codes}
         return self.judge(batch, verdicts, REASONS, found=found, **of)
@@ -155,17 +146,17 @@ class Language(Filter):
         notes |= {f"{self.unit}s_removed_with_document": with_document} if with_document else {}
         return leaves, dict(sorted(notes.items()))
 
-    def _tell(self, text: pa.Array) -> Detected:
+    def _tell(self, text: pa.Array) -> models.Detected:
         """The language of each text; none for a text without a letter."""
         if self.first_chars is not None:
             text = pc.utf8_slice_codeunits(text, 0, self.first_chars)
-        told = language_model(self.library, self.model).tell(text)
+        told = models.language_model(self.library, self.model).tell(text)
         letters = pc.match_substring_regex(text, r"\p{L}")
         codes = pc.if_else(letters, told.codes, None)
         known = np.asarray(codes.is_valid(), np.bool_)
-        return Detected(codes, np.where(known, told.probabilities, 0.0))
+        return models.Detected(codes, np.where(known, told.probabilities, 0.0))
 
-    def _verdicts(self, told: Detected) -> U8:
+    def _verdicts(self, told: models.Detected) -> U8:
         wanted = np.asarray(pc.is_in(told.codes, pa.array(self.keep, pa.string())), np.bool_)
         certain = np.asarray(told.codes.is_valid(), np.bool_) & (told.probabilities >= self.least)
         return np.where(certain, np.where(wanted, KEEP, OTHER), UNCERTAIN).astype(np.uint8)

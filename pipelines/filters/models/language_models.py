@@ -30,13 +30,7 @@ from tokenmill.pipelines.core.config import PinnedFile
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.filters.kernels.controls import MAY_COMPOSE
 from tokenmill.pipelines.filters.kernels.langid import score_languages
-from tokenmill.pipelines.filters.models.fasttext import (
-    PREFIX,
-    FastTextModel,
-    check_fasttext,
-    fasttext_labels,
-    is_fasttext,
-)
+from tokenmill.pipelines.filters.models import fasttext
 from tokenmill.pipelines.filters.normalize import normalized, work_needed
 
 _LABEL = re.compile(r"([a-z]{2,3})(?:[-_][A-Za-z]+)?$")
@@ -171,9 +165,9 @@ class LanguageFile(PinnedFile):
 
     @classmethod
     def look(cls, path: Path, settings: dict[str, Any]) -> None:
-        if not is_fasttext(path):
+        if not fasttext.is_fasttext(path):
             raise ConfigError(f"{path}: no fastText model; name one, as lid.176.bin or lid.176.ftz")
-        check_fasttext(path)
+        fasttext.check_fasttext(path)
 
 
 class Eldc:
@@ -198,7 +192,7 @@ class FastTextLanguages:
     """A fastText model; a label's language counts, not its script, as in eng_Latn."""
 
     def __init__(self, path: Path) -> None:
-        self._model = FastTextModel(path)
+        self._model = fasttext.FastTextModel(path)
         self._codes = pa.array(codes_of(self._model.labels), pa.string())
         self.known = frozenset(self._codes.to_pylist())
 
@@ -208,7 +202,7 @@ class FastTextLanguages:
 
 
 def codes_of(labels: tuple[str, ...]) -> list[str]:
-    return [code_of(label.removeprefix(PREFIX)) for label in labels]
+    return [code_of(label.removeprefix(fasttext.PREFIX)) for label in labels]
 
 
 LanguageModel: TypeAlias = LangidModel | Eldc | FastTextLanguages
@@ -225,7 +219,7 @@ def known_languages(library: Library, file: LanguageFile | None) -> frozenset[st
     if file is None:
         return language_model(library, None).known
     path = Path(file.file)
-    return frozenset(codes_of(fasttext_labels(path))) if path.exists() else frozenset()
+    return frozenset(codes_of(fasttext.fasttext_labels(path))) if path.exists() else frozenset()
 
 
 @functools.cache  # once a process

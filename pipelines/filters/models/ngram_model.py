@@ -173,11 +173,7 @@ def write_model(path: Path, kind: str, version: int, about: Mapping[str, Any], *
 
 
 def read_model(
-    path: Path,
-    kind: str,
-    version: int,
-    layout: Layout,
-    make: Callable[[Arrays, dict[str, Any]], T],
+    path: Path, kind: str, version: int, layout: Layout, make: Callable[[Arrays, dict[str, Any]], T]
 ) -> T:
     """A model that `write_model` wrote, made of its arrays and what is said about it.
 

@@ -13,13 +13,7 @@ from tokenmill.pipelines.core.config import BY_NAME, PinnedFile, readable
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.filter import Filter, Kinds
 from tokenmill.pipelines.core.step import KEEP, StageResult
-from tokenmill.pipelines.filters.models.kenlm import (
-    KenlmModel,
-    Normalization,
-    begins_kenlm,
-    load_kenlm,
-    load_pieces,
-)
+from tokenmill.pipelines.filters.models import kenlm
 from tokenmill.pipelines.filters.models.ngram_model import MAGIC, LanguageModel, load_model
 
 Kind = Literal["train-lm", "kenlm"]
@@ -38,7 +32,7 @@ def kind_of(path: Path) -> Kind | None:
         begins = f.read(4096)
     if begins.startswith(MAGIC):
         return "train-lm"
-    return "kenlm" if begins_kenlm(begins) else None
+    return "kenlm" if kenlm.begins_kenlm(begins) else None
 
 
 class LmFile(PinnedFile):
@@ -62,7 +56,7 @@ class LmFile(PinnedFile):
         if kind == "train-lm":
             settings["cutoffs"] = load_model(path).cutoffs
         elif kind == "kenlm":
-            load_kenlm(path)
+            kenlm.load_kenlm(path)
         else:
             raise ConfigError(
                 f"{path}: no language model; name a file of tokenmill train-lm, or of KenLM,"
@@ -75,7 +69,7 @@ class PiecesFile(PinnedFile):
 
     @classmethod
     def look(cls, path: Path, settings: dict[str, Any]) -> None:
-        load_pieces(path)
+        kenlm.load_pieces(path)
 
 
 class Perplexity(Filter):
@@ -108,7 +102,7 @@ class Perplexity(Filter):
     keep: tuple[Bucket, ...] = Field(("head", "middle"), min_length=1)
     head: Annotated[float, Field(gt=0)] | None = None
     tail: Annotated[float, Field(gt=0)] | None = None
-    normalize: Normalization | None = None
+    normalize: kenlm.Normalization | None = None
     sentencepiece: Annotated[PiecesFile, BY_NAME] | None = None
 
     @model_validator(mode="after")
@@ -151,14 +145,14 @@ class Perplexity(Filter):
 
 @functools.cache  # once a process
 def scorer(
-    model: LmFile, normalization: Normalization, pieces: PiecesFile | None
-) -> KenlmModel | LanguageModel:
+    model: LmFile, normalization: kenlm.Normalization, pieces: PiecesFile | None
+) -> kenlm.KenlmModel | LanguageModel:
     """Raises: ConfigError: a file is not the one that the run began with."""
     path = model.checked()
     if kind_of(path) == "train-lm":
         return load_model(path)
     cut = None if pieces is None else pieces.checked()
-    return KenlmModel(path, normalization=normalization, pieces=cut)
+    return kenlm.KenlmModel(path, normalization=normalization, pieces=cut)
 
 
 def counted(buckets: I64) -> dict[str, int]:

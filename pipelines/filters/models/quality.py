@@ -12,19 +12,7 @@ from tokenmill.dedup.arrays import F64, Bools
 from tokenmill.pipelines.core.config import BY_NAME, PinnedFile
 from tokenmill.pipelines.core.filter import Filter, Kinds
 from tokenmill.pipelines.core.step import StageResult
-from tokenmill.pipelines.filters.models.fasttext import (
-    FastTextModel,
-    FastTextScores,
-    check_fasttext,
-    full_label,
-    is_fasttext,
-)
-from tokenmill.pipelines.filters.models.quality_model import (
-    LinearModel,
-    kept_share,
-    load_model,
-    uniform,
-)
+from tokenmill.pipelines.filters.models import fasttext, quality_model
 
 BINS = 10  # of scores, counted for the report
 
@@ -38,10 +26,10 @@ class ModelFile(PinnedFile):
 
     @classmethod
     def look(cls, path: Path, settings: dict[str, Any]) -> None:
-        if is_fasttext(path):
-            check_fasttext(path)
+        if fasttext.is_fasttext(path):
+            fasttext.check_fasttext(path)
         else:
-            load_model(path)
+            quality_model.load_model(path)
 
 
 class Quality(Filter):
@@ -85,8 +73,8 @@ class Quality(Filter):
         path = Path(self.model.file)
         if not path.exists():  # a finished run is looked at without it; one that goes on says so
             return self
-        if is_fasttext(path):
-            full_label(path, self.label)
+        if fasttext.is_fasttext(path):
+            fasttext.full_label(path, self.label)
         elif self.label is not None:
             raise ValueError(f"label {self.label!r} is of a fastText model, and this is none")
         return self
@@ -101,16 +89,19 @@ class Quality(Filter):
     def _keeps(self, scores: F64, ids: pa.Array) -> Bools:
         if self.threshold is not None:
             return scores >= self.threshold
-        return uniform(ids, "quality", self.seed) < kept_share(scores, self.alpha)
+        draws = quality_model.uniform(ids, "quality", self.seed)
+        return draws < quality_model.kept_share(scores, self.alpha)
 
 
 @functools.cache  # once a process
-def scorer(model: ModelFile, label: str | None) -> FastTextScores | LinearModel:
+def scorer(
+    model: ModelFile, label: str | None
+) -> fasttext.FastTextScores | quality_model.LinearModel:
     """Raises: ConfigError: the file is not the one that the run began with."""
     path = model.checked()
-    if not is_fasttext(path):
-        return load_model(path)
-    return FastTextScores(FastTextModel(path), full_label(path, label))
+    if not fasttext.is_fasttext(path):
+        return quality_model.load_model(path)
+    return fasttext.FastTextScores(fasttext.FastTextModel(path), fasttext.full_label(path, label))
 
 
 def counted(scores: F64) -> dict[str, int]:

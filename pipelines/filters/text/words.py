@@ -31,37 +31,16 @@ from pydantic import AfterValidator, Field
 from tokenmill.dedup.arrays import I64, U8, U64, TextBuffers, read_only
 from tokenmill.dedup.text import unicode, unicode_words
 from tokenmill.dedup.text.words import word_places
-from tokenmill.pipelines.filters.kernels.characters import (
-    PUNCT,
-    SPACE,
-    SPLIT,
-    START,
-    STOP,
-    class_of_bytes,
-    split_words,
-)
+from tokenmill.pipelines.filters.kernels import characters as bits
+from tokenmill.pipelines.filters.kernels import words as kernels
 from tokenmill.pipelines.filters.kernels.lines import count_by_marks, count_by_words
-from tokenmill.pipelines.filters.kernels.words import (
-    ALONE,
-    JOINS,
-    TAKEN,
-    count_bits,
-    count_words,
-    take_marks,
-)
+from tokenmill.pipelines.filters.text import libraries
 from tokenmill.pipelines.filters.text.characters import (
     PADDING,
     Characters,
     characters,
     class_table,
     point_flags,
-)
-from tokenmill.pipelines.filters.text.libraries import (
-    PACKAGES,
-    Places,
-    check_library,
-    places_of,
-    splitter,
 )
 from tokenmill.pipelines.filters.text.spacy import check_installed, spacy_classes, stops
 
@@ -83,8 +62,8 @@ def spacy_language(kind: str) -> str | None:
 
 def spacy_if_wanted(kind: str) -> str:
     """Refuse a kind that needs a library that is missing."""
-    if kind in PACKAGES:
-        check_library(kind)
+    if kind in libraries.PACKAGES:
+        libraries.check_library(kind)
     elif (language := spacy_language(kind)) is not None:
         check_installed(language)
     return kind
@@ -92,7 +71,7 @@ def spacy_if_wanted(kind: str) -> str:
 
 def word_versions(kind: str) -> dict[str, str]:
     """Of the libraries that split words of a kind, whose rules and dictionaries decide verdicts."""
-    library = "spacy" if spacy_language(kind) else PACKAGES.get(kind, "")
+    library = "spacy" if spacy_language(kind) else libraries.PACKAGES.get(kind, "")
     return {name: version(name) for name in library.split()}
 
 
@@ -123,18 +102,18 @@ def words_of(text: Characters, kind: WordKind) -> Words:
         return Words(*text, NO_SPLITS)
     if kind == "unicode":
         classes = np.empty(len(text.data) + PADDING, np.uint8)
-        class_of_bytes(text.data, _unicode_table(), classes)
+        bits.class_of_bytes(text.data, _unicode_table(), classes)
         _take_marks(text, classes, _marks_table())
         return Words(text.data, classes, text.offsets, NO_SPLITS)
     if kind == "scripts":
-        return Words(text.data, _script_classes(text), text.offsets, SPLIT)
-    if kind in PACKAGES:
+        return Words(text.data, _script_classes(text), text.offsets, bits.SPLIT)
+    if kind in libraries.PACKAGES:
         offsets, data = text.offsets.tolist(), text.data.tobytes()
         texts = (data[a:b].decode() for a, b in pairwise(offsets))
-        places = places_of(texts, splitter(kind))
-        return Words(text.data, classes_at(text, places), text.offsets, SPLIT)
+        places = libraries.places_of(texts, libraries.splitter(kind))
+        return Words(text.data, classes_at(text, places), text.offsets, bits.SPLIT)
     language = spacy_language(kind) or "en"
-    return Words(text.data, spacy_classes(text, language), text.offsets, SPLIT)
+    return Words(text.data, spacy_classes(text, language), text.offsets, bits.SPLIT)
 
 
 def _script_classes(text: Characters) -> U8:
@@ -145,20 +124,20 @@ def _script_classes(text: Characters) -> U8:
     begin = starts[1:][(starts[1:] == ends[:-1]) & (places.starts[1:] > 0)]
     # the lower case of one capital ends in a mark, where shingles begin another word
     begin = begin[(data[begin - 2] != DOTTED[0]) | (data[begin - 1] != DOTTED[1])]
-    classes = classes_at(text, Places(starts, ends, begin))
+    classes = classes_at(text, libraries.Places(starts, ends, begin))
     _take_marks(text, classes, _marks_of_scripts_table())
     return classes
 
 
-def classes_at(text: Characters, places: Places) -> U8:
+def classes_at(text: Characters, places: libraries.Places) -> U8:
     """Classes of bytes, SPACE what is in no word, SPLIT where one follows another at once."""
     within = np.zeros(len(text.data) + PADDING, np.int8)
     within[places.starts] = 1
     within[places.ends] -= 1  # 0 where the next begins at once
     np.cumsum(within, out=within)
-    classes = text.classes & ~np.uint8(SPACE | SPLIT)
-    classes |= np.where(within > 0, 0, SPACE).astype(np.uint8)
-    classes[places.begins] |= np.uint8(SPLIT)
+    classes = text.classes & ~np.uint8(bits.SPACE | bits.SPLIT)
+    classes |= np.where(within > 0, 0, bits.SPACE).astype(np.uint8)
+    classes[places.begins] |= np.uint8(bits.SPLIT)
     return classes
 
 
@@ -170,18 +149,18 @@ def _take_marks(text: Characters, classes: U8, table: U8) -> None:
     if not len(text.data) or text.data.max() < FIRST_MARK:
         return
     marks = np.empty(len(text.data) + PADDING, np.uint8)
-    class_of_bytes(text.data, table, marks)
-    if np.any(marks[: len(text.data)] & (TAKEN | JOINS)):
-        take_marks(classes, marks, text.offsets)
+    bits.class_of_bytes(text.data, table, marks)
+    if np.any(marks[: len(text.data)] & (kernels.TAKEN | kernels.JOINS)):
+        kernels.take_marks(classes, marks, text.offsets)
 
 
 def word_counts(words: Words) -> I64:
     """(n_docs,) int64."""
     counts = np.empty(len(words.offsets) - 1, np.int64)
-    count_words(words.classes, words.offsets, counts)
+    kernels.count_words(words.classes, words.offsets, counts)
     if words.splits:
         more = np.empty_like(counts)
-        count_bits(words.classes, words.offsets, words.splits, words.splits, more)
+        kernels.count_bits(words.classes, words.offsets, words.splits, words.splits, more)
         counts += more
     return counts
 
@@ -199,9 +178,9 @@ def split(text: str, kind: WordKind) -> list[str]:
 @cache
 def _marks_table() -> U8:
     """(0x110000,) START and what `take_marks` asks of each character."""
-    table = np.full(unicode.N_CODE_POINTS, START, np.uint8)
-    table[_script_kinds() == unicode_words.MARK] |= TAKEN
-    table[list(JOINERS)] |= JOINS
+    table = np.full(unicode.N_CODE_POINTS, bits.START, np.uint8)
+    table[_script_kinds() == unicode_words.MARK] |= kernels.TAKEN
+    table[list(JOINERS)] |= kernels.JOINS
     return table
 
 
@@ -210,7 +189,7 @@ def _marks_of_scripts_table() -> U8:
     """As `_marks_table`, where a character that is a word by itself has its marks already."""
     table = _marks_table().copy()
     by_itself = (unicode_words.BASE, unicode_words.SYLLABLE, unicode_words.LATE)
-    table[np.isin(_script_kinds(), by_itself)] |= ALONE
+    table[np.isin(_script_kinds(), by_itself)] |= kernels.ALONE
     return table
 
 
@@ -225,7 +204,9 @@ def _script_kinds() -> U8:
 def _unicode_table() -> U8:
     r"""`class_table`, but SPACE is all that is not `\w`."""
     table = class_table()
-    return np.where(point_flags() & unicode.WORD, table & ~np.uint8(SPACE), table | np.uint8(SPACE))
+    return np.where(
+        point_flags() & unicode.WORD, table & ~np.uint8(bits.SPACE), table | np.uint8(bits.SPACE)
+    )
 
 
 LETTERS_PADDING = 32  # bytes, of any value, that kernels may read behind the last letter
@@ -257,7 +238,7 @@ def letters(words: Words) -> Letters:
     data = np.empty(len(words.data) + LETTERS_PADDING, np.uint8)
     starts = np.empty(first_words[-1], np.uint64)
     chars = np.empty(first_words[-1], np.int64)
-    split_words(*words, first_words, data, starts, chars)
+    bits.split_words(*words, first_words, data, starts, chars)
     return Letters(data, starts, chars, first_words)
 
 
@@ -272,7 +253,7 @@ def sentence_counts(lines: Characters, kind: SentenceKind) -> I64:
         return counts
     lines = lines._replace(data=read_only(lines.data))
     kinds = np.empty(len(lines.data) + PADDING, np.uint8)
-    class_of_bytes(lines.data, _kind_table(), kinds)
+    bits.class_of_bytes(lines.data, _kind_table(), kinds)
     words = words_of(lines, "spacy")
     count_by_words(lines.data, words.classes, kinds, lines.offsets, counts)
     return counts
@@ -281,7 +262,7 @@ def sentence_counts(lines: Characters, kind: SentenceKind) -> I64:
 @cache
 def _kind_table() -> U8:
     """(0x110000,) uint8, START, STOP and PUNCT of every code point."""
-    table = np.full(0x110000, START, np.uint8)
-    table[[unicodedata.category(chr(c)).startswith("P") for c in range(0x110000)]] |= PUNCT
-    table[[ord(mark) for mark in stops()]] |= STOP
+    table = np.full(0x110000, bits.START, np.uint8)
+    table[[unicodedata.category(chr(c)).startswith("P") for c in range(0x110000)]] |= bits.PUNCT
+    table[[ord(mark) for mark in stops()]] |= bits.STOP
     return table

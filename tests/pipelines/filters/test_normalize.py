@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from tests.reference import normalize as twin
 from tests.strategies import THOROUGH, document_batch
+from tokenmill.pipelines.filters.kernels.controls import MAY_COMPOSE
 from tokenmill.pipelines.filters.normalize import (
-    MAY_COMPOSE,
     NORMALIZE_VERSION,
     Normalize,
     composing,
