@@ -24,13 +24,7 @@ from tokenmill.pipelines.core.shard import shard_number
 from tokenmill.pipelines.corpus.step import Pass, Size, StepT, key_parameters
 from tokenmill.pipelines.runs.folder import INDEX, KEYS, Folder, RunFolder
 from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import (
-    Rows,
-    arrow_file,
-    corpus_rows,
-    open_arrow,
-    open_sidecar,
-)
+from tokenmill.pipelines.storage import files
 from tokenmill.pipelines.storage.mirror import present
 from tokenmill.sizing.units import format_memory
 
@@ -90,14 +84,11 @@ class Shards(NamedTuple):
 
 
 def write_rows(run: RunFolder, part: Pass, keys: tuple[str, ...], docs: tuple[int, ...]) -> Done:
-    """Set down the shards of a pass, and how many documents each has.
-
-    Facts: those of `Size`.
-    """
+    """Set down the shards of a pass, and how many documents each has. Facts: those of `Size`."""
     paths = earlier_keys(run, part)
-    earlier = [open_sidecar(path, key_parameters(part.finders)).n for path in paths]
+    earlier = [files.open_sidecar(path, key_parameters(part.finders)).n for path in paths]
     path = run.path(ROWS, part.index)
-    with arrow_file(path, SHARDS) as writer:
+    with files.arrow_file(path, SHARDS) as writer:
         columns = {"key": [*([None] * len(earlier)), *keys], "docs": [*earlier, *docs]}
         writer.write_batch(pa.RecordBatch.from_pydict(columns, SHARDS))
     shards = read_shards(path)
@@ -114,7 +105,7 @@ def read_shards(path: Path) -> Shards:
 
 @lru_cache(maxsize=4)
 def _read_shards(path: Path, _stamp: tuple[int, int], first_row: int) -> Shards:
-    (batch,) = open_arrow(path)[0]
+    (batch,) = files.open_arrow(path)[0]
     starts = np.concatenate(([0], np.cumsum(np.asarray(batch["docs"])))).astype(np.int64)
     return Shards(batch["key"], starts + first_row, groups_of(starts, GROUP_ROWS, GROUP_SHARDS))
 
@@ -211,7 +202,7 @@ class Corpus:
         """Of this run's shards, in order."""
         return tuple(self.shards.keys[self.shards.n_earlier :].to_pylist())
 
-    def rows(self) -> Rows:
+    def rows(self) -> files.Rows:
         """Their key sidecars."""
         keys, earlier = self.shards.keys, earlier_keys(self.run, self.part)
 
@@ -220,7 +211,7 @@ class Corpus:
                 return earlier[number]
             return self.path(KEYS, key=keys[number].as_py())
 
-        return corpus_rows(
+        return files.corpus_rows(
             path_of,
             np.diff(self.shards.starts),
             key_parameters(self.part.finders),
@@ -230,7 +221,7 @@ class Corpus:
     def ids_of(self, wanted: I64) -> U64:
         """(n,) ids of the documents of rows in any order; of all groups the files are there."""
         starts = self.shards.starts[self.shards.groups]
-        rows = corpus_rows(
+        rows = files.corpus_rows(
             lambda group: self.path(IDS, group=group), np.diff(starts), {}, first=int(starts[0])
         )
         ids = np.empty(len(wanted), np.uint64)

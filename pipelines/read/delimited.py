@@ -21,17 +21,12 @@ import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
+from tokenmill.pipelines.read import stream
 from tokenmill.pipelines.read.batch import Failure, ReadBatch, make_batch, text_array
 from tokenmill.pipelines.read.beside import with_beside
 from tokenmill.pipelines.read.columns import Piece, find_columns
 from tokenmill.pipelines.read.lines import MOST_VALUES, LostLine, read_lines
 from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits, Reading
-from tokenmill.pipelines.read.stream import (
-    DamagedError,
-    compression_of,
-    expansion_ratio,
-    read_blocks,
-)
 from tokenmill.pipelines.read.text import BOM
 
 DAMAGED = "damaged_csv"
@@ -86,7 +81,7 @@ class _Lines:
         for group in self._lines:
             if isinstance(group, LostLine):
                 cause = DAMAGED if group.cause.startswith("too_") else group.cause
-                raise DamagedError(cause, group.message)
+                raise stream.DamagedError(cause, group.message)
             for _, line in group.pairs():
                 yield self._line(line.removeprefix(BOM) if not self.number else line)
 
@@ -97,7 +92,7 @@ class _Lines:
         self._last_alike = self.number > self.first and n_marks + 1 == self.n_columns
         self.alike += self._last_alike
         if self.n_bytes > self._most or n_marks > MOST_VALUES:
-            raise DamagedError(
+            raise stream.DamagedError(
                 DAMAGED, f"the row of line {self.first} does not end before line {self.number}"
             )
         try:
@@ -142,7 +137,7 @@ def rows_of(
 def _bad_row(error: csv.Error, lines: _Lines, form: str) -> Row:
     """What the csv module took for none; raises where it goes on to the end of the file."""
     if UNENDED in str(error):
-        raise DamagedError(
+        raise stream.DamagedError(
             DAMAGED, f"{lines.where}: a quote begins a field and none ends it; {_NO_QUOTES}"
         ) from None
     old = OLD_LINES in str(error)
@@ -178,17 +173,17 @@ def cut_delimited(
 
     Raises: InputError: it has no header ("missing_column"), or not the columns that are asked for.
     """
-    compression, damage, size = compression_of(file.name), "", file.bytes
+    compression, damage, size = stream.compression_of(file.name), "", file.bytes
     quote = "" if wanted.quote is None and form == "tsv" else wanted.quote
     try:
-        blocks = read_blocks(file.path, compression, limits=limits)
+        blocks = stream.read_blocks(file.path, compression, limits=limits)
         header = next(rows_of(blocks, form, limits.max_document_bytes, quote), Row(()))
-    except DamagedError as e:
+    except stream.DamagedError as e:
         raise InputError(f"{file.path}: {e}", cause=e.cause) from None
     if header.cause:
         raise InputError(f"{file.path}: {header.message}", cause=header.cause)
     if compression is not None:
-        ratio, damage = expansion_ratio(file.path, compression, limits)
+        ratio, damage = stream.expansion_ratio(file.path, compression, limits)
         size = int(size * ratio)
     if quote == "" and header.fields and all(map(_is_quoted, header.fields)):
         why = f"the header stands between quotes; say quote: '{QUOTE}' in the recipe"
@@ -204,7 +199,7 @@ def cut_delimited(
 def read_delimited(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     """Yield the documents of a file, a row each."""
     limits = how.limits
-    blocks = read_blocks(shard.paths[0], shard.compression, limits=limits, run=how.run)
+    blocks = stream.read_blocks(shard.paths[0], shard.compression, limits=limits, run=how.run)
     with contextlib.closing(blocks):
         rows = rows_of(blocks, shard.format, limits.max_document_bytes, shard.quote)
         yield from _batches(shard, rows)
@@ -222,7 +217,7 @@ def _batches(shard: SourceShard, rows: Iterator[Row]) -> Iterator[ReadBatch]:
             if len(held) >= BATCH_DOCS or size >= BATCH_BYTES:
                 yield _batch(shard, at, held, row)
                 row, held, size = row + len(held), [], 0
-    except DamagedError as e:
+    except stream.DamagedError as e:
         held.append(Row((), e.cause, str(e)))
     if held:
         yield _batch(shard, at, held, row)

@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 
 from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
+from tokenmill.pipelines.read import stream
 from tokenmill.pipelines.read.batch import (
     FILE_CAUSES,
     Failure,
@@ -67,15 +68,6 @@ from tokenmill.pipelines.read.lines import (
 )
 from tokenmill.pipelines.read.objects import Part, Scanner
 from tokenmill.pipelines.read.options import Limits, Reading
-from tokenmill.pipelines.read.stream import (
-    BLOCK_BYTES,
-    DamagedError,
-    UnreadableError,
-    compression_of,
-    expansion_ratio,
-    one_line,
-    read_blocks,
-)
 from tokenmill.pipelines.read.text import BOM
 
 # How far to look for a line that tells the columns, before a file is given up as not JSON Lines.
@@ -92,13 +84,13 @@ def cut_jsonl(file: InputFile, wanted: Input, shard_bytes: int, limits: Limits) 
     Raises: InputError: not JSON Lines ("invalid_json"), without a text column ("missing_column"),
         or texts and images in no known layout ("unknown_layout").
     """
-    compression = compression_of(file.name)
+    compression = stream.compression_of(file.name)
     columns, is_whole = _sniff(file, wanted, compression, limits)
     size, damage = file.bytes, ""
     if is_whole:
         return [Piece(columns, 0, None, bytes=size)]
     if compression is not None:
-        ratio, damage = expansion_ratio(file.path, compression, limits)
+        ratio, damage = stream.expansion_ratio(file.path, compression, limits)
         size = math.ceil(size * ratio)
     n = max(1, -(-size // shard_bytes))
     starts = [i * size // n for i in range(n)]
@@ -111,7 +103,7 @@ def cut_jsonl(file: InputFile, wanted: Input, shard_bytes: int, limits: Limits) 
 def read_jsonl(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     """Yield the documents of a shard; blank lines are no documents."""
     limits = how.limits
-    blocks = read_blocks(
+    blocks = stream.read_blocks(
         shard.paths[0],
         shard.compression,
         start=first_byte(shard.start),
@@ -135,7 +127,7 @@ def _lines_of(
     if start == 0 and stop is None:
         try:
             first = next(blocks, b"")
-        except DamagedError as e:
+        except stream.DamagedError as e:
             return False, iter([LostLine(0, e.cause, str(e), 0)])
         blocks = chain([first], blocks)
         if is_array(first):
@@ -256,7 +248,7 @@ def _object(line: bytes) -> tuple[dict[str, Any], str, str]:
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError as e:
-        return {}, *_what_is_wrong(line, one_line(e))
+        return {}, *_what_is_wrong(line, stream.one_line(e))
     if not isinstance(value, dict):
         return {}, "invalid_json", f"a line must be an object, not {json_type(value)}"
     return value, "", ""
@@ -321,7 +313,8 @@ def _sniff(
     problems: list[tuple[str, str]] = []  # (cause, message) of each line that is no object
     objects = 0
     first: list[dict[str, Any]] = []  # some of them
-    blocks = islice(read_blocks(path, compression, limits=limits), SNIFF_BYTES // BLOCK_BYTES)
+    most = SNIFF_BYTES // stream.BLOCK_BYTES
+    blocks = islice(stream.read_blocks(path, compression, limits=limits), most)
     is_whole, items = _lines_of(blocks, 0, None, limits.max_document_bytes)
     for item in islice(_each(items), SNIFF_LINES):
         if isinstance(item, LostLine):
@@ -331,7 +324,7 @@ def _sniff(
         try:
             value = orjson.loads(line)
         except orjson.JSONDecodeError as e:
-            told = _what_is_wrong(line, one_line(e))[1]
+            told = _what_is_wrong(line, stream.one_line(e))[1]
             told = next((t for begins, t in OTHERS.items() if line.startswith(begins)), told)
             problems.append(("invalid_json", told))
             continue
@@ -452,7 +445,7 @@ def _raw(
     lost = None
     try:
         text, images = laid_out(text, images, shard.text)
-    except UnreadableError as e:
+    except stream.UnreadableError as e:
         lost, text = Lost(e.cause, f"{place.where}: {e}", len(line)), None
     listed_text = isinstance(text, list)
     if not (are_texts(text) if listed_text else text is None or isinstance(text, str)):

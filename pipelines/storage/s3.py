@@ -24,18 +24,8 @@ import xxhash
 from boto3.exceptions import Boto3Error
 from boto3.s3.transfer import TransferConfig
 from botocore import UNSIGNED
+from botocore import exceptions as faults
 from botocore.config import Config
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    CredentialRetrievalError,
-    IncompleteReadError,
-    NoCredentialsError,
-    PartialCredentialsError,
-    SSOError,
-    TokenRetrievalError,
-)
-from botocore.exceptions import ResponseStreamingError as StreamingError
 from urllib3.exceptions import HTTPError
 
 from tokenmill.pipelines.core import places
@@ -44,11 +34,11 @@ from tokenmill.pipelines.storage import aws
 from tokenmill.pipelines.storage.inputs import OutageError, outage, stop_if_gone
 
 NO_CREDENTIALS = (
-    NoCredentialsError,
-    PartialCredentialsError,
-    CredentialRetrievalError,
-    SSOError,
-    TokenRetrievalError,
+    faults.NoCredentialsError,
+    faults.PartialCredentialsError,
+    faults.CredentialRetrievalError,
+    faults.SSOError,
+    faults.TokenRetrievalError,
 )
 # of 4xx answers, those that are not the caller's fault, or mend themselves
 PASSING = frozenset(
@@ -74,12 +64,12 @@ def translated(error: BaseException, address: str) -> Exception:
         error = error.__context__  # what an upload failed of
     if isinstance(error, NO_CREDENTIALS):
         return ConfigError(f"{address}: {aws.NONE_FOUND}")
-    if not isinstance(error, ClientError):
+    if not isinstance(error, faults.ClientError):
         return outage(address, _words(type(error).__name__.removesuffix("Error")))
     return _answered(error, address)
 
 
-def _answered(error: ClientError, address: str) -> Exception:
+def _answered(error: faults.ClientError, address: str) -> Exception:
     code = str(error.response.get("Error", {}).get("Code", "Unknown"))
     status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 500))
     if code in PASSING or (status >= 500 and code not in {"NotImplemented", *FORBIDDEN}):
@@ -117,8 +107,9 @@ COPY_BYTES = 1 << 20
 MOST_DELETED = 1000  # in one request: the API's limit
 PATIENCE = 9  # failures of one request until it is given up
 LONGEST_PAUSE_S = 2.0
-CUT_SHORT = (IncompleteReadError, StreamingError)  # an answer came, but not all of it
-FAILURES = (BotoCoreError, ClientError, Boto3Error, HTTPError)
+# an answer came, but not all of it
+CUT_SHORT = (faults.IncompleteReadError, faults.ResponseStreamingError)
+FAILURES = (faults.BotoCoreError, faults.ClientError, Boto3Error, HTTPError)
 DIGEST = "xxh3"  # in an object's metadata: xxh3-128 of its bytes, hex
 TRANSFER = TransferConfig(
     multipart_threshold=PART_BYTES, multipart_chunksize=PART_BYTES, max_concurrency=PARTS_AT_ONCE
@@ -316,7 +307,7 @@ class ObjectStore:
             Bucket=self._bucket, Delete={"Objects": objects, "Quiet": True}
         )
         for error in answer.get("Errors", ())[:1]:
-            raise ClientError({"Error": {"Code": error["Code"]}}, "DeleteObjects")
+            raise faults.ClientError({"Error": {"Code": error["Code"]}}, "DeleteObjects")
 
     def abort_uploads(self) -> int:
         """End what killed uploads left, which is paid for though it cannot be seen; how many."""
@@ -372,7 +363,7 @@ def _client(_: aws.Environment, attempts: int) -> Any:
     )
     try:
         return aws.session().client("s3", region_name=aws.region(), endpoint_url=url, config=config)
-    except (BotoCoreError, ValueError) as e:
+    except (faults.BotoCoreError, ValueError) as e:
         raise ConfigError(
             f"s3: cannot be reached with the settings there are ({type(e).__name__}); check"
             " AWS_PROFILE and AWS_ENDPOINT_URL_S3"

@@ -31,13 +31,7 @@ from tokenmill.dedup.arrays import F32, F64, I64, U32, TextBuffers, parts, read_
 from tokenmill.dedup.same.digest import digests
 from tokenmill.dedup.text.words import WordLetters, split_words
 from tokenmill.pipelines.filters.kernels import quality as kernels
-from tokenmill.pipelines.filters.models.ngram_model import (
-    MOST_BYTES,
-    Arrays,
-    Layout,
-    read_model,
-    write_model,
-)
+from tokenmill.pipelines.filters.models import ngram_model
 
 BLOCK_BYTES = 1 << 18  # of text at a time: its letters and words stay in the second-level cache
 MOST_FEATURES = 1 << 24
@@ -100,10 +94,10 @@ def _blocks(text: TextBuffers) -> Iterator[tuple[slice, WordLetters]]:
 
 
 FORMAT = 1  # raise it when the same file would give other scores
-ARRAYS: Layout = {
+ARRAYS: ngram_model.Layout = {
     "weights": ("<f4", (MOST_FEATURES,)),
     "intercept": ("<f8", ()),
-    "about": ("|u1", (MOST_BYTES,)),
+    "about": ("|u1", (ngram_model.MOST_BYTES,)),
 }
 DECIMALS = 9  # of scores: processors and C libraries differ in the last bits of exp()
 
@@ -134,15 +128,17 @@ class LinearModel:
 def save_model(model: LinearModel, path: Path) -> None:
     """Write a model; the same model makes the same bytes."""
     weights, intercept = model.weights.astype("<f4"), np.array(model.intercept, "<f8")
-    write_model(path, "quality", FORMAT, model.about, weights=weights, intercept=intercept)
+    ngram_model.write_model(
+        path, "quality", FORMAT, model.about, weights=weights, intercept=intercept
+    )
 
 
 def load_model(path: Path) -> LinearModel:
     """Read a model, whose weights are finite numbers; see `read_model`."""
-    return read_model(path, "quality", FORMAT, ARRAYS, _made)
+    return ngram_model.read_model(path, "quality", FORMAT, ARRAYS, _made)
 
 
-def _made(arrays: Arrays, about: dict[str, Any]) -> LinearModel:
+def _made(arrays: ngram_model.Arrays, about: dict[str, Any]) -> LinearModel:
     return LinearModel(arrays["weights"], float(arrays["intercept"]), about)
 
 

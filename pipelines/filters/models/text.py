@@ -175,10 +175,7 @@ class PlacedWords(NamedTuple):
 
 
 def line_words(text: pa.Array) -> LineWords:
-    """The words of each document.
-
-    text: (n_docs,) string or large_string, no nulls.
-    """
+    """The words of each document.  text: (n_docs,) string or large_string, no nulls."""
     return _found(text_buffers(text), with_spans=False).words
 
 

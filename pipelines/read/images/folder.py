@@ -87,10 +87,7 @@ class Folder:
     def image(
         self, value: Value, place: Place, url: str | None = None, claims: Claims = NO_CLAIMS
     ) -> SourceImage:
-        """The image that a value stands for.
-
-        url, claims: what else is known of it.
-        """
+        """The image that a value stands for.  url, claims: what else is known of it."""
         reference = value.reference
         if value.other is not None:
             lost = Lost("not_an_image", f"{place.where}: {value.other}, not an image")

@@ -15,16 +15,8 @@ from typing import Any, NamedTuple, TypeAlias
 import lz4.frame
 import zstandard
 
+from tokenmill.pipelines.read import stream
 from tokenmill.pipelines.read.options import Limits
-from tokenmill.pipelines.read.stream import (
-    GZIP_OUT_BYTES,
-    Codec,
-    DamagedError,
-    codec_of,
-    one_line,
-    raw_blocks,
-    unpacked,
-)
 from tokenmill.pipelines.storage.inputs import open_input
 
 MAGIC = {"gzip": b"\x1f\x8b\x08", "zstd": b"\x28\xb5\x2f\xfd", "lz4": b"\x04\x22\x4d\x18"}
@@ -52,9 +44,9 @@ def read_members(
     with open_input(path) as file:
         codec = None if packing is None else codec_for(file, packing, limits)
         file.seek(start)
-        blocks = raw_blocks(file, path)
+        blocks = stream.raw_blocks(file, path)
         if packing is not None and codec is not None:
-            yield from unpacked(blocks, start, codec, partial(_damage, packing))
+            yield from stream.unpacked(blocks, start, codec, partial(_damage, packing))
             return
         at: int | None = start
         for block in blocks:
@@ -62,17 +54,17 @@ def read_members(
             at = None
 
 
-def codec_for(file: Any, packing: str, limits: Limits) -> Codec:
+def codec_for(file: Any, packing: str, limits: Limits) -> stream.Codec:
     """How the members of a file are unpacked, which stands at its beginning."""
     if packing == "lz4":
         return _LZ4
     dictionary = _dictionary(file, limits) if packing == "zstd" else None
-    return codec_of(packing, limits, dictionary)
+    return stream.codec_of(packing, limits, dictionary)
 
 
 def _unlz4ed(frame: Any, data: bytes) -> Iterator[bytes]:
     while True:
-        out = frame.decompress(data, GZIP_OUT_BYTES)
+        out = frame.decompress(data, stream.GZIP_OUT_BYTES)
         if out:
             yield out
         if frame.eof or frame.needs_input:
@@ -80,19 +72,19 @@ def _unlz4ed(frame: Any, data: bytes) -> Iterator[bytes]:
         data = b""
 
 
-_LZ4 = Codec(LZ4_PIECE_BYTES, lz4.frame.LZ4FrameDecompressor, _unlz4ed, RuntimeError)
+_LZ4 = stream.Codec(LZ4_PIECE_BYTES, lz4.frame.LZ4FrameDecompressor, _unlz4ed, RuntimeError)
 
 
-def _damage(packing: str, error: Exception | None, at: int) -> DamagedError:
+def _damage(packing: str, error: Exception | None, at: int) -> stream.DamagedError:
     if error is None:
         message = f"the file ends inside of a {packing} member, at byte {at}"
-        return DamagedError(f"truncated_{packing}", message)
-    message = one_line(error)
+        return stream.DamagedError(f"truncated_{packing}", message)
+    message = stream.one_line(error)
     if "too much memory" in message:
-        return DamagedError(
+        return stream.DamagedError(
             "window_too_large", "its zstd window is too large; raise limits.max_window_bytes"
         )
-    return DamagedError(f"damaged_{packing}", f"{message}, in packed byte {at} or before")
+    return stream.DamagedError(f"damaged_{packing}", f"{message}, in packed byte {at} or before")
 
 
 def _dictionary(file: Any, limits: Limits) -> zstandard.ZstdCompressionDict | None:
@@ -106,14 +98,15 @@ def _dictionary(file: Any, limits: Limits) -> zstandard.ZstdCompressionDict | No
     size = int.from_bytes(head[4:8], "little")
     data = bytes(file.read(min(size, MOST_DICTIONARY_BYTES + 1)))
     if size > MOST_DICTIONARY_BYTES or len(data) < size:
-        raise DamagedError("damaged_zstd", f"its dictionary claims {size} bytes")
+        raise stream.DamagedError("damaged_zstd", f"its dictionary claims {size} bytes")
     if data[:4] == MAGIC["zstd"]:
-        packed = iter([data])
+        codec, damage = stream.codec_of("zstd", limits), partial(_damage, "zstd")
+        frames = stream.unpacked(iter([data]), 0, codec, damage)
         data = b""
-        for _, plain in unpacked(packed, 0, codec_of("zstd", limits), partial(_damage, "zstd")):
+        for _, plain in frames:
             data += plain
             if len(data) > MOST_DICTIONARY_BYTES:
-                raise DamagedError("damaged_zstd", "its dictionary expands to too much")
+                raise stream.DamagedError("damaged_zstd", "its dictionary expands to too much")
     return zstandard.ZstdCompressionDict(data)
 
 
@@ -136,14 +129,14 @@ class Feed:
     at: plain bytes taken so far, from where the pieces begin.
     """
 
-    def __init__(self, pieces: Iterator[Piece | DamagedError]) -> None:
+    def __init__(self, pieces: Iterator[Piece | stream.DamagedError]) -> None:
         """pieces: with an error in place of what is damaged, where there are more behind."""
         self._pieces = pieces
         self._buffer = b""
         self._here = 0  # in the buffer
         self.at = 0
         self._end = 0  # plain bytes of all pieces so far
-        self.broken: DamagedError | None = None  # why the pieces ended, if they broke off
+        self.broken: stream.DamagedError | None = None  # why the pieces ended, if they broke off
         self._goes_on = False  # though they did
         self._begun: deque[tuple[int, int]] = deque()  # members: plain byte, byte of the file
 
@@ -233,9 +226,9 @@ class Feed:
             return None
         try:
             found = next(self._pieces, None)
-        except DamagedError as e:
+        except stream.DamagedError as e:
             self.broken, found = e, None
-        if isinstance(found, DamagedError):
+        if isinstance(found, stream.DamagedError):
             self.broken, self._goes_on, found = found, True, None
         if found is None:
             return None

@@ -7,14 +7,8 @@ from typing import NamedTuple
 from tokenmill.pipelines.read.batch import FILE_CAUSES
 from tokenmill.pipelines.read.options import Html
 from tokenmill.pipelines.read.stream import UnreadableError
+from tokenmill.pipelines.read.web import http
 from tokenmill.pipelines.read.web.charset import decode_page
-from tokenmill.pipelines.read.web.http import (
-    Response,
-    decoded_body,
-    gunzipped,
-    media_type,
-    parse_response,
-)
 from tokenmill.pipelines.read.web.payload import GZIP, payload_type, starts_html
 from tokenmill.pipelines.read.web.records import DAMAGED, DAMAGED_MEMBER, MADE_OF, Record
 
@@ -63,9 +57,9 @@ class Pages:
         url = url_of(record) or ""
         if record.kind == "resource" and not url.lower().startswith(WEB):
             return "skipped_not_of_the_web"
-        response = Response(None, {}, record.block)
+        response = http.Response(None, {}, record.block)
         if record.kind == "response":
-            response = parse_response(record.block)
+            response = http.parse_response(record.block)
         if response.status is not None and response.status not in self._options.statuses:
             known = 100 <= response.status <= 599
             return f"skipped_status_{response.status if known else 'other'}"
@@ -77,14 +71,14 @@ class Pages:
         return self._page(record, response, kind, charset)
 
     def _page(
-        self, record: Record, response: Response, kind: str, charset: str | None
+        self, record: Record, response: http.Response, kind: str, charset: str | None
     ) -> Page | str:
         """The page of a body that is told to be text, in whatever coding."""
-        data, oddities = decoded_body(response, self._options.max_bytes)
+        data, oddities = http.decoded_body(response, self._options.max_bytes)
         odd = Counter(oddities)
         told = self._payload(record, data, kind, charset)
         if told == GZIP:
-            data, odd["undeclared_gzip"] = gunzipped(data, self._options.max_bytes), 1
+            data, odd["undeclared_gzip"] = http.gunzipped(data, self._options.max_bytes), 1
             told = self._payload(record, data, kind, charset)
         if not data or data.isspace():
             return "skipped_empty"
@@ -105,7 +99,7 @@ class Pages:
         """What the body is that is told to be text; "" where it is."""
         if record.kind == "conversion":
             return ""
-        identified = media_type(record.headers.get("warc-identified-payload-type", ""))[0]
+        identified = http.media_type(record.headers.get("warc-identified-payload-type", ""))[0]
         if identified in (*self._options.types, GZIP):
             identified = ""
         wide = "utf-16" in (charset or "").lower()
@@ -119,15 +113,15 @@ class Pages:
         return name
 
 
-def _type_of(record: Record, response: Response) -> tuple[str, str | None]:
+def _type_of(record: Record, response: http.Response) -> tuple[str, str | None]:
     """The type of a record's content in small letters, and its charset by the header."""
     headers = record.headers
     if response.status is not None:
-        kind, charset = media_type(response.headers.get("content-type", ""))
+        kind, charset = http.media_type(response.headers.get("content-type", ""))
         return kind or ("text/html" if starts_html(response.body) else ""), charset
     if record.kind == "response":  # dns: and the like, or HTTP 0.9
-        return media_type(headers.get("arc-type") or headers.get("content-type", ""))
-    kind, charset = media_type(headers.get("content-type", ""))
+        return http.media_type(headers.get("arc-type") or headers.get("content-type", ""))
+    kind, charset = http.media_type(headers.get("content-type", ""))
     return kind, charset or ("utf-8" if record.kind == "conversion" else None)
 
 
