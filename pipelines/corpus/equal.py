@@ -106,12 +106,8 @@ class EqualStep(KeyedStep, VerdictStep):
         # what is newest is not looked for
         keep = "first" if self.kept == "first" else "last"
         (column,) = self.shuffled
-        return probing.equal(
-            column.keys,
-            keep=keep,
-            zeros_are_a_key=column.zeros_are_a_key,
-            texts=self.compares_texts,
-        )
+        zeros, texts = column.zeros_are_a_key, self.compares_texts
+        return probing.equal(column.keys, keep=keep, zeros_are_a_key=zeros, texts=texts)
 
     def scratch_bytes(self, text_bytes: float, docs: float) -> float:
         return docs * 64  # key 16 twice, row 4, verdict 13, half a pair 8, heads

@@ -470,14 +470,9 @@ def join_forests(run: RunFolder, part: Pass, level: int, number: int) -> Done:
             f"near: {touched.n:,} documents in pairs are more than can be joined, {MOST_JOINED:,};"
             " put exact before it, raise verify or split the corpus"
         )
-    least = LEAST_BYTES + corpus.n * 3 // 8
+    least, works = LEAST_BYTES + corpus.n * 3 // 8, counts[level]
     corpus.memory_left(
-        NearDedup.name,
-        touched.n,
-        near.joined_bytes,
-        least=least,
-        works=counts[level],
-        of="documents in pairs",
+        near.name, touched.n, near.joined_bytes, least=least, works=works, of="documents in pairs"
     )
     forest = Forest(touched)
     for path in paths:

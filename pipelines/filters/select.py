@@ -324,15 +324,10 @@ class Select(Step):
         verdicts = np.where(np.asarray(holds.fill_null(True), np.bool_), KEEP, NOT_SELECTED)
         if self.unknown == "remove":
             verdicts = np.where(np.asarray(holds.is_null(), np.bool_), UNKNOWN, verdicts)
-        gone = np.flatnonzero(verdicts)
-        return keep_where(
-            self.name,
-            batch,
-            verdicts.astype(np.uint8),
-            REASONS,
-            values=self._first_number(batch),
-            details=_details(batch.select(self.condition.names), gone),
-        )
+        gone, verdicts = np.flatnonzero(verdicts), verdicts.astype(np.uint8)
+        values = self._first_number(batch)
+        details = _details(batch.select(self.condition.names), gone)
+        return keep_where(self.name, batch, verdicts, REASONS, values=values, details=details)
 
     def _first_number(self, batch: pa.RecordBatch) -> F64 | None:
         for name in self.condition.names:

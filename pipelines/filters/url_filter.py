@@ -295,14 +295,9 @@ class UrlFilter(Filter):
         if self.without_url == "keep":
             verdicts[verdicts == kernels.NO_URL] = kernels.KEEP
         details = _details(buffers.data, spans, verdicts)
-        return self.judge(
-            batch,
-            verdicts,
-            REASONS,
-            values=np.where(verdicts == kernels.SOFT_WORDS, counts, np.nan),
-            details=details,
-            found={"listed": details},
-        )
+        values = np.where(verdicts == kernels.SOFT_WORDS, counts, np.nan)
+        found = {"listed": details}
+        return self.judge(batch, verdicts, REASONS, values=values, details=details, found=found)
 
 
 def _details(data: U8, spans: I64, verdicts: U8) -> pa.Array:

@@ -86,12 +86,8 @@ def find_columns(names: Collection[str], wanted: Input, path: str) -> Columns:
         )
     if text is None:
         raise _missing(names, "text", None, path)
-    return Columns(
-        text,
-        _find(names, "id", wanted.id, ID, path),
-        _find(names, "url", wanted.url, URL, path),
-        images,
-    )
+    own = _find(names, "id", wanted.id, ID, path)
+    return Columns(text, own, _find(names, "url", wanted.url, URL, path), images)
 
 
 def type_at(schema: pa.Schema, path: str) -> pa.DataType | None:

@@ -348,13 +348,8 @@ def count_units(run: RunFolder, part: Pass, bucket: int, number: int) -> Done:
     facts, found = {}, []
     for by, column in enumerate(step.columns):
         spilled = spilled_units(corpus, units, bucket, by, number)
-        left = corpus.memory_left(
-            step.name,
-            spilled.n,
-            LEAVING_BYTES * len(step.columns),
-            works=units.n_ranges,
-            of=step.units,
-        )
+        per_unit, works = LEAVING_BYTES * len(step.columns), units.n_ranges
+        left = corpus.memory_left(step.name, spilled.n, per_unit, works=works, of=step.units)
         counting = _Counting(spilled, by, step)
         for equal in parts(spilled, shuffle.Room(left, ROW_BYTES, LARGEST_BYTES)):
             found.append(counting(equal))

@@ -102,14 +102,8 @@ def read_known(corpus: Corpus, group: Group, size: Size) -> Known:
     # copies, so that no file stays mapped
     found = [np.empty(0, np.uint64), *(values(batch, "hash").copy() for batch in mine)]
     n = sum(map(len, found))
-    corpus.memory_left(
-        SpanSettings.name,
-        n,
-        KNOWN_BYTES,
-        least=size.chunk_rows * 2 * CHUNK_BYTES,
-        works=size.groups,
-        of="minimizers",
-    )
+    least, works = size.chunk_rows * 2 * CHUNK_BYTES, size.groups
+    corpus.memory_left(SpanSettings.name, n, KNOWN_BYTES, least=least, works=works, of="minimizers")
     back = shuffle.WORD_BITS - size.bits if size.bits else 0
     return Known.of(shuffle.turned(np.concatenate(found), back))
 
@@ -143,16 +137,13 @@ def find_equal_ngrams(run: RunFolder, part: Pass, number: int, size: Size) -> Do
     corpus = Corpus(run, part)
     step = corpus.last_step(SpanSettings)
     rows = shuffle.Range(span_paths(corpus, "ngrams", range(size.groups)), size.bits, number)
+    of_found = AT_ONCE * FOUND_BYTES
+    least, works = LEAST_BYTES + of_found, size.ranges
     left = corpus.memory_left(
-        step.name,
-        rows.n,
-        FIRST_BYTES,
-        least=LEAST_BYTES + AT_ONCE * FOUND_BYTES,
-        works=size.ranges,
-        of="n-grams",
+        step.name, rows.n, FIRST_BYTES, least=least, works=works, of="n-grams"
     )
     first = np.full(rows.n, ALONE)
-    for members, ends in equal_rows(rows, left - AT_ONCE * FOUND_BYTES):
+    for members, ends in equal_rows(rows, left - of_found):
         sizes = np.diff(ends, prepend=0)
         first[members] = np.repeat(members[ends - sizes], sizes)
     path, n = corpus.path(SPANS, what="equal", number=number), 0

@@ -247,11 +247,9 @@ class InterleavedText(Filter):
         return stop, self.flagged_words, self.common_words, self.spam_words
 
     def _rules(self, text: pa.Array, limits: NodeLimits) -> list[Rule]:
+        lists = [table_of(words or ()) for words in self._lists]
         facts = node_facts(
-            text,
-            char_ngram=self.char_ngram,
-            word_ngram=self.word_ngram,
-            lists=[table_of(words or ()) for words in self._lists],
+            text, char_ngram=self.char_ngram, word_ngram=self.word_ngram, lists=lists
         )
         off = {limit for limit, measured in OF_LISTS if measured in self._without}
         return limits.model_copy(update=dict.fromkeys(off)).rules(facts)

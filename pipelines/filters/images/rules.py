@@ -171,12 +171,8 @@ class ImageRules(Filter):
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         columns = image_columns(batch)
-        part = first_part(
-            columns.url,
-            self.url_parts or (),
-            scope=self.url_scope,
-            ignore_case=self.url_ignore_case,
-        )
+        scope, ignore_case = self.url_scope, self.url_ignore_case
+        part = first_part(columns.url, self.url_parts or (), scope=scope, ignore_case=ignore_case)
         sizes = self._size_rules(columns)
         rules = [
             without_value("url_part", np.asarray(part.is_valid())),
