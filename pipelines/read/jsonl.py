@@ -45,16 +45,7 @@ from tokenmill.pipelines.read.columns import (
     looked_at,
     refuse_unknown,
 )
-from tokenmill.pipelines.read.images.documents import (
-    GENERAL,
-    METADATA,
-    SIDES,
-    Raw,
-    Values,
-    document_of,
-    illustrated_batches,
-    layout_problem,
-)
+from tokenmill.pipelines.read.images import documents as illustrated
 from tokenmill.pipelines.read.images.folder import Folder, Place
 from tokenmill.pipelines.read.images.layouts import described, json_type, laid_out, value_of
 from tokenmill.pipelines.read.json_array import array_lines, is_array
@@ -117,7 +108,7 @@ def read_jsonl(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
             yield from _batches(shard, lines)
         else:
             documents = _documents(shard, lines, Folder(shard, how.images))
-            yield from illustrated_batches(shard, documents, how.images)
+            yield from illustrated.batches(shard, documents, how.images)
 
 
 def _lines_of(
@@ -357,7 +348,7 @@ def _refuse_unknown(file: InputFile, columns: Columns, objects: Sequence[dict[st
     problems = []
     for value in objects:
         raw, lost = _raw(shard, 0, "", Place(file.name, "one"), b"", value)
-        problem = lost or layout_problem(raw)
+        problem = lost or illustrated.layout_problem(raw)
         if problem is None:
             return
         problems.append(problem.detail)
@@ -431,12 +422,12 @@ def _document(
     if reason:
         return SourceDocument(row, name, lost=Lost(reason, f"{where}: {message}", len(line)))
     raw, lost = _raw(shard, row, name, Place(name, where), line, value)
-    return document_of(raw, lost, shard.captions, folder)
+    return illustrated.document_of(raw, lost, shard.captions, folder)
 
 
 def _raw(
     shard: SourceShard, row: int, name: str, place: Place, line: bytes, value: dict[str, Any]
-) -> tuple[Raw, Lost | None]:
+) -> tuple[illustrated.Raw, Lost | None]:
     """What an object says of a document, and why its text could not be read."""
     assert shard.images is not None
     own = value_at(value, shard.id) if shard.id else None
@@ -452,7 +443,7 @@ def _raw(
         odd = "an array with other things than strings" if listed_text else json_type(text)
         lost, text = Lost("text_not_string", f"{place.where}: {shard.text!r} is {odd}"), None
     listed = isinstance(images, list) or (images is None and isinstance(text, list))
-    raw = Raw(
+    raw = illustrated.Raw(
         row,
         name if own is None else _as_string(own, line, shard.id),
         place,
@@ -460,12 +451,12 @@ def _raw(
         _values(images),
         listed,
         url if isinstance(url, str) else None,
-        value.get(METADATA) if listed else {k: value.get(k) for k in SIDES},
-        value.get(GENERAL) if listed else None,
+        value.get(illustrated.METADATA) if listed else {k: value.get(k) for k in illustrated.SIDES},
+        value.get(illustrated.GENERAL) if listed else None,
         beside_of(value, shard.columns),
     )
     return raw, lost
 
 
-def _values(images: Any) -> Values:
+def _values(images: Any) -> illustrated.Values:
     return [value_of(v) for v in images] if isinstance(images, list) else value_of(images)

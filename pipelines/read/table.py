@@ -32,26 +32,15 @@ from tokenmill.pipelines.read.columns import (
     refuse_unknown,
     turns_in,
 )
+from tokenmill.pipelines.read.images import documents as illustrated
 from tokenmill.pipelines.read.images import layouts
-from tokenmill.pipelines.read.images.documents import (
-    ERROR,
-    GENERAL,
-    METADATA,
-    SIDES,
-    STATUS,
-    Raw,
-    Texts,
-    document_of,
-    illustrated_batches,
-    layout_problem,
-)
 from tokenmill.pipelines.read.images.folder import Folder, Place, unsigned
 from tokenmill.pipelines.read.images.layouts import Value
 from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits, Reading
 from tokenmill.pipelines.read.stream import DamagedError, UnreadableError, one_line
 from tokenmill.pipelines.read.weights import VIEWS, in_bounds, text_lengths
 
-OF_SAMPLES = (*SIDES, STATUS, ERROR)
+OF_SAMPLES = (*illustrated.SIDES, illustrated.STATUS, illustrated.ERROR)
 LOOKED_AT = 16  # rows, for the layout of texts and images, before a run
 LOOKED_AT_ROWS = 2**20  # at a time, of a record batch that may claim any number
 # What a damaged table meets: where it is read, and where its columns are looked at.
@@ -65,7 +54,7 @@ def table_batches(
     if how.images is not None and shard.images is not None:
         folder = Folder(shard, how.images)
         documents = _illustrated(shard, tables, how.limits, folder)
-        yield from illustrated_batches(shard, documents, how.images)
+        yield from illustrated.batches(shard, documents, how.images)
         return
     row = 0
     try:
@@ -80,7 +69,7 @@ def table_batches(
 def image_columns(shard: SourceShard) -> list[str]:
     """Names of the columns that documents with images are made of, whether a table has them."""
     named = [*shard.asked, *filter(None, [shard.images])]
-    return list(dict.fromkeys([*named, METADATA, GENERAL, *OF_SAMPLES]))
+    return list(dict.fromkeys([*named, illustrated.METADATA, illustrated.GENERAL, *OF_SAMPLES]))
 
 
 def _batches(
@@ -241,7 +230,7 @@ def _illustrated(
         for table in tables:
             for part in _parts(with_paths(table, shard), shard):
                 for raw, lost in _raws(shard, part, row, limits):
-                    yield document_of(raw, lost, shard.captions, folder)
+                    yield illustrated.document_of(raw, lost, shard.captions, folder)
                     row += 1
     except TABLE_ERRORS as e:
         yield _broken_off(shard, row, e)
@@ -272,7 +261,7 @@ def check_layout(
         part = None if table is None else next(_parts(with_paths(table, shard), shard), None)
         rows = () if part is None else _raws(shard, part.slice(0, LOOKED_AT), 0, limits)
         for raw, lost in rows:
-            problem = lost or layout_problem(raw)
+            problem = lost or illustrated.layout_problem(raw)
             if problem is None or problem.cause != "unequal_lists":
                 return
             problems.append(problem.detail)
@@ -284,7 +273,7 @@ def check_layout(
 
 def _raws(
     shard: SourceShard, table: pa.RecordBatch, row: int, limits: Limits
-) -> Iterator[tuple[Raw, Lost | None]]:
+) -> Iterator[tuple[illustrated.Raw, Lost | None]]:
     """What each row says of a document, and why its text could not be read."""
     assert shard.images is not None
     ids = _row_ids(shard, table, row).to_pylist()
@@ -300,7 +289,9 @@ def _raws(
         place = Place(f"{shard.names[0]}#{number}", f"{shard.paths[0]} row {number}")
         text, lost = _decoded(texts[i], place, limits)
         text, images, lost = laid.row(i, text, values[i], place, lost)
-        made = Raw(row + i, id_, place, text, images, listed, urls[i], metadata[i], general[i])
+        made = illustrated.Raw(
+            row + i, id_, place, text, images, listed, urls[i], metadata[i], general[i]
+        )
         made = made._replace(beside={path: values[i] for path, values in columns.items()})
         yield made, lost
 
@@ -326,8 +317,8 @@ class _Layout:
             self._places = _plain_list(images) if matched_to else None
 
     def row(
-        self, i: int, text: Texts, images: Any, place: Place, lost: Lost | None
-    ) -> tuple[Texts, Any, Lost | None]:
+        self, i: int, text: illustrated.Texts, images: Any, place: Place, lost: Lost | None
+    ) -> tuple[illustrated.Texts, Any, Lost | None]:
         """Text and images of a row as `Raw` takes them."""
         if lost is not None or not isinstance(text, list):
             return text, images, lost
@@ -345,11 +336,11 @@ class _Layout:
 
 def _beside(table: pa.RecordBatch, listed: bool) -> tuple[list[Any], list[Any]]:
     """What is told of the images of each document, and of the document itself."""
-    names = (METADATA, GENERAL) if listed else OF_SAMPLES
+    names = (illustrated.METADATA, illustrated.GENERAL) if listed else OF_SAMPLES
     told = {n: _plain_list(table[n]) for n in names if n in table.schema.names}
     nothing = [None] * table.num_rows
     if listed:
-        return told.get(METADATA, nothing), told.get(GENERAL, nothing)
+        return told.get(illustrated.METADATA, nothing), told.get(illustrated.GENERAL, nothing)
     return [{n: values[i] for n, values in told.items()} for i in range(len(nothing))], nothing
 
 
@@ -364,7 +355,7 @@ def _plain_list(column: pa.Array) -> list[Any]:
 
 def _decoded(
     value: bytes | list[bytes | None] | None, place: Place, limits: Limits
-) -> tuple[Texts, Lost | None]:
+) -> tuple[illustrated.Texts, Lost | None]:
     """The text of a document, or why it has none."""
     parts = value if isinstance(value, list) else [value]
     size = sum(len(p) for p in parts if p is not None)

@@ -28,13 +28,7 @@ from tokenmill.pipelines.core.step import (
     with_text,
     with_texts,
 )
-from tokenmill.pipelines.read.images.nodes import (
-    counts_of,
-    image_bytes,
-    n_images,
-    owners_of,
-    without_places,
-)
+from tokenmill.pipelines.read.images import nodes
 
 
 def drop_images(documents: pa.RecordBatch, keep: Bools) -> pa.RecordBatch:
@@ -44,7 +38,7 @@ def drop_images(documents: pa.RecordBatch, keep: Bools) -> pa.RecordBatch:
     """
     if keep.all():
         return documents
-    owners = owners_of(documents)
+    owners = nodes.owners_of(documents)
     counts = np.bincount(owners[keep], minlength=documents.num_rows)
     ends = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
     items = documents["images"].flatten().filter(pa.array(keep))
@@ -61,7 +55,7 @@ def _without_places(documents: pa.RecordBatch, keep: Bools, owners: I64) -> pa.R
     texts = documents["text"].take(pa.array(touched)).to_pylist()
     bounds = np.searchsorted(owners, [touched, touched + 1]).T.tolist()
     made = [
-        without_places(text, keep[first:last].tolist())
+        nodes.without_places(text, keep[first:last].tolist())
         for text, (first, last) in zip(texts, bounds, strict=True)
     ]
     return with_texts(documents, touched, pa.array(made, documents["text"].type))
@@ -85,7 +79,7 @@ def removed_images(
     values: (n,), NaN becomes null.
     """
     n, at = len(places), pa.array(places)
-    owners = pa.array(owners_of(documents)[places])
+    owners = pa.array(nodes.owners_of(documents)[places])
     items = documents["images"].flatten().take(at)
     columns = {
         **{name: items.field(name) for name in ("number", "url", "path", "md5", "bytes")},
@@ -122,13 +116,13 @@ def image_stats(
             reasons[outcome][reason] += 1
         of_lost += sum(i in lost for i in rows["doc_id"].to_pylist())
     return ImageStats(
-        images_in=n_images(before),
-        images_out=n_images(after),
+        images_in=nodes.n_images(before),
+        images_out=nodes.n_images(after),
         removed=dict(sorted(reasons["removed"].items())),
         failed=dict(sorted(reasons["failed"].items())),
-        with_document=int(counts_of(before)[gone].sum()) - of_lost,
-        bytes_in=image_bytes(before),
-        bytes_out=image_bytes(after),
+        with_document=int(nodes.counts_of(before)[gone].sum()) - of_lost,
+        bytes_in=nodes.image_bytes(before),
+        bytes_out=nodes.image_bytes(after),
     )
 
 
@@ -138,7 +132,7 @@ def extreme(documents: pa.RecordBatch, values: F64, pick: np.ufunc) -> F64:
     values: (n_images,); NaN where none is known, and of a document of whose images none is.
     """
     found = np.full(documents.num_rows, np.nan)
-    pick.at(found, owners_of(documents), values)
+    pick.at(found, nodes.owners_of(documents), values)
     return found
 
 

@@ -1,6 +1,6 @@
 """Documents with images.
 
-    line, row, sample or file ──► SourceDocument ── illustrated_batches ──► ReadBatch of ILLUSTRATED
+    line, row, sample or file ──► SourceDocument ── documents.batches ──► ReadBatch of ILLUSTRATED
                                    └ SourceImage: bytes, URL, or why it is lost
 
 Open `documents.py` first: readers of all formats say what the input has as a `SourceDocument`

@@ -1,8 +1,8 @@
 """Documents with their images, gathered into batches.
 
-    Raw ── document_of ──► SourceDocument ── illustrated_batches ──► ReadBatch
+    Raw ── document_of ──► SourceDocument ── batches ──► ReadBatch
 
-A reader says what the input has of a document, and where. `illustrated_batches` reads the headers
+A reader says what the input has of a document, and where. `batches` reads the headers
 of its images, takes failed images out of the document with a receipt, and lines up the bytes of
 the others in the shard's stream of images.
 
@@ -51,7 +51,7 @@ from tokenmill.pipelines.read.options import Images
 WITH_DOCUMENT = "document_failed"  # the cause of an image whose document could not be read
 
 
-def illustrated_batches(
+def batches(
     shard: SourceShard,
     documents: Iterable[SourceDocument],
     options: Images,

@@ -27,7 +27,7 @@ from markdown_it.token import Token
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.batch import ReadBatch, SourceDocument
-from tokenmill.pipelines.read.images.documents import illustrated_batches
+from tokenmill.pipelines.read.images import documents as illustrated
 from tokenmill.pipelines.read.images.folder import Folder, Place, is_url
 from tokenmill.pipelines.read.images.layouts import Value
 from tokenmill.pipelines.read.images.nodes import BREAK, own_text
@@ -227,7 +227,7 @@ def read_markdown(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     """
     images = how.images or Images()
     pages = (_page(shard, row, how.limits, images) for row in range(len(shard.paths)))
-    return illustrated_batches(shard, pages, images)
+    return illustrated.batches(shard, pages, images)
 
 
 def _page(shard: SourceShard, row: int, limits: Limits, images: Images) -> SourceDocument:

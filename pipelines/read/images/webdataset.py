@@ -30,14 +30,7 @@ from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
 from tokenmill.pipelines.read.batch import Claims, Lost, ReadBatch, SourceDocument, SourceImage
 from tokenmill.pipelines.read.beside import ABSENT, value_at
 from tokenmill.pipelines.read.columns import Columns, Piece, looked_at
-from tokenmill.pipelines.read.images.documents import (
-    ERROR,
-    STATUS,
-    caption_of,
-    illustrated_batches,
-    missing_document,
-    not_downloaded,
-)
+from tokenmill.pipelines.read.images import documents as illustrated
 from tokenmill.pipelines.read.images.folder import NO_CLAIMS, Place
 from tokenmill.pipelines.read.images.headers import kind_of
 from tokenmill.pipelines.read.images.layouts import UNKNOWN
@@ -67,7 +60,7 @@ from tokenmill.pipelines.read.stream import (
 from tokenmill.pipelines.read.table import strings
 from tokenmill.pipelines.storage.inputs import files_among
 
-COLUMNS = ("key", "url", STATUS, ERROR)
+COLUMNS = ("key", "url", illustrated.STATUS, illustrated.ERROR)
 TARS = (".tar.gz", ".tgz", ".tar")
 
 
@@ -109,11 +102,11 @@ def _missing(shard: SourceShard, sidecar: str) -> Iterator[SourceDocument]:
             for number, values in enumerate(zip(*columns.values(), strict=True), row):
                 said = dict(zip(columns, values, strict=True))
                 place = Place(f"{name}#{number}", f"{sidecar} row {number}")
-                lost = not_downloaded(said, place.where)
+                lost = illustrated.not_downloaded(said, place.where)
                 if lost is not None:
                     key = said.get("key")
                     own = place.path if key is None else f"{shard.prefix or ''}{key}"
-                    yield missing_document(0, own, place, said.get("url"), lost)
+                    yield illustrated.missing_document(0, own, place, said.get("url"), lost)
             row += table.num_rows
     except DamagedError as e:
         yield SourceDocument(0, name, lost=Lost(e.cause, f"{sidecar}: {e}"))
@@ -225,7 +218,7 @@ def read_webdataset(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     blocks = read_blocks(shard.paths[0], shard.compression, limits=how.limits)
     with contextlib.closing(blocks):
         pages = _Reader(shard, how.limits, images, notes).pages(Tar(blocks))
-        yield from illustrated_batches(shard, with_missing(pages, shard), images, notes)
+        yield from illustrated.batches(shard, with_missing(pages, shard), images, notes)
 
 
 def _words_in(beginning: bytes) -> str:
@@ -395,7 +388,7 @@ class _Reader:
         self.fields = said.fields
         self.unknown = f".{JSON}: {said.unknown}" if said.unknown else self._wordy
         self._wordy = ""
-        text = own_text(caption_of(said.captions, self._shard.captions or "join") or "")
+        text = own_text(illustrated.caption_of(said.captions, self._shard.captions or "join") or "")
         images = [
             self._image(p, said.url) for p in sample.parts if p.kind in IMAGE or p.kind == ODD
         ]
