@@ -211,12 +211,8 @@ class Corpus:
                 return earlier[number]
             return self.path(KEYS, key=keys[number].as_py())
 
-        return files.corpus_rows(
-            path_of,
-            np.diff(self.shards.starts),
-            key_parameters(self.part.finders),
-            first=int(self.shards.starts[0]),
-        )
+        starts, parameters = self.shards.starts, key_parameters(self.part.finders)
+        return files.corpus_rows(path_of, np.diff(starts), parameters, first=int(starts[0]))
 
     def ids_of(self, wanted: I64) -> U64:
         """(n,) ids of the documents of rows in any order; of all groups the files are there."""

@@ -181,21 +181,12 @@ class Chain:
 
         name: for people.  step: for receipts.
         """
-        phase = Phase(
-            name=name,
-            works=tuple(
-                Work(
-                    step=f"{step}-{self.part.index}",
-                    key=key,
-                    inputs=self.inputs,
-                    call=call,
-                    args=(self.part, *args),
-                )
-                for key, args in works.items()
-            ),
-            whole=True,
+        of = f"{step}-{self.part.index}"
+        every = tuple(
+            Work(step=of, key=key, inputs=self.inputs, call=call, args=(self.part, *args))
+            for key, args in works.items()
         )
-        made = yield from do_phase(phase, self.finished)
+        made = yield from do_phase(Phase(name=name, works=every, whole=True), self.finished)
         self.inputs = digest_of([self.inputs, *(receipt.digest for receipt in made.values())])
         return made
 

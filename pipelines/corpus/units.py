@@ -146,15 +146,10 @@ class ImageStep(UnitStep):
         named = owners_of(documents) << ROW_BITS | numbers
         wanted = rows_of(documents, found) << ROW_BITS | numbers_of(found)
         places = np.searchsorted(named, wanted)
-        removed = removed_images(
-            self.name,
-            documents,
-            places,
-            pa.array(self.reasons).take(found["by"]),
-            values=np.asarray(found["value"]).astype(np.float64),
-            duplicate_of=found["of_doc_id"],
-            duplicate_number=found["of_number"],
-        )
+        reasons = pa.array(self.reasons).take(found["by"])
+        values = np.asarray(found["value"]).astype(np.float64)
+        of = {"duplicate_of": found["of_doc_id"], "duplicate_number": found["of_number"]}
+        removed = removed_images(self.name, documents, places, reasons, values=values, **of)
         keep = np.ones(len(named), np.bool_)
         keep[places] = False
         edited = drop_images(documents, keep)
@@ -260,13 +255,8 @@ def _later_copies(batch: pa.RecordBatch, alive: Bools) -> Leaving:
     rows = np.flatnonzero((firsts != numbers) & alive)
     first_rows = rows - (numbers - firsts)[rows]  # a document's units are next to each other
     n_copies = np.bincount(first_rows, minlength=len(numbers)) + 1
-    return Leaving(
-        rows,
-        np.full(len(rows), LATER_COPY, np.uint8),
-        n_copies[first_rows].astype(np.uint32),
-        doc_ids[rows],
-        firsts[rows],
-    )
+    by, times = np.full(len(rows), LATER_COPY, np.uint8), n_copies[first_rows].astype(np.uint32)
+    return Leaving(rows, by, times, doc_ids[rows], firsts[rows])
 
 
 def units_left(corpus: Corpus, name: str, rows: files.Rows, number: int, key: str) -> Bools:

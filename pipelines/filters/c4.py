@@ -119,16 +119,9 @@ class C4(Filter):
             min_words=self.min_words_per_line or 0,
             max_word_chars=NO_LIMIT if self.max_word_chars is None else self.max_word_chars,
         )
-        kernels.c4_lines(
-            *text,
-            rules,
-            tuple(np.frombuffer(c.encode(), np.uint8) for c in CITATIONS),
-            packed((LOREM_IPSUM, JAVASCRIPT, *POLICIES)),
-            data,
-            classes,
-            offsets,
-            verdicts,
-        )
+        citations = tuple(np.frombuffer(c.encode(), np.uint8) for c in CITATIONS)
+        phrases = packed((LOREM_IPSUM, JAVASCRIPT, *POLICIES))
+        kernels.c4_lines(*text, rules, citations, phrases, data, classes, offsets, verdicts)
         return Characters(data[: offsets[-1]], classes, offsets), verdicts
 
 

@@ -16,24 +16,18 @@ class RepeatedSpans(SpanSettings):
     __doc__ = SpanSettings.__doc__
 
     def phases(self, chain: Chain, size: Size) -> Phases[None]:
-        from tokenmill.pipelines.corpus.spans.ngrams import (
-            find_equal_ngrams,
-            find_known,
-            find_runs,
-            spill_minimizers,
-            spill_ngrams,
-        )
+        from tokenmill.pipelines.corpus.spans import ngrams
         from tokenmill.pipelines.corpus.spans.size import sized
 
         of_text, groups = sized([receipt.stats[-1][1].bytes_out for receipt in chain.receipts])
         by_group = {f"group-{group.number:05d}": (group, of_text) for group in groups}
         by_range = {f"range-{n:05d}": (n, of_text) for n in range(of_text.ranges)}
         for name, step, call, works in (
-            ("span minimizers", "spans-minimizers", spill_minimizers, by_group),
-            ("spans known", "spans-known", find_known, by_range),
-            ("span n-grams", "spans-ngrams", spill_ngrams, by_group),
-            ("spans equal", "spans-equal", find_equal_ngrams, by_range),
-            ("repeated spans", self.name, find_runs, by_group),
+            ("span minimizers", "spans-minimizers", ngrams.spill_minimizers, by_group),
+            ("spans known", "spans-known", ngrams.find_known, by_range),
+            ("span n-grams", "spans-ngrams", ngrams.spill_ngrams, by_group),
+            ("spans equal", "spans-equal", ngrams.find_equal_ngrams, by_range),
+            ("repeated spans", self.name, ngrams.find_runs, by_group),
         ):
             yield from chain.phase(name, step, call, works)
 

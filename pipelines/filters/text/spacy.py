@@ -141,17 +141,12 @@ def _tokenizer(language: str, *, rules: bool = True) -> Any:
     Its vocabulary computes no properties of words. Its expressions look where they can match
     alone: prefixes at the first character, suffixes at the last ones.
     """
-    from spacy.tokenizer import Tokenizer  # optional, and slow to import
-    from spacy.util import (
-        compile_infix_regex,
-        compile_prefix_regex,
-        compile_suffix_regex,
-        get_lang_class,
-    )
+    from spacy import util  # optional, and slow to import
+    from spacy.tokenizer import Tokenizer
     from spacy.vocab import Vocab
 
-    defaults: Any = get_lang_class(language).Defaults
-    suffix = compile_suffix_regex(defaults.suffixes)
+    defaults: Any = util.get_lang_class(language).Defaults
+    suffix = util.compile_suffix_regex(defaults.suffixes)
 
     def suffix_search(text: str) -> re.Match[str] | None:
         n_dots = len(text) - len(text.rstrip("."))
@@ -163,9 +158,9 @@ def _tokenizer(language: str, *, rules: bool = True) -> Any:
     return Tokenizer(
         Vocab(),
         rules=defaults.tokenizer_exceptions if rules else {},
-        prefix_search=compile_prefix_regex(defaults.prefixes).match,
+        prefix_search=util.compile_prefix_regex(defaults.prefixes).match,
         suffix_search=suffix_search,
-        infix_finditer=compile_infix_regex(defaults.infixes).finditer,
+        infix_finditer=util.compile_infix_regex(defaults.infixes).finditer,
         token_match=defaults.token_match,
         url_match=defaults.url_match,
     )
