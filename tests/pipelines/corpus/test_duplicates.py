@@ -135,8 +135,7 @@ def all_at_once(same):
     return Truth(signed, digests, len(candidates), label, similarity)
 
 
-# each value of one with each of another
-@pytest.mark.long_but("20000-1.3MiB-1-1")  # groups and ranges change no byte: see above
+@pytest.mark.long  # any corpus is that of plain loops, and memory changes no byte: see the others
 @pytest.mark.parametrize(
     ("same", "budget", "groups", "ranges"),
     [

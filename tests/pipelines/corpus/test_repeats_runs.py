@@ -187,7 +187,7 @@ def receipts_of_images(out):
 
 
 # each rule by one of two corpora
-@pytest.mark.long_but("0-ccnet", "0-one pass", "1-by both", "0-keep first", "1-llama", "0-obelics")
+@pytest.mark.long_but("0-ccnet", "1-by both", "0-keep first", "0-obelics")  # others by test_count
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
 @pytest.mark.parametrize("seed", range(2))
 def test_a_run_keeps_what_dictionaries_keep(tmp_path, tokenizer_path, steps, seed):
@@ -240,9 +240,8 @@ def test_workers_memory_and_a_stop_in_the_middle_change_no_byte(tmp_path, tokeni
     steps = ["same_url", "repeated_images", paragraphs, "same_images", PUBLISHED]
     made = {}
     for name, execute, budget in (
-        ("one", one_by_one, "1400KiB"),
-        ("four", four_at_once, "4GiB"),
-        ("stopped", one_by_one, "4GiB"),
+        ("whole", one_by_one, "1400KiB"),
+        ("stopped", four_at_once, "4GiB"),
     ):
         run = {"memory_budget": budget, "keep_intermediates": True, "workers": 4}
         recipe = recipe_of(tmp_path, tokenizer_path, steps, run=run)
@@ -252,8 +251,8 @@ def test_workers_memory_and_a_stop_in_the_middle_change_no_byte(tmp_path, tokeni
                 prepare(recipe, tmp_path / name, stopped_behind(step))
         prepare(recipe, tmp_path / name, execute)
         made[name] = every_file(tmp_path / name)
-    assert made["one"] == made["four"] == made["stopped"]
-    folders = {path.partition("/")[0] for path in made["one"]}
+    assert made["whole"] == made["stopped"]
+    folders = {path.partition("/")[0] for path in made["whole"]}
     assert folders >= {
         "13-same_url",
         "18-units",
@@ -265,7 +264,7 @@ def test_workers_memory_and_a_stop_in_the_middle_change_no_byte(tmp_path, tokeni
         "removed-images",
         "removed-paragraphs",
     }
-    assert not any("runs" in path for path in made["one"])
+    assert not any("runs" in path for path in made["whole"])
 
 
 def test_nothing_but_receipts_stays_of_what_was_counted(tmp_path, tokenizer_path):

@@ -54,6 +54,7 @@ def test_lines_that_stood_before_are_those_of_dolma(shared_data, tmp_path, provi
         assert spans == doc["attributes"]["bff_duplicate_paragraph_spans"]
 
 
+@pytest.mark.long  # the rule by test_count
 def test_what_ccnet_takes_out_of_documentation_is_what_dictionaries_do(shared_data, tmp_path):
     texts = [doc["text"] for doc in lines_of(shared_data / "text" / "docs_etcd.jsonl.gz")]
     out = found(CCNET, texts, tmp_path)

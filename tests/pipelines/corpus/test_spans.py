@@ -47,7 +47,7 @@ def all_texts(shards):
 
 
 @pytest.mark.parametrize("step", few(STEPS, 2), ids=str)
-@settings(max_examples=examples(12, 8))
+@settings(max_examples=examples(12, 5))
 @given(shards=corpora, sizes=st.sampled_from(SIZES), batch=st.integers(1, 3))
 def test_what_is_left_is_what_a_dictionary_leaves(step, shards, sizes, batch):
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
@@ -107,7 +107,7 @@ def test_ngrams_together_are_the_substrings_that_repeat(texts):
 
 def test_groups_ranges_and_memory_change_no_finding(tmp_path, monkeypatch):
     phrases = ["one two three four", "two three four five six", "seven", "eight nine ten"]
-    texts = [" ".join(words) for words in product(phrases, repeat=4)][:: 1 if THOROUGH else 3]
+    texts = [" ".join(words) for words in product(phrases, repeat=4)][:: 1 if THOROUGH else 7]
     shards = [texts[at : at + 10] for at in range(0, len(texts), 10)]
     made = {}
     for number, (sizes, budget) in enumerate(product(SIZES[:3], ["700KiB", "4GiB"])):

@@ -11,6 +11,7 @@ import pytest
 
 from tests.pipelines.corpus.spans_corpora import find, job_of, taken
 from tests.reference.shingle import words_of
+from tests.strategies import THOROUGH
 from tokenmill.dedup.arrays import text_buffers
 from tokenmill.dedup.text.words import word_places
 from tokenmill.pipelines.corpus.spans.settings import REMOVED_SPANS
@@ -55,6 +56,7 @@ def test_lines_that_dolma_dropped_are_dropped(shared_data, tmp_path):
 @pytest.mark.parametrize(("keep", "frac"), [("first", 0.787), ("none", 0.950)])
 def test_words_that_go_of_documentation_are_those_of_a_set(shared_data, tmp_path, keep, frac):
     texts = documents(shared_data / "text" / "docs_etcd.jsonl.gz")
+    texts = texts if THOROUGH else texts[:330]
     job, shards = job_of(tmp_path, [{"repeated_spans": {"keep": keep}}]), [texts[:300], texts[300:]]
     find(job, shards, batch=100)
     made = taken(job, shards, batch=100)
@@ -76,4 +78,4 @@ def test_words_that_go_of_documentation_are_those_of_a_set(shared_data, tmp_path
         starts, ends = places.starts[of_doc], places.ends[of_doc]
         found[doc] |= (starts >= row["start"]) & (ends <= row["end"])
     assert all((a == b).all() for a, b in zip(found, goes, strict=True))
-    assert np.concatenate(found).mean() == pytest.approx(frac, abs=0.005)
+    assert np.concatenate(found).mean() == pytest.approx(frac, abs=0.005 if THOROUGH else 0.2)
