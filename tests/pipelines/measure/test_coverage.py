@@ -3,7 +3,7 @@
 import pytest
 
 from tests.bench import coverage, coverage_joint, intervals
-from tests.strategies import THOROUGH, few
+from tests.strategies import THOROUGH, examples, few
 
 LEAST = 0.93  # of 95 % intervals
 
@@ -11,7 +11,11 @@ LEAST = 0.93  # of 95 % intervals
 @pytest.mark.long_but("0.05")  # the rarest, hardest to cover
 @pytest.mark.parametrize("truth", coverage.TRUTHS)
 def test_probes_cover(truth):
-    rows = list(coverage.unique_rows(500, {"ours": intervals.ours}, (truth,), (20, 100, 1_000)))
+    rows = list(
+        coverage.unique_rows(
+            examples(500, 200), {"ours": intervals.ours}, (truth,), (20, 100, 1_000)
+        )
+    )
     assert len(rows) == 3
     for _, _, n, hit, half in rows:
         assert hit >= LEAST, n
@@ -26,12 +30,12 @@ def test_the_normal_interval_does_not_cover_which_is_why_it_is_not_used():
 @pytest.mark.long_but("0.05")  # the rarest, hardest to cover
 @pytest.mark.parametrize("truth", coverage.TRUTHS)
 def test_probes_weighted_by_tokens_cover(truth):
-    for row in coverage.token_rows(500, (truth,), (100, 1_000)):
+    for row in coverage.token_rows(examples(500, 200), (truth,), (100, 1_000)):
         assert row[3] >= LEAST, row
 
 
 def test_hash_samples_cover_where_ratios_do_not():
-    rows = list(coverage.hash_rows(400, (0.05, 0.3) if THOROUGH else (0.05,)))
+    rows = list(coverage.hash_rows(examples(400, 150), (0.05, 0.3) if THOROUGH else (0.05,)))
     hits = {(name, truth, p): hit for name, truth, p, hit, _ in rows}
     ours = [hit for (name, *_), hit in hits.items() if name == "hash space, count"]
     others = [hit for (name, *_), hit in hits.items() if name != "hash space, count"]
@@ -42,18 +46,18 @@ def test_hash_samples_cover_where_ratios_do_not():
 @pytest.mark.long_but("5")  # few files are harder to cover
 @pytest.mark.parametrize("files", [5, 30])
 def test_local_quantities_cover(files):
-    rows = list(coverage.local_rows(500, (files,)))
+    rows = list(coverage.local_rows(examples(500, 200), (files,)))
     assert len(rows) == 5
     for row in rows:
         assert row[3] >= LEAST, row
 
 
 def test_growth_covers():
-    for row in coverage.growth_rows(20 if THOROUGH else 8):
+    for row in coverage.growth_rows(examples(20, 4)):
         assert row[3] >= LEAST, row
 
 
 @pytest.mark.parametrize("rows", few(["chain_rows", "bracket_rows"], 2))
 def test_what_is_put_together_covers(rows):
-    for row in getattr(coverage_joint, rows)(100, (0.3,)):
+    for row in getattr(coverage_joint, rows)(examples(100, 50), (0.3,)):
         assert row[3] >= LEAST, row

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from tests.strategies import examples
 from tokenmill.pipelines.measure.chosen import moments, ratio_of
 from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.drawn import exact
@@ -27,7 +28,7 @@ def told(seed: int) -> tuple[float, float]:
 
 
 def test_how_many_passed_is_not_known_and_so_is_what_is_left_of_them():
-    limits = np.array([told(seed) for seed in range(300)])
+    limits = np.array([told(seed) for seed in range(examples(300, 100))])
     held = (limits[:, 0] <= TRUTH) & (limits[:, 1] >= TRUTH)
     assert held.mean() > 0.93
     assert np.median(limits[:, 1] - limits[:, 0]) < 0.1

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reference import estimate as reference
+from tests.strategies import examples
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.scanned import of_documents
 from tokenmill.pipelines.measure.weights import LocalSample
@@ -153,7 +154,7 @@ def test_documents_of_very_unequal_sizes_are_held_by_their_intervals():
     tokens = size / np.where(size > 2e4, 2.5, 4.0) * np.exp(rng.normal(0, 0.2, len(size)))
     chances = np.clip(np.sqrt(size) * 2e-3, 0.01, 1.0)
     truth, held = size.sum() / tokens.sum(), []
-    for seed in range(300):
+    for seed in range(examples(300, 100)):
         taken = np.flatnonzero(rng.random(len(size)) < chances)
         weights = 1 / chances[taken]
         sums = {"text_bytes": weights * size[taken], "tokens": weights * tokens[taken]}

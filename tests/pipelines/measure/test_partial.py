@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,7 @@ def cluster_sizes(truth, rng):
     return [*sizes[:n], *[1] * (n - len(sizes))] if len(sizes) != n else sizes
 
 
+@cache
 def documents(truth):
     """Texts, copies anywhere, of which about `truth` are unique."""
     rng = np.random.default_rng(int(truth * 100))
