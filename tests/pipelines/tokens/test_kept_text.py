@@ -33,7 +33,7 @@ STEPS = ["normalize", "exact", {"gopher_quality": {"min_words": 60}}]
 
 @pytest.fixture(scope="module")
 def recipe_path(tmp_path_factory):
-    return write_corpus(tmp_path_factory.mktemp("corpus"))
+    return write_corpus(tmp_path_factory.mktemp("corpus"), shard_bytes="200kB")
 
 
 def recipe_of(recipe_path, folder, **settings):
@@ -169,7 +169,7 @@ def test_a_run_stopped_between_files_of_text_ends_with_the_same_bytes(recipe_pat
     assert digests(stopped, "text", "dataset") == digests(whole, "text", "dataset")
 
 
-@pytest.mark.long_but("here-parquet-False", "s3-jsonl.zst-True")  # each form, and each place
+@pytest.mark.long_but("here-jsonl.zst-True")  # stores by runs/test_packs
 @pytest.mark.parametrize(("form", "ids"), [("parquet", False), ("jsonl.zst", True)])
 @pytest.mark.parametrize("where", ["here", "s3"])
 def test_killed_at_random_it_ends_with_the_same_bytes(
@@ -289,6 +289,7 @@ def test_contamination_of_a_run_searches_the_text_that_it_kept(recipe_path, tmp_
         refuse_runs([Input(path=str(tmp_path / "run"))])
 
 
+@pytest.mark.long_but("jsonl.zst")  # both are read above
 @pytest.mark.parametrize("form", ["parquet", "jsonl.zst"])
 def test_inspect_shows_a_document_as_it_was_kept(recipe_path, tmp_path, capsys, form):
     output = {"text": form, "validation_frac": 0.1}

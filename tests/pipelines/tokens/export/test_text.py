@@ -26,7 +26,7 @@ OUTPUT = {"validation_frac": 0.2, "shard_bytes": "64kB"}
 
 @pytest.fixture(scope="module")
 def recipe_path(tmp_path_factory):
-    return write_corpus(tmp_path_factory.mktemp("corpus"))
+    return write_corpus(tmp_path_factory.mktemp("corpus"), shard_bytes="200kB")
 
 
 def exported(run_folder, out, form):
@@ -37,6 +37,7 @@ def exported(run_folder, out, form):
     return report, rows
 
 
+@pytest.mark.long_but("parquet-jsonl", "jsonl.zst-parquet")  # each value once
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
 @pytest.mark.parametrize("held", ["parquet", "jsonl.zst"])
 def test_kept_text_is_given_as_it_is_with_its_annotations(recipe_path, tmp_path, held, form):

@@ -46,12 +46,28 @@ def corpus(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(autouse=True)
-def small(monkeypatch):
+@pytest.fixture(scope="module", autouse=True)
+def small():
     """Groups, buckets and files small enough for there to be several; no disk is waited for."""
-    monkeypatch.setattr(os, "fsync", lambda file: None)
-    for name, value in SMALL.items():
-        monkeypatch.setattr(phases, name, value)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: None)
+        for name, value in SMALL.items():
+            patch.setattr(phases, name, value)
+        yield
+
+
+@pytest.fixture(scope="module")
+def thinned(corpus, tmp_path_factory):
+    """A run that mixes both sources, and its report."""
+    out = tmp_path_factory.mktemp("thinned") / "run"
+    return out, run(corpus, out)
+
+
+@pytest.fixture(scope="module")
+def twice(corpus, tmp_path_factory):
+    """The same in two epochs."""
+    out = tmp_path_factory.mktemp("twice") / "run"
+    return out, run(corpus, out, output={"epochs": 2})
 
 
 def recipe(corpus, weights=THINNED, output=None, **more):
@@ -105,19 +121,18 @@ def test_the_dataset_is_what_the_reference_makes(corpus, tmp_path, epochs):
     assert len(list(receipts_of(tmp_path / "run", "mix"))) > 3
 
 
-def test_each_copy_has_the_ids_of_its_document(corpus, tmp_path):
+def test_each_copy_has_the_ids_of_its_document(corpus, twice, tmp_path):
     once = run(
         corpus, tmp_path / "once", output={"shuffle": False}, weights=dict.fromkeys(THINNED, 1)
     )
     assert "mixture" not in once
     held = {row["doc_id"]: row for row in split_rows(tmp_path / "once")["train"]}
-    run(corpus, tmp_path / "run", output={"epochs": 2})
-    for row in split_rows(tmp_path / "run")["train"]:
+    for row in split_rows(twice[0])["train"]:
         assert row == held[row["doc_id"]]
 
 
-def test_the_ledger_tells_copies_and_documents_left_out(corpus, tmp_path):
-    report = run(corpus, tmp_path / "run")
+def test_the_ledger_tells_copies_and_documents_left_out(corpus, thinned):
+    out, report = thinned
     ids = expected(corpus, THINNED, 1)
     row = report["ledger"][-1]
     assert row["stage"] == "mix"
@@ -125,17 +140,17 @@ def test_the_ledger_tells_copies_and_documents_left_out(corpus, tmp_path):
     assert row["docs_created"] == len(ids) - len(set(ids))
     assert row["removed"] == {"sampled_out": 180 - len(set(ids))}
     assert row["bytes_in"] - row["bytes_removed"] - row["bytes_edited"] == row["bytes_out"]
-    gone = removals(tmp_path / "run", reason="sampled_out").to_pylist()
+    gone = removals(out, reason="sampled_out").to_pylist()
     assert {r["id"] for r in gone} == {f"crawl-{i}" for i in range(120)} - set(ids)
     for receipt in gone:
         assert receipt["value"] == reference.draw(receipt["id"], 0) >= 0.25
     assert report["measurement"]["total"]["docs"] == 180
 
 
-def test_inspect_shows_a_document_that_was_left_out(corpus, tmp_path):
-    run(corpus, tmp_path / "run")
-    gone = removals(tmp_path / "run", reason="sampled_out", limit=1).to_pylist()[0]
-    pair = beside(tmp_path / "run", gone["doc_id"])
+def test_inspect_shows_a_document_that_was_left_out(thinned):
+    out, _ = thinned
+    gone = removals(out, reason="sampled_out", limit=1).to_pylist()[0]
+    pair = beside(out, gone["doc_id"])
     assert pair.removed["id"] == gone["id"]
     assert pair.receipt["stage"] == "mix"
     assert pair.kept is None
@@ -171,10 +186,9 @@ def test_shards_groups_buckets_and_workers_change_nothing(corpus, tmp_path, monk
         assert [r["input_ids"] for r in rows] == [r["input_ids"] for r in theirs[split]]
 
 
-def test_sequences_are_cut_from_documents_in_their_order(corpus, tmp_path):
-    run(corpus, tmp_path / "docs", output={"epochs": 2})
+def test_sequences_are_cut_from_documents_in_their_order(corpus, twice, tmp_path):
     report = run(corpus, tmp_path / "packed", output={"epochs": 2, "seq_len": 48})
-    docs = split_rows(tmp_path / "docs")["train"]
+    docs = split_rows(twice[0])["train"]
     stream = [token for row in docs for token in row["input_ids"]]
     packed = [r["input_ids"] for r in split_rows(tmp_path / "packed")["train"]]
     assert packed == [stream[i : i + 48] for i in range(0, len(stream) // 48 * 48, 48)]
@@ -222,8 +236,8 @@ def test_shares_are_kept_and_nothing_is_repeated(corpus, tmp_path):
     assert report["mixture"]["total"]["tokens"] == pytest.approx(tokens, rel=0.05)
 
 
-def test_the_report_tells_the_mixture_and_sizing_takes_its_tokens(corpus, tmp_path):
-    report = run(corpus, tmp_path / "run", output={"epochs": 2})
+def test_the_report_tells_the_mixture_and_sizing_takes_its_tokens(twice):
+    _, report = twice
     (section,) = [s for s in sections(Report.model_validate(report)) if s.key == "mixture"]
     rows = report["mixture"]["sources"]
     (table,) = [block for block in section.blocks if not isinstance(block, str)]
