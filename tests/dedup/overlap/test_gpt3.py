@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tests.strategies import document_batch, few
+from tests.strategies import document_batch, examples, few
 from tokenmill.dedup.overlap.counts import document_counts, frequent
 from tokenmill.dedup.overlap.find import find
 from tokenmill.pipelines.contamination.analysis import CLEAN, DIRTY, UNTESTABLE, Analysis
@@ -239,10 +239,11 @@ def test_collisions_are_exact():
     index = benchmarks(items, ngrams=[13]).indexed()
     assert len(index.hashes) == len(set().union(*map(grams, items)))
     hits = find(pa.array(docs), index)
-    at, of_items = index.items_of(hits.grams)
-    found = set(zip(hits.docs[at].tolist(), of_items.tolist(), strict=True))
+    at, its = index.items_of(hits.grams)
+    found = set(zip(hits.docs[at].tolist(), its.tolist(), strict=True))
     pairs = [(d, i) for d in range(len(docs)) for i in range(len(items))]
-    expected = {(d, i) for d, i in pairs if grams(docs[d]) & grams(items[i])}
+    of_docs, of_items = [grams(doc) for doc in docs], [grams(item) for item in items]
+    expected = {(d, i) for d, i in pairs if of_docs[d] & of_items[i]}
     assert 500 < len(expected) < 2000
     assert found == expected
 
@@ -274,16 +275,19 @@ def test_examples_less_than_8_words_long_are_ignored(n, status):
     assert (counts.dirty, counts.untestable) == (int(n >= 8), int(n < 8))
 
 
+N_CHARS = examples(3_000_000, 900_000)  # of a book
+
+
 @pytest.mark.parametrize("place", few([0.0, 0.1, 0.5, 0.9, 1.0], 2))
 def test_long_documents_such_as_books_are_filtered_too(place):
     """ "Due to a bug revealed by this analysis, filtering described above failed on long
     documents such as books." """
-    book = filler(3_000_000).split(" ")
+    book = filler(N_CHARS).split(" ")
     at = int(place * len(book))
     (pieces,) = filtered(" ".join([*book[:at], GRAM, *book[at:]]))
     assert len(pieces) == (1 if place in (0, 1) else 2)
     assert GRAM not in " ".join(pieces)
-    lost = 3_000_000 - sum(map(len, pieces))
+    lost = N_CHARS - sum(map(len, pieces))
     assert lost == (199 if place in (0, 1) else 399)
 
 

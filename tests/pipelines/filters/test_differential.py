@@ -17,7 +17,7 @@ from tests.pipelines.filters.texts import texts
 from tests.pipelines.filters.verdicts import verdicts
 from tests.pipelines.filters.words import HAS_SPACY, odd_texts, random_text
 from tests.reference import filters as twins
-from tests.strategies import document_batch
+from tests.strategies import document_batch, examples
 from tokenmill.pipelines.filters.c4 import C4
 from tokenmill.pipelines.filters.fineweb import FineWeb
 from tokenmill.pipelines.filters.gopher_quality import GopherQuality
@@ -121,7 +121,7 @@ def random_document(seed):
 
 def test_gopher_repetition_is_its_twin_on_long_documents():
     """Where the bounds of the n-gram rules decide, and where they do not."""
-    docs = [random_document(seed) for seed in range(60)]
+    docs = [random_document(seed) for seed in range(examples(60, 25))]
     sizes = tuple((n, 0.03) for n in range(1, 11))
     for stage in (
         GopherRepetition(),
@@ -157,7 +157,7 @@ def dense_documents():
 
 def library_texts():
     """Source text that ships with Python, whole and as its paragraphs."""
-    files = sorted(Path(textwrap.__file__).parent.glob("*.py"))[:40]
+    files = sorted(Path(textwrap.__file__).parent.glob("*.py"))[: examples(40, 15)]
     whole = [f.read_text(encoding="utf-8")[:20_000] for f in files]
     return whole + [p for t in whole[:10] for p in t.split("\n\n")]
 
@@ -165,7 +165,9 @@ def library_texts():
 def shared_texts(folder):
     for file in sorted((folder / "text").rglob("*.gz")):
         with gzip.open(file, "rt", encoding="utf-8") as lines:
-            yield from (json.loads(line)["text"][:20_000] for line in islice(lines, 150))
+            yield from (
+                json.loads(line)["text"][:20_000] for line in islice(lines, examples(150, 50))
+            )
 
 
 FILTERS = [

@@ -160,7 +160,7 @@ FILES = {
                     str(i) if i else "text": pa.DictionaryArray.from_arrays(
                         np.zeros(1, np.int8), zeros(30 * MB)
                     )
-                    for i in range(30)
+                    for i in range(12)
                 }
             ),
             "zstd",

@@ -70,6 +70,21 @@ def run(recipe, folder, execute=one_by_one):
     return prepare(load_recipe(path), folder / "run", execute)
 
 
+@pytest.fixture(scope="module")
+def plain(corpus, tokenizer_path, tmp_path_factory):
+    """The folder of a run without steps, and its report."""
+    folder = tmp_path_factory.mktemp("plain")
+    return folder, run(recipe_of(corpus, tokenizer_path), folder)
+
+
+@pytest.fixture(scope="module")
+def as_tars(corpus, tokenizer_path, tmp_path_factory):
+    """Tars that such a run wrote."""
+    folder = tmp_path_factory.mktemp("tars")
+    run(recipe_of(corpus, tokenizer_path, images={"webdataset": True}), folder)
+    return folder / "run" / "webdataset"
+
+
 def written(corpus):
     """(image, caption) of each sample, in order."""
     found = []
@@ -239,6 +254,7 @@ def contents(folder):
     return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
+@pytest.mark.long_but("two passes")  # the first pass is the one pass
 @pytest.mark.parametrize(
     "steps", [[], [{"exact": {"samples": "captions"}}]], ids=["one pass", "two passes"]
 )
@@ -257,12 +273,12 @@ def test_bytes_do_not_depend_on_workers(corpus, tokenizer_path, tmp_path, steps)
 
 @pytest.mark.parametrize("shard_bytes", [100, 2000, 4000])
 def test_files_are_cut_by_the_bytes_of_ids_and_images(
-    corpus, tokenizer_path, tmp_path, shard_bytes
+    corpus, plain, tokenizer_path, tmp_path, shard_bytes
 ):
-    run(recipe_of(corpus, tokenizer_path), tmp_path / "whole")
     output = {"shard_bytes": shard_bytes}
     report = run(recipe_of(corpus, tokenizer_path, output=output), tmp_path / "cut")
-    whole, cut = (load_from_disk(str(tmp_path / n / "run" / "dataset")) for n in ("whole", "cut"))
+    folders = plain[0], tmp_path / "cut"
+    whole, cut = (load_from_disk(str(folder / "run" / "dataset")) for folder in folders)
     assert raw(cut) == raw(whole)
     assert cut["input_ids"][:] == whole["input_ids"][:]
     width = load_recipe(tmp_path / "cut" / "recipe.yaml").tokenizing().engine().dtype.itemsize
@@ -286,15 +302,14 @@ def test_documents_go_to_the_same_side_in_both_outputs(corpus, tokenizer_path, t
         assert tars
 
 
-def test_what_was_written_as_webdataset_is_read_the_same_again(corpus, tokenizer_path, tmp_path):
-    run(recipe_of(corpus, tokenizer_path, images={"webdataset": True}), tmp_path / "first")
-    out = tmp_path / "first" / "run" / "webdataset"
-    assert written(out) == written(corpus)
-    report = run(recipe_of(out, tokenizer_path), tmp_path / "second")
+def test_what_was_written_as_webdataset_is_read_the_same_again(
+    corpus, as_tars, tokenizer_path, tmp_path
+):
+    assert written(as_tars) == written(corpus)
+    report = run(recipe_of(as_tars, tokenizer_path), tmp_path / "second")
     assert not report["failed_inputs"]
-    first, second = (
-        load_from_disk(str(tmp_path / n / "run" / "dataset")) for n in ("first", "second")
-    )
+    folders = as_tars.parent, tmp_path / "second" / "run"
+    first, second = (load_from_disk(str(folder / "dataset")) for folder in folders)
     assert raw(second) == raw(first)
     assert second["input_ids"][:] == first["input_ids"][:]
 
@@ -353,10 +368,9 @@ def receipt_rows(folder):
     return [pq.read_metadata(path).num_rows for path in folder.iterdir()]
 
 
-def test_keys_are_of_documents_and_facts_stand_beside_them(corpus, tokenizer_path, tmp_path):
-    run(recipe_of(corpus, tokenizer_path, images={"webdataset": True}), tmp_path)
+def test_keys_are_of_documents_and_facts_stand_beside_them(as_tars):
     keys = []
-    for path in sorted((tmp_path / "run" / "webdataset").glob("*.tar")):
+    for path in sorted(as_tars.glob("*.tar")):
         with tarfile.open(path) as tar:
             held = {m.name: (m, tar.extractfile(m).read()) for m in tar}
         for name, (member, data) in held.items():
