@@ -50,9 +50,8 @@ def gathered(lengths: I64, lists: Iterable[tuple[U32, Any, I64]]) -> Shingles:
     at = 0
     for values, begins, docs in lists:
         here = offsets[at : at + len(docs) + 1]
-        kernels.distinct(
-            read_only(values), read_only(begins), read_only(docs), counts, hashes, here
-        )
+        wide = read_only(begins.astype(np.int64, copy=False))  # one signature
+        kernels.distinct(read_only(values), wide, read_only(docs), counts, hashes, here)
         at += len(docs)
     return Shingles(hashes[: offsets[-1]], offsets)
 
