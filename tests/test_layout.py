@@ -91,10 +91,15 @@ def test_every_filter_has_golden_verdicts(stage):
     assert (ROOT / "tests" / "golden" / f"{stage}.jsonl").is_file()
 
 
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    return {"quality": quality.saved(folder), "perplexity": perplexity.saved(folder)}
+
+
 @pytest.mark.parametrize("path", sorted(RECIPES.glob("*.yaml")), ids=str)
-def test_every_shipped_recipe_is_valid_once_it_has_what_it_takes(path, tmp_path):
+def test_every_shipped_recipe_is_valid_once_it_has_what_it_takes(path, models, tmp_path):
     """Inputs, benchmarks, and models that are trained for it."""
-    models = {"quality": quality.saved(tmp_path), "perplexity": perplexity.saved(tmp_path)}
     data = {**yaml.safe_load(path.read_text()), "inputs": [{"path": "docs.jsonl"}]}
     for step in data["steps"]:
         ((name, settings),) = step.items()
