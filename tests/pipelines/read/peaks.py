@@ -1,6 +1,7 @@
 """What reading a file takes at most, told by a process that reads nothing else."""
 
 import json
+import logging
 import sys
 from collections.abc import Callable
 from itertools import islice
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 from tokenmill.pipelines.contamination.items.rows import read_rows
 from tokenmill.pipelines.core.errors import ShardError, TokenmillError
 from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.read.images.facts import image_facts
 from tokenmill.pipelines.read.options import Images, Limits
 from tokenmill.pipelines.read.parquet import bounded
 from tokenmill.pipelines.read.plan import plan_inputs
@@ -33,6 +35,16 @@ def documents(path: str, column: str) -> list[object]:
     return [sorted(causes), details[:3]]
 
 
+def counts(path: str, _: str) -> list[object]:
+    """Documents of all of a file, and rows that are none."""
+    docs = failed = 0
+    for shard in plan_inputs([Input(path=path)], 10**12).shards:
+        for batch in read_shard(shard, limits=Limits()):
+            docs += batch.documents.num_rows
+            failed += batch.failed.num_rows
+    return [docs, failed]
+
+
 def benchmark(path: str, _: str) -> list[object]:
     """Rows, and why there are none."""
     try:
@@ -52,7 +64,7 @@ def of_a_run(path: str, _: str) -> list[object]:
 
 
 READERS: dict[str, Callable[[str, str], list[object]]] = {
-    read.__name__: read for read in (documents, benchmark, of_a_run)
+    read.__name__: read for read in (documents, counts, benchmark, of_a_run)
 }
 
 
@@ -62,6 +74,14 @@ def main(reader: str, good: str, path: str, column: str) -> None:
     before = _peak_bytes()
     found = READERS[reader](path, column)
     sys.stdout.write(json.dumps([*found, _peak_bytes() - before]))
+
+
+def of_images(*paths: str) -> None:
+    """Print why images are none, where all that is logged is on stderr."""
+    logging.basicConfig()
+    for path in paths:
+        found = image_facts(Path(path).read_bytes(), Images(verify=True))
+        sys.stdout.write(f"{found.cause}\n")
 
 
 def _peak_bytes() -> int:

@@ -3,7 +3,6 @@
 import gzip
 import hashlib
 import json
-import subprocess
 import sys
 import zlib
 from itertools import accumulate
@@ -13,6 +12,8 @@ import zstandard
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.apart import apart
+from tests.pipelines.read import peaks
 from tests.pipelines.read.corpus import as_jsonl, in_parts, read_all, read_plan
 from tests.strategies import few
 from tokenmill.pipelines.read.batch import FILE_CAUSES
@@ -350,38 +351,12 @@ def test_ids_of_lines_that_only_orjson_can_parse(tmp_path):
     assert got.ids == ["1.5", "[… nested too deep]"]
 
 
-MEMORY = """
-import resource, sys
-from tokenmill.pipelines.read.plan import plan_inputs
-from tokenmill.pipelines.read.options import Limits
-from tokenmill.pipelines.read.readers import read_shard
-from tokenmill.pipelines.core.shard import Input
-
-def peak_bytes():  # ru_maxrss is inherited across fork and exec; VmHWM is this program's own
-    for line in open("/proc/self/status"):
-        if line.startswith("VmHWM"):
-            return int(line.split()[1]) * 1024
-
-def read(path):
-    docs = failed = 0
-    for shard in plan_inputs([Input(path=path)], 10**12).shards:
-        for batch in read_shard(shard, limits=Limits()):
-            docs += batch.documents.num_rows
-            failed += batch.failed.num_rows
-    return docs, failed
-
-read(sys.argv[2])  # what is loaded for the first line
-before = peak_bytes()
-print(*read(sys.argv[1]), peak_bytes() - before)
-"""
-
-
 def peak_of_reading(path):
     first = path.parent / "first.jsonl"
     first.write_bytes(GOOD)
-    asked = [sys.executable, "-c", MEMORY, str(path), str(first)]
-    done = subprocess.run(asked, capture_output=True, text=True, check=True)
-    return map(int, done.stdout.split())
+    done = apart(peaks.main, peaks.counts.__name__, str(first), str(path), "")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -414,7 +389,7 @@ def test_a_line_of_200_mb_is_never_held_whole(tmp_path):
 @pytest.mark.parametrize("pack", few([gzip.compress, zstandard.compress], 2), ids=["gzip", "zstd"])
 def test_a_bomb_is_harmless(tmp_path, pack):
     name = "bomb.jsonl.gz" if pack is gzip.compress else "bomb.jsonl.zst"
-    (tmp_path / name).write_bytes(pack(GOOD + bytes(1 << 28)) + pack(b"\n" + GOOD))
+    (tmp_path / name).write_bytes(pack(GOOD + bytes(1 << 28), 1) + pack(b"\n" + GOOD))
     docs, failed, peak = peak_of_reading(tmp_path / name)
     assert (docs, failed) == (2, 1)
     assert peak < 200e6

@@ -11,6 +11,8 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
+from tests.apart import apart
+from tests.pipelines.read import peaks
 from tests.pipelines.read.images.shards import encoded, gif, jpeg, noise, picture, png, webp
 from tests.pipelines.read.images.test_headers import chunk, png_of, segment
 from tokenmill.pipelines.read.batch import Lost
@@ -134,17 +136,6 @@ def test_verifying_starts_no_program():
     assert facts(encoded(picture(9, 9), "EPS")).format == "eps"
 
 
-SAYS = """
-import logging, sys
-from pathlib import Path
-logging.basicConfig()
-from tokenmill.pipelines.read.images.facts import image_facts
-from tokenmill.pipelines.read.options import Images
-for path in sys.argv[1:]:
-    print(image_facts(Path(path).read_bytes(), Images(verify=True)).cause)
-"""
-
-
 def test_what_decoders_would_say_of_a_bad_image_is_not_on_stderr(tmp_path):
     """libtiff writes there by itself, Pillow logs."""
     cut = encoded(noise(90, 90), "TIFF", compression="tiff_lzw", strip_size=1000)
@@ -158,9 +149,7 @@ def test_what_decoders_would_say_of_a_bad_image_is_not_on_stderr(tmp_path):
     for name, data in bad.items():
         (tmp_path / name).write_bytes(data)
     paths = [str(tmp_path / name) for name in bad]
-    said = subprocess.run(
-        [sys.executable, "-c", SAYS, *paths], capture_output=True, text=True, check=True
-    )
+    said = apart(peaks.of_images, *paths)
     assert (said.stdout.split(), said.stderr) == (["damaged_image", "damaged_header"], "")
 
 
