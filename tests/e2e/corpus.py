@@ -2,7 +2,10 @@
 
 import ast
 import json
+import os
+import sys
 import sysconfig
+import zlib
 from functools import cache
 from pathlib import Path
 
@@ -20,16 +23,29 @@ MODULES = (
 )  # fmt: skip
 
 
+OF_THIS = f"{sys.hexversion:x}-{zlib.crc32(Path(__file__).read_bytes()):x}"
+KEPT = Path(__file__).parents[2] / ".pytest_cache" / f"prose-{OF_THIS}.json"
+
+
 @cache
 def prose() -> tuple[str, ...]:
-    """Documentation strings of the standard library, 200 bytes and more, in a fixed order."""
-    found = []
+    """Documentation strings of the standard library, 200 bytes and more, in a fixed order.
+
+    Finding them takes a second of every process, so the first one keeps them.
+    """
+    if KEPT.is_file():
+        return tuple(json.loads(KEPT.read_text(encoding="utf-8")))
+    found = list[str]()
     for module in MODULES:
         path = Path(sysconfig.get_path("stdlib")) / f"{module}.py"
         tree = ast.parse(path.read_text(encoding="utf-8"))
         nodes = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
         texts = [ast.get_docstring(n) for n in ast.walk(tree) if isinstance(n, nodes)]
         found += [t for t in texts if t and len(t.encode()) >= 200]
+    KEPT.parent.mkdir(exist_ok=True)
+    part = KEPT.with_suffix(f".{os.getpid()}")
+    part.write_text(json.dumps(found), encoding="utf-8")
+    part.replace(KEPT)
     return tuple(found)
 
 
