@@ -20,12 +20,12 @@ from tests.pipelines.contamination.planting import (
     results,
     shown_overlaps,
 )
-from tests.strategies import document_batch
+from tests.strategies import document_batch, examples
 from tokenmill.dedup.overlap.cut import cut, piece_texts
 from tokenmill.pipelines.contamination.found import hits_of, search
 from tokenmill.pipelines.contamination.index import BenchmarkIndex, Folds
 
-EACH = 60  # texts of a benchmark, for each disguise
+EACH = 60  # texts of a benchmark, for each disguise; of real ones there are several
 LEAST_EDITED = 0.90  # of one word in ten replaced, by containment
 LEAST_COVERED = 0.95  # of the bytes of what was found
 
@@ -33,6 +33,7 @@ LEAST_COVERED = 0.95  # of the bytes of what was found
 class Corpus(NamedTuple):
     index: BenchmarkIndex
     documents: list[str]
+    each: int = EACH
 
 
 def made_words(random, n):
@@ -66,7 +67,8 @@ def made_corpus(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def real_corpus(shared_data):
-    return Corpus(read_index(shared_data), fitting(read_documents(shared_data)))
+    documents = fitting(read_documents(shared_data))
+    return Corpus(read_index(shared_data), documents, examples(EACH, EACH // 2))
 
 
 @pytest.fixture(params=["made", "real"])
@@ -77,9 +79,9 @@ def corpus(request):
 @pytest.mark.parametrize("name", [n for n, d in DISGUISES.items() if d.least_frac is not None])
 def test_planted_items_are_found_where_they_stand(corpus, name):
     disguise = DISGUISES[name]
-    planted = plants(corpus.index, corpus.documents, disguise, EACH, name)
+    planted = plants(corpus.index, corpus.documents, disguise, corpus.each, name)
     found = results(corpus.index, planted)
-    assert len(planted) >= EACH * len(corpus.index.benchmarks) * 0.5
+    assert len(planted) >= corpus.each * len(corpus.index.benchmarks) * 0.5
     missed = [p.document for p, r in zip(planted, found, strict=True) if not r.found]
     assert len(missed) <= (1 - disguise.least_frac) * len(planted), missed
     covered = [share for r in found for share in r.covered if share]
@@ -90,7 +92,7 @@ def test_planted_items_are_found_where_they_stand(corpus, name):
 def test_edited_copies_are_found_by_containment(corpus):
     shares = {}
     for name in ("one word in ten", "one word in six"):
-        planted = plants(corpus.index, corpus.documents, DISGUISES[name], EACH, name)
+        planted = plants(corpus.index, corpus.documents, DISGUISES[name], corpus.each, name)
         shares[name] = np.mean([r.found for r in edited(corpus.index, planted)])
     assert shares["one word in ten"] >= LEAST_EDITED
     assert shares["one word in ten"] >= shares["one word in six"] > 0
@@ -108,7 +110,7 @@ def test_edited_copies_are_found_by_containment(corpus):
     ],
 )
 def test_a_hit_says_which_folding_it_took(made_corpus, folding, name):
-    index, documents = made_corpus
+    index, documents, _ = made_corpus
     planted = plants(index, documents, DISGUISES[name], EACH, name)
     without = index.matching.model_copy(update={"folding": Folds(**{folding: False})})
     seen, blind = results(index, planted), results(BenchmarkIndex.build(without), planted)
@@ -120,7 +122,7 @@ def test_a_hit_says_which_folding_it_took(made_corpus, folding, name):
 
 @pytest.mark.parametrize("name", ["verbatim", "homoglyphs, all", "entities of all", "two of these"])
 def test_of_what_was_planted_nothing_is_left_to_find_once_it_is_cut(made_corpus, name):
-    index, documents = made_corpus
+    index, documents, _ = made_corpus
     planted = plants(index, documents, DISGUISES[name], EACH, name)
     batch = document_batch([p.document for p in planted])
     found = search(batch, index, "planted")
@@ -136,7 +138,7 @@ def test_of_what_was_planted_nothing_is_left_to_find_once_it_is_cut(made_corpus,
 
 
 def test_every_hit_in_made_text_is_real(made_corpus):
-    index, documents = made_corpus
+    index, documents, _ = made_corpus
     assert shown_overlaps(index, [Document("", text) for text in documents]) == []
     for name in ("verbatim", "entities of all", "half"):
         planted = plants(index, documents, DISGUISES[name], EACH, name)

@@ -199,6 +199,7 @@ def test_the_index_of_benchmarks_is_counted(base, tmp_path):
     assert estimate.not_predicted == ["decontaminate"]
 
 
+@pytest.mark.long_but("cut", "report", "edited")  # a document as a piece
 @pytest.mark.parametrize(
     ("settings", "least"),
     [({}, 0.9), ({"action": "document"}, 0.9), ({"action": "report"}, 1.0), ({"edited": "cut"}, 0)],

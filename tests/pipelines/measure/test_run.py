@@ -82,7 +82,7 @@ def test_a_small_corpus_of_which_filters_leave_one_document_is_counted(recipe_pa
     assert {"tokens", "text bytes", "stored in 12-buckets", "stored in 12-stars"} <= exact.keys()
 
 
-@pytest.mark.long_but("a filter before", "near alone")  # the others have less of these steps
+@pytest.mark.long_but("a filter before")  # the others have less of these steps
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
 def test_all_of_the_bytes_tell_what_the_run_makes(recipe_path, tmp_path, steps):
     recipe = recipe_of(recipe_path, tmp_path, steps=steps, run={"keep_intermediates": True})

@@ -262,6 +262,7 @@ def test_images_without_a_tokenizer_are_told_what_they_need(recipe_path, tmp_pat
         recipe_of(recipe_path, tmp_path, output=output, tokenizer=None, images={})
 
 
+@pytest.mark.long  # by mix/test_elsewhere, with ids
 def test_on_an_object_store_text_is_the_same_bytes(recipe_path, tmp_path, reached_s3):
     (here := tmp_path / "here").mkdir()
     output = {"shard_bytes": "64kB", "text": "parquet"}
