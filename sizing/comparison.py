@@ -133,9 +133,9 @@ def comparison_markdown(cases: Sequence[Case]) -> str:
     return markdown(
         "Storage requirements compared",
         [
-            Section(key="cases", title="Cases", blocks=(table("Cases", columns, rows),)),
-            Section(key="tiers", title="Which storage would do", blocks=(judged,)),
-            Section(key="warnings", title="Warnings", blocks=sentences),
+            Section("cases", "Cases", (table("Cases", columns, rows),)),
+            Section("tiers", "Which storage would do", (judged,)),
+            Section("warnings", "Warnings", sentences),
         ],
     )
 

@@ -64,10 +64,10 @@ def write_report(out: Path, report: Report) -> list[Path]:
 def sections(report: Report) -> list[Section]:
     """What a researcher wants to know, in the order in which it is asked."""
     return [
-        Section(key="summary", title="In short", blocks=(headline(report),)),
+        Section("summary", "In short", (headline(report),)),
         *found_sections(report),
         method_section(report.settings),
-        Section(key="inputs", title="What was read", blocks=tuple(_inputs(report))),
+        Section("inputs", "What was read", tuple(_inputs(report))),
     ]
 
 
@@ -214,9 +214,9 @@ def method_section(settings: Settings) -> Section:
     """The procedure in a paragraph, what it does not see, and every setting."""
     unseen = [row for row in UNSEEN if settings.paraphrases is None or row[0] != "paraphrases"]
     return Section(
-        key="method",
-        title="Method, and what it cannot see",
-        blocks=(
+        "method",
+        "Method, and what it cannot see",
+        (
             _procedure(settings),
             "Dirty is not yet leaked: a quotation, a source that item and document both draw on,"
             " or a common phrase is an overlap too. The examples are there to be read. Clean means"

@@ -96,20 +96,16 @@ MOST_OPEN = 5  # examples of a benchmark that are shown unfolded
 def found_sections(summary: Summary) -> list[Section]:
     """By benchmark, side by side, by document, by source, and n-grams that were ignored."""
     return [
-        section("benchmarks", "By benchmark", _benchmarks(summary)),
-        section("examples", "Side by side", _examples(summary)),
-        section("widespread", "Widespread items", _widespread(summary)),
-        section("edited", "Edited copies", _edited(summary)),
-        section("paraphrases", "Paraphrases or siblings", _paraphrases(summary)),
-        section("documents", "Documents with most items", _worst(summary)),
-        section("sources", "By source", _sources(summary)),
-        section("contexts", "Passages that were found", _contexts(summary)),
-        section("ignored", "What counted for nothing", _ignored(summary)),
+        Section("benchmarks", "By benchmark", _benchmarks(summary)),
+        Section("examples", "Side by side", _examples(summary)),
+        Section("widespread", "Widespread items", _widespread(summary)),
+        Section("edited", "Edited copies", _edited(summary)),
+        Section("paraphrases", "Paraphrases or siblings", _paraphrases(summary)),
+        Section("documents", "Documents with most items", _worst(summary)),
+        Section("sources", "By source", _sources(summary)),
+        Section("contexts", "Passages that were found", _contexts(summary)),
+        Section("ignored", "What counted for nothing", _ignored(summary)),
     ]
-
-
-def section(key: str, title: str, blocks: Iterable[str | Table | Comparisons]) -> Section:
-    return Section(key=key, title=title, blocks=tuple(blocks))
 
 
 def percent(frac: float | None) -> str:

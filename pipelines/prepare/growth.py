@@ -109,14 +109,12 @@ def growth_page(found: dict[str, Any]) -> str:
         (row["run"], *(f"{row['removed'].get(reason, 0):,}" for reason in reasons)) for row in rows
     ]
     sections = [
-        Section(key="summary", title="In short", blocks=(in_short(found) + ".",)),
-        Section(key="runs", title="By run", blocks=(growth_table(found),) if rows else ()),
+        Section("summary", "In short", (in_short(found) + ".",)),
+        Section("runs", "By run", (growth_table(found),) if rows else ()),
         Section(
-            key="removed",
-            title="Removed, by reason",
-            blocks=(table("Documents", ("run", *(f">{r}" for r in reasons)), removed),)
-            if reasons
-            else (),
+            "removed",
+            "Removed, by reason",
+            (table("Documents", ("run", *(f">{r}" for r in reasons)), removed),) if reasons else (),
         ),
     ]
     figures = [

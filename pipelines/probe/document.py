@@ -73,24 +73,12 @@ def probe_html(data: Data) -> str:
 def sections(data: Data) -> list[Section]:
     """What whoever bought the storage wants to know, in the order in which it is asked."""
     return [
-        Section(key="summary", title="In short", blocks=(f"{summary(data)}.",)),
-        Section(
-            key="verdicts",
-            title="Verdicts",
-            blocks=(verdicts(data), *filter(None, [caution(data)]), *NOTES),
-        ),
-        Section(
-            key="reads",
-            title="Training reads",
-            blocks=(reads_table(data), whole_job(data), searched(data)),
-        ),
-        Section(
-            key="limits",
-            title="What limits reading",
-            blocks=(LIMITS[data["limit"]], depths_table(data)),
-        ),
-        Section(key="checkpoints", title="Checkpoints", blocks=checkpoint_blocks(data)),
-        Section(key="conditions", title="MLPerf Storage's rules", blocks=(conditions(data),)),
+        Section("summary", "In short", (f"{summary(data)}.",)),
+        Section("verdicts", "Verdicts", (verdicts(data), *filter(None, [caution(data)]), *NOTES)),
+        Section("reads", "Training reads", (reads_table(data), whole_job(data), searched(data))),
+        Section("limits", "What limits reading", (LIMITS[data["limit"]], depths_table(data))),
+        Section("checkpoints", "Checkpoints", checkpoint_blocks(data)),
+        Section("conditions", "MLPerf Storage's rules", (conditions(data),)),
     ]
 
 

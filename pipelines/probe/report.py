@@ -30,7 +30,7 @@ MOST_SPREAD = 0.05  # of MLPerf Storage, for runs that replicate each other
 Outcome: TypeAlias = Literal["PASS", "FAIL", "UNDECIDED"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Verdict:
     """reason: in a sentence without its full stop."""
 
@@ -72,7 +72,7 @@ def judge(
             f"{need:,} accelerators are needed: {result.supported:,} keep a utilisation of"
             f" {LEAST_AU:.2f}, {result.failing:,} do not"
         )
-        return Verdict(outcome="FAIL", reason=reason)
+        return Verdict("FAIL", reason)
     if sight.seen:
         cached = _cached(runs)
         held = _held(runs, dataset_bytes) if reads_ahead else ""
@@ -82,9 +82,9 @@ def judge(
         doubts = (unseen, _late(need, result, runs), "")
     for doubt in doubts:
         if doubt:
-            return Verdict(outcome="UNDECIDED", reason=doubt)
+            return Verdict("UNDECIDED", doubt)
     fed = f"{'' if result.ended == 'found' else 'at least '}{result.supported:,} accelerators"
-    return Verdict(outcome="PASS", reason=f"{fed} are fed, {need:,} are needed")
+    return Verdict("PASS", f"{fed} are fed, {need:,} are needed")
 
 
 def _late(need: int, result: SearchResult, runs: Sequence[Run]) -> str:
@@ -151,11 +151,11 @@ def spread(values: Sequence[float]) -> float | None:
 def judge_writes(written: CheckpointRates, required: float) -> Verdict:
     """The verdict on checkpoints.  required: bytes/s of one node."""
     if not written.verified:
-        return Verdict(outcome="FAIL", reason="what was read back is not what was written")
+        return Verdict("FAIL", "what was read back is not what was written")
     rates = f"writes {format_rate(written.write_bytes_per_s)}, one node needs"
     rates += f" {format_rate(required)} for checkpoints"
     outcome: Outcome = "PASS" if written.write_bytes_per_s >= required else "FAIL"
-    return Verdict(outcome=outcome, reason=rates)
+    return Verdict(outcome, rates)
 
 
 def judge_restart(written: CheckpointRates, required: float) -> Verdict:
@@ -164,16 +164,16 @@ def judge_restart(written: CheckpointRates, required: float) -> Verdict:
     rates = f"reads {format_rate(written.read_bytes_per_s)}, one node needs"
     rates += f" {format_rate(required)} to restart"
     if written.read_bytes_per_s < required:
-        return Verdict(outcome="FAIL", reason=rates)
+        return Verdict("FAIL", rates)
     if share is None or share < LEAST_DEVICE_FRAC:
-        return Verdict(outcome="UNDECIDED", reason=f"{rates}; it may have come from a cache")
-    return Verdict(outcome="PASS", reason=rates)
+        return Verdict("UNDECIDED", f"{rates}; it may have come from a cache")
+    return Verdict("PASS", rates)
 
 
 def judge_both(run: Run, accelerators: int) -> Verdict:
     """The verdict on reads while checkpoints are written."""
     reason = f"{accelerators:,} accelerators at a utilisation of {run.kept:.3f}"
-    return Verdict(outcome="PASS" if run.kept >= LEAST_AU else "FAIL", reason=reason)
+    return Verdict("PASS" if run.kept >= LEAST_AU else "FAIL", reason)
 
 
 def worst(verdicts: Sequence[Verdict]) -> Verdict:
@@ -348,7 +348,7 @@ def _verdicts(of: Probed, wanted: Demand) -> list[tuple[str, Verdict, bool]]:
             both = judge_both(of.checkpoints.both[0], of.checkpoints.accelerators)
             if not of.is_async:
                 reason = f"{both.reason}; not judged: training waits for checkpoints"
-                both = Verdict(outcome=both.outcome, reason=reason)
+                both = Verdict(both.outcome, reason)
             verdicts.append(("reads while checkpoints are written", both, of.is_async))
     return verdicts
 

@@ -276,10 +276,8 @@ def fast_engine(reference: Reference) -> tuple[FastEngine | None, str]:
         except Exception as e:  # noqa: BLE001 - whatever it cannot read, the reference can
             said = next(iter(str(e).splitlines()), "")
             kind = make.__name__.strip("_").replace("_", " ")
-            made, why = (
-                None,
-                f"{kind} cannot be used with this vocabulary ({type(e).__name__}: {said})",
-            )
+            why = f"{kind} cannot be used with this vocabulary ({type(e).__name__}: {said})"
+            made = None
         if made and not why:
             return made, ""
         refusals += [why] if why else []

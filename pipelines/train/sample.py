@@ -168,5 +168,5 @@ def account_table(accounts: Mapping[str, Any], head: str, further: Sequence[str]
 
 def account_markdown(title: str, key: str, blocks: Iterable[Block]) -> str:
     """What is said of a model as a Markdown document.  key: of its only section."""
-    section = Section(key=key, title="How it was trained, and how well", blocks=tuple(blocks))
+    section = Section(key, "How it was trained, and how well", tuple(blocks))
     return markdown(title, [section])

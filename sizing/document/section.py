@@ -118,7 +118,7 @@ class Comparisons:
 Block: TypeAlias = str | Table | Derivations | Comparisons
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Section:
     """key: names it inside a document.  blocks: in order.
 
@@ -127,7 +127,7 @@ class Section:
 
     key: str
     title: str
-    blocks: tuple[Block, ...]
+    blocks: Sequence[Block]
 
 
 def table(

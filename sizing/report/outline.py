@@ -44,18 +44,18 @@ def sections(sheet: Sheet) -> list[Section]:
     """What a buyer wants to know, in the order in which it is asked."""
     warnings = tuple(f"Warning: {sentence}." for sentence in sheet.warnings)
     parts = [
-        Section(key="summary", title="In short", blocks=(about(sheet), answer(sheet), why(sheet))),
-        Section(key="headline", title=FIRST, blocks=_headline(sheet)),
-        Section(key="warnings", title="Warnings", blocks=warnings),
-        Section(key="tiers", title="Which storage would do", blocks=tier_blocks(sheet)),
+        Section("summary", "In short", (about(sheet), answer(sheet), why(sheet))),
+        Section("headline", FIRST, _headline(sheet)),
+        Section("warnings", "Warnings", warnings),
+        Section("tiers", "Which storage would do", tier_blocks(sheet)),
     ]
     for section in sheet.sections:
         made = (_rows(section.title, section.rows, sheet),) if section.rows else ()
-        parts.append(Section(key=_key(section.title), title=section.title, blocks=made))
+        parts.append(Section(_key(section.title), section.title, made))
     return [
         *parts,
-        Section(key="assumptions", title="Assumed and stated", blocks=_assumed(sheet)),
-        Section(key="derivations", title="How each was computed", blocks=_derived(sheet)),
+        Section("assumptions", "Assumed and stated", _assumed(sheet)),
+        Section("derivations", "How each was computed", _derived(sheet)),
     ]
 
 

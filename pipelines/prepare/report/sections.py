@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from tokenmill.pipelines.contamination.report_found import found_sections, section, warnings
+from tokenmill.pipelines.contamination.report_found import found_sections, warnings
 from tokenmill.pipelines.core.measured import TOTAL
 from tokenmill.pipelines.prepare.report.duplicates import (
     DOCUMENTS,
@@ -229,23 +229,23 @@ def sections(report: Report) -> list[Section]:
     """What a reader wants to know, in the order in which it is asked."""
     contamination = report.found_items
     return [
-        section("summary", "In short", [headline(report), *_warnings(report)]),
-        section("ledger", "Where documents and bytes went", _ledger(report)),
-        section("plots", "Plots", []),
-        section("measurement", "Measurement", _measurement(report)),
+        Section("summary", "In short", [headline(report), *_warnings(report)]),
+        Section("ledger", "Where documents and bytes went", _ledger(report)),
+        Section("plots", "Plots", []),
+        Section("measurement", "Measurement", _measurement(report)),
         *mixture_sections(report.mixture),
-        section("images", "Images", image_blocks(report)),
-        section("duplicates", "Duplicates", [*duplicate_blocks(report), *_against(report.against)]),
+        Section("images", "Images", image_blocks(report)),
+        Section("duplicates", "Duplicates", [*duplicate_blocks(report), *_against(report.against)]),
         *(
-            section(f"step-{name}", name.replace("_", " ").capitalize(), [rows])
+            Section(f"step-{name}", name.replace("_", " ").capitalize(), [rows])
             for name, rows in further_tables(report).items()
         ),
-        section("decontaminate", "Benchmark items", _decontaminate(report)),
+        Section("decontaminate", "Benchmark items", _decontaminate(report)),
         *(found_sections(contamination) if contamination else []),
-        section("storage", "Storage to train on it", _storage(report)),
-        section("failures", "Failed and damaged", [*_failed(report), *failure_blocks(report)]),
-        section("time", "Time", _time(report)),
-        section("origin", "How it was made", _origin(report)),
+        Section("storage", "Storage to train on it", _storage(report)),
+        Section("failures", "Failed and damaged", [*_failed(report), *failure_blocks(report)]),
+        Section("time", "Time", _time(report)),
+        Section("origin", "How it was made", _origin(report)),
     ]
 
 

@@ -137,7 +137,7 @@ def mixture_sections(mixture: Mixture | None) -> list[Section]:
         f" Which documents, and their order, follow from their ids and seed {mixture.seed}."
     )
     shown = table("Mixture", columns_of(mixture), mixture_rows(mixture))
-    return [Section(key="mixture", title="Mixture", blocks=(mixed_in_short(mixture), note, shown))]
+    return [Section("mixture", "Mixture", (mixed_in_short(mixture), note, shown))]
 
 
 def mixed_in_short(mixture: Mixture) -> str:
