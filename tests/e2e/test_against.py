@@ -84,8 +84,8 @@ def fates(*outs):
     return pa.concat_tables(tables).sort_by("doc_id").to_pylist()
 
 
-# what `exact` and `both` do is part of these
-@pytest.mark.long_but("near", "a filter between", "same_url")
+# what `exact` and `both` do is part of these; `near` is in the chain below
+@pytest.mark.long_but("a filter between", "same_url")
 @pytest.mark.parametrize("steps", RECIPES.values(), ids=RECIPES)
 def test_an_increment_makes_what_one_run_over_all_makes(runs, steps):
     docs, common = planted(), {"steps": steps, **MIDDLE}

@@ -17,7 +17,7 @@ from tokenmill.flows.cli import main
 # what the pages leave to the reader
 PLACES = {"NAME": "near", "/mnt/new": "mnt"}
 # options that are put behind, since the defaults are for a real storage and take minutes
-QUICK = ["--seconds", "1", "--processes", "1"]
+QUICK = ["--seconds", "0.3", "--processes", "1"]
 SMALL = [*QUICK, "--fill", "1MB", "--checkpoint-bytes", "100kB"]
 ADDED = {"tokenmill probe run ": QUICK, "tokenmill probe /mnt/new/probe --fill 6GB ": SMALL}
 # exit codes other than 0, as the pages tell

@@ -137,12 +137,8 @@ def test_no_work_begins_and_those_at_hand_end(runner, recipe, undisturbed, tmp_p
         done = found
         (running.gate / "open").unlink()
     running.open()
-    if runner == "threads":
-        again = Prepare(recipe, out, runner)
-        assert again.ended()[0] == 0
-    else:  # which takes a tenth, and continues as a command does
-        ended = apart(killed.main, str(recipe), str(out), "never", "1", env=gated(running.gate))
-        assert ended.returncode == 0, ended.stderr
+    ended = apart(killed.main, str(recipe), str(out), "never", "1", env=gated(running.gate))
+    assert ended.returncode == 0, ended.stderr
     after = receipts(out)
     assert {key: after[key] for key in done} == done, "finished work was done again"
     assert contents(out) == contents(undisturbed)

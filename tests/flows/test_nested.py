@@ -16,7 +16,8 @@ from tokenmill.pipelines.prepare.recipe import load_recipe
 DEEP = 100_000
 NESTED = {"nested": "[" * DEEP + "]" * DEEP, "nested, with an object": '{"a": ' * DEEP}
 DIGITS = {"digits": f'{{"a": {"7" * 20_000}}}'}
-HOSTILE = [*NESTED, *DIGITS]
+HOSTILE = [pytest.param(kind, marks=pytest.mark.long if "," in kind else ()) for kind in NESTED]
+HOSTILE += DIGITS
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ PLAN = {
     "cluster": {"count": 1},
     "training": {"batch_tokens": 400},  # a step of 0.05 s
 }
-QUICK = ["--seconds", "1", "--processes", "1"]
+QUICK = ["--seconds", "0.3", "--processes", "1"]
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_the_flow_publishes_a_table_and_a_document(plan, dataset, server, tmp_pa
     from tokenmill.flows.probe import probe_storage  # once the server's address is set
 
     folder = tmp_path / "probed"
-    state = probe_storage(dataset, plan, seconds=1, out=str(folder), return_state=True)
+    state = probe_storage(dataset, plan, seconds=0.3, out=str(folder), return_state=True)
     data = json.loads((folder / "probe.json").read_text())
     passed = data["verdict"]["outcome"] == "PASS"
     assert (state.is_completed(), state.is_failed()) == (passed, not passed)

@@ -149,11 +149,11 @@ def test_a_few_cases_stand_side_by_side(capsys):
 
 
 def test_many_cases_stand_one_below_the_other_in_tables_that_fit(capsys):
-    vary = ["--vary", "model.params=1B,8B,70B", "--vary", "cluster.count=256,512,1024"]
+    vary = ["--vary", "model.params=1B,8B,70B", "--vary", "cluster.count=256,1024"]
     assert run(*vary) == 0
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     tables = [line for line in lines if line.startswith("70B")]
-    assert len(tables) == (3 + 3) * 3  # of the headline and of the tiers
+    assert len(tables) == (3 + 3) * 2  # of the headline and of the tiers
     assert max(len(line) for line in lines if "warning" not in line) <= 110
     assert max(map(len, tables)) <= 100
 
@@ -292,7 +292,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(more, tmp_path, capsys):
 def test_nothing_that_is_slow_to_import_is_imported(tmp_path):
     code = "import sys; from tokenmill.flows.cli import main\n"
     out = ["--out", str(tmp_path)]
-    for more in (out, ["--all"], ["--json"], ["--vary", "model.params=1B,8B", *out]):
+    for more in ([*out, "--all"], ["--vary", "model.params=1B,8B", *out, "--json"]):
         code += f"main({['size', EXAMPLE, *more]!r})\n"
     code += f"print({HEAVY} & set(sys.modules), file=sys.stderr)"
     ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)

@@ -20,7 +20,8 @@ N = 12
 
 @pytest.fixture(scope="module")
 def cluster():
-    with dask_pool(None, 2) as pool:
+    one = config.set({"distributed.scheduler.allowed-failures": 1})  # each death takes 2 s of CPU
+    with one, dask_pool(None, 2) as pool:
         yield pool
 
 
@@ -107,13 +108,14 @@ def test_a_work_that_kills_every_worker_is_named_and_the_rest_is_done(cluster, j
     assert "workers died at s 05 again and again" in failed["05"]
 
 
+@pytest.mark.long  # by the rest of the works above, and by test_processes
 def test_what_a_lost_worker_was_at_is_done_by_another(cluster, job):
     outcomes = run(cluster, job, unlucky)
     assert all(o.receipt for o in outcomes.values())
 
 
 def test_workers_that_dask_gave_up_are_begun_anew(job):
-    soon = config.set({"distributed.deploy.lost-worker-timeout": "1 s"})
+    soon = config.set({"distributed.deploy.lost-worker-timeout": "0.1 s"})
     with soon, dask_pool(None, 1) as pool:
         local = pool._client.cluster
         pool._client.wait_for_workers(1)
@@ -142,7 +144,7 @@ def test_a_worker_that_does_not_see_the_run_directory_says_so(cluster, tmp_path)
 
 
 def test_no_scheduler_is_one_line(monkeypatch):
-    monkeypatch.setattr(dask, "CONNECT_S", 2)
+    monkeypatch.setattr(dask, "CONNECT_S", 0.3)
     with (
         pytest.raises(ConfigError, match=r"tcp://127\.0\.0\.1:1: no Dask scheduler answers"),
         dask_pool("tcp://127.0.0.1:1", None),

@@ -15,6 +15,7 @@ from tests.apart import apart
 from tests.pipelines.chains import Runs, rows, words
 from tests.pipelines.prepare.ingested import MOMENTS, ingest, killed, night
 from tests.running import one_by_one, prepare
+from tests.strategies import THOROUGH
 from tokenmill.flows.cli import main
 from tokenmill.pipelines.contamination.check import Check, check_contamination
 from tokenmill.pipelines.core.errors import ConfigError
@@ -23,6 +24,8 @@ from tokenmill.pipelines.prepare.collection import Collection, held_collection
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.runs.manifest import flocked
 from tokenmill.sizing.corpus import load_corpus
+
+N_NIGHTS = 10 if THOROUGH else 5
 
 
 class Nights(Runs):
@@ -127,14 +130,14 @@ def test_a_killed_night_whose_files_changed_begins_anew(nights):
     assert kept(nights.into) == ["in/a-0", "in/a-1", "in/a-2"]
 
 
-def test_ten_nights_take_each_document_once_as_one_run_does(nights):
+def test_many_nights_take_each_document_once_as_one_run_does(nights):
     """Each night brings a file with new documents and copies. Some are killed; files that were
     taken change and go; and some nights two begin at once.
     """
     draw, path, names = random.Random(5), nights.folder / "recipe.yaml", list(MOMENTS)
     path.write_text(yaml.safe_dump(nights.data()))
     brought, told = {}, []
-    for number in range(10):
+    for number in range(N_NIGHTS):
         old = [f"d{draw.randrange(max(number, 1) * 2)}" for _ in range(2)]
         name, docs = f"f{number:02d}", [*old, *(f"d{number * 2 + i}" for i in range(2))]
         brought[name] = nights.bring(name, *docs), docs
@@ -150,9 +153,9 @@ def test_ten_nights_take_each_document_once_as_one_run_does(nights):
             assert all("another run is at work in it; wait for it" in line for line in refused)
             nights.bring(name, *docs, "new in what was taken")
             told.append(f"{brought[name][0]} has changed since it was taken: not read again")
-        if number == 7:
-            brought["f04"][0].unlink()
-            told.append(f"{brought['f04'][0]} is gone since it was taken: its documents stay")
+        if number == N_NIGHTS - 2:
+            brought["f01"][0].unlink()
+            told.append(f"{brought['f01'][0]} is gone since it was taken: its documents stay")
     found = nights.ingest()
     assert sorted(found["told"]) == sorted(told)
     for name, (_, docs) in brought.items():
@@ -163,7 +166,7 @@ def test_ten_nights_take_each_document_once_as_one_run_does(nights):
     taken = [p for m in Collection(nights.into, nights.into).finished.values()
              for p in m["identity"]["inputs"]]  # fmt: skip
     assert sorted(taken) == [str(of) for of, _ in brought.values()]
-    assert found["measurement"]["total"]["docs"] == len(rows(nights.into)) == 20
+    assert found["measurement"]["total"]["docs"] == len(rows(nights.into)) == 2 * N_NIGHTS
 
 
 def test_on_an_object_store_it_is_as_here(nights, reached_s3, tmp_path, capsys):

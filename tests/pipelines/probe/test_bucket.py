@@ -207,8 +207,17 @@ def test_compressed_batches(bucket, tmp_path):
 
 def test_it_is_filled_probed_and_removed(bucket, tmp_path, capsys):
     bucket.put_object(Bucket="corpora", Key="else/notes.txt", Body=b"mine")
-    command = ["probe", "s3://corpora/fill", "--fill", "1MB", "--seconds", "1", "--order", "random"]
-    command += ["--processes", "1", "--connections", "3", "--most", "8", "--json"]
+    command = [
+        "probe",
+        "s3://corpora/fill",
+        "--fill",
+        "1MB",
+        "--seconds",
+        "0.3",
+        "--processes",
+        "1",
+    ]
+    command += ["--order", "random", "--connections", "3", "--most", "8", "--json"]
     assert main([*command, "--accelerators", "1"]) in (0, 1)
     data = json.loads(capsys.readouterr().out)
     assert (data["dataset"]["fstype"], data["settings"]["connections"]) == ("S3", 3)

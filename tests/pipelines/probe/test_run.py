@@ -11,7 +11,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.probe.document import probe_html, probe_markdown, summary
 from tokenmill.pipelines.probe.run import Settings, probe
 
-SHORT = Settings(seconds=0.5, processes=1)
+SHORT = Settings(seconds=0.2, processes=1)
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def test_storage_that_feeds_too_few_fails(tmp_path):
 
 
 def test_a_loader_that_discards_shows_as_amplification(tmp_path):
-    settings = Settings(seconds=0.5, processes=1, loader=Leaky)
+    settings = Settings(seconds=0.2, processes=1, loader=Leaky)
     made = probe(packed(tmp_path / "d"), sheet(), settings)
     assert made["depths"]["full"]["asked_frac"] > 6
     # on a machine that is busy with something else not even one accelerator may be fed
