@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from moto.server import ThreadedMotoServer
 
-from tests.cluster.faulty_proxy import SLOW_DOWN, TRUNCATE, faulty_proxy
+from tests.cluster.faulty_proxy import RESET, TRUNCATE, faulty_proxy
 from tests.pipelines.probe.corpora import SEQ_LEN, documents, packed, sheet, write_shards
 from tokenmill.flows.cli import main
 from tokenmill.pipelines.core.errors import ConfigError
@@ -127,7 +127,7 @@ def test_requests_that_fail_are_made_again_and_counted(bucket, api, tmp_path, mo
     with faulty_proxy(int(api.rpartition(":")[2])) as proxy:
         monkeypatch.setenv("AWS_ENDPOINT_URL_S3", proxy.url)
         far = loader(address, ObjectLoader, order="sequential")
-        proxy.rates = {SLOW_DOWN: 0.2, TRUNCATE: 0.2}
+        proxy.rates = {RESET: 0.2, TRUNCATE: 0.2}  # told to slow down, botocore does for seconds
         for mine, theirs in itertools.islice(zip(near._ids(), far._ids(), strict=True), 10):
             assert np.array_equal(mine, theirs)
         failed = proxy.faults.total()
@@ -207,17 +207,9 @@ def test_compressed_batches(bucket, tmp_path):
 
 def test_it_is_filled_probed_and_removed(bucket, tmp_path, capsys):
     bucket.put_object(Bucket="corpora", Key="else/notes.txt", Body=b"mine")
-    command = [
-        "probe",
-        "s3://corpora/fill",
-        "--fill",
-        "1MB",
-        "--seconds",
-        "0.3",
-        "--processes",
-        "1",
-    ]
-    command += ["--order", "random", "--connections", "3", "--most", "8", "--json"]
+    command = ["probe", "s3://corpora/fill", "--fill", "1MB", "--seconds", "0.3"]
+    command += ["--order", "random", "--processes", "1"]
+    command += ["--connections", "3", "--most", "8", "--json"]
     assert main([*command, "--accelerators", "1"]) in (0, 1)
     data = json.loads(capsys.readouterr().out)
     assert (data["dataset"]["fstype"], data["settings"]["connections"]) == ("S3", 3)

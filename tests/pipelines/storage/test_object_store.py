@@ -29,7 +29,7 @@ from tokenmill.pipelines.storage.inputs import (
 from tokenmill.pipelines.storage.s3 import PART_BYTES, ObjectStore, translated
 
 BUCKET = "objects"
-SOME = {"slow_down": 0.1, "truncate": 0.15, "reset": 0.15}
+SOME = {"slow_down": 0.03, "truncate": 0.2, "reset": 0.2}  # slowed down, botocore waits
 
 
 @pytest.fixture(autouse=True)
