@@ -35,7 +35,15 @@ from tokenmill.dedup.kernels.table import mark
 from tokenmill.dedup.overlap.counts import MOST_ITEMS, MOST_ITEMS_FRAC, of_many_items
 from tokenmill.dedup.overlap.index import postings
 from tokenmill.dedup.overlap.own import CONTEXT, Own
-from tokenmill.dedup.text.gram_words import Block, GramWords, blocks, chars, count_words, dense
+from tokenmill.dedup.text.gram_words import (
+    Block,
+    GramWords,
+    blocks,
+    chars,
+    count_alone,
+    count_words,
+    dense,
+)
 from tokenmill.dedup.text.unicode import UNICODE_VERSION
 
 MIN_WORDS = 8  # of a text; of a shorter one an edited copy cannot be told from chance
@@ -44,8 +52,8 @@ MIN_WORDS = 8  # of a text; of a shorter one an edited copy cannot be told from 
 # are met less by chance.
 SEED_LENGTHS = {MIN_WORDS: 4, 32: 6, 64: 7}
 # Characters, of a text whose words are characters: four words intact, or three of Han, which say
-# more; seven where one in five or more is Han. Of six kana or Thai clusters so many are alike that
-# the search takes three times as long.
+# more; seven where one in five or more is Han, or a word between spaces. Of six kana or Thai
+# clusters so many are alike that the search takes three times as long.
 DENSE_SEED, MIXED_SEED, HAN_SEED = 8, 7, 6
 CLUSTERS = -2  # in `spelled_begins`, of texts of clusters or kana: they are alike by chance
 GRAM_WORDS = 2
@@ -227,7 +235,7 @@ def slots_of(seeds: U64) -> I32:
     return slots
 
 
-FORMAT = "9"  # of the saved index; raise it with any change of hash, gram words or layout
+FORMAT = "10"  # of the saved index; raise it with any change of hash, gram words or layout
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,8 +309,9 @@ class ContainmentIndex(Saved):
         by = dense(texts, words, gram_words)
         lengths = seed_lengths(words // by)
         han = count_han(texts)
+        telling = han + words - count_alone(texts, gram_words)
         of_dense = np.select(
-            [2 * han > words, 5 * han >= words], [HAN_SEED, MIXED_SEED], DENSE_SEED
+            [2 * han > words, 5 * telling >= words], [HAN_SEED, MIXED_SEED], DENSE_SEED
         )
         lengths = np.where((by > 1) & (lengths > 0), of_dense, lengths)
         plain = postings_of(texts, of_text, lengths, starts, gram_words)
@@ -327,7 +336,7 @@ class ContainmentIndex(Saved):
         spell_texts(data, offsets, chars(), read_only(most), letters, letter_offsets)
         none_is = np.zeros(len(texts), bool)
         own = Own.of(texts, of_text, none_is if contexts is None else contexts, by)
-        unplaced = np.where(of_dense == DENSE_SEED, CLUSTERS, -1)
+        unplaced = np.where(5 * han < words, CLUSTERS, -1)
         return cls(
             gram_words=gram_words,
             seeds=found.seeds,

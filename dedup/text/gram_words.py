@@ -167,9 +167,14 @@ def dense(text: pa.Array, counts: I64, words: GramWords = "scripts") -> I64:
 
     counts: (n_docs,), of `count_words`.
     """
+    return np.where(2 * count_alone(text, words) > counts, CHARACTERS_A_WORD, 1)
+
+
+def count_alone(text: pa.Array, words: GramWords = "scripts") -> I64:
+    """(n_docs,) int64, gram words that are characters or clusters by themselves."""
     alone = np.empty(len(text), np.int64)
     kernels.count_script_words(*text_buffers(text), word_kinds(words), alone)
-    return np.where(2 * alone > counts, CHARACTERS_A_WORD, 1)
+    return alone
 
 
 def _parts(text: TextBuffers, doc: int, longest: int, how: _How) -> Iterator[Block]:

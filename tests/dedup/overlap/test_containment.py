@@ -413,11 +413,22 @@ def test_where_words_are_characters_two_of_them_may_often_be_others(first, other
 
 
 @pytest.mark.parametrize(("every", "is_found"), [(5, True), (6, False)])
-def test_of_japanese_with_han_seven_characters_in_a_row_are_enough(every, is_found):
-    """Of 48 characters ten are Han, or eight."""
-    item = [chr((0x4E00 if i % every == 0 else 0x3041) + i) for i in range(48)]
+@pytest.mark.parametrize("telling", ["Han", "Latin"])
+def test_of_kana_with_han_or_latin_seven_words_in_a_row_are_enough(telling, every, is_found):
+    """Of 48 words ten are Han, or between spaces, or eight."""
+    others = [chr(0x4E00 + i) if telling == "Han" else f" w{i} " for i in range(48)]
+    item = [others[i] if i % every == 0 else chr(0x3041 + i) for i in range(48)]
     copy = "".join("ヲ" if i % 8 == 7 else char for i, char in enumerate(item))
     assert len(contained(pa.array([copy]), index_of(["".join(item)])).docs) == is_found
+
+
+@pytest.mark.parametrize(("telling", "is_found"), [("Han", True), ("Latin", False)])
+def test_of_kana_with_latin_half_is_no_copy(telling, is_found):
+    others = [chr(0x4E00 + i) if telling == "Han" else f" w{i} " for i in range(48)]
+    item = [others[i] if i % 4 == 0 else chr(0x3041 + i) for i in range(48)]
+    assert (
+        len(contained(pa.array(["".join(item[:25])]), index_of(["".join(item)])).docs) == is_found
+    )
 
 
 @pytest.mark.parametrize(("first", "is_found"), [(0x4E00, True), (0x0E01, False)])
