@@ -137,8 +137,9 @@ def test_an_estimate_is_a_corpus_to_size(recipe_path, tmp_path):
     data = json.loads((tmp_path / "estimate.json").read_text())
     assert Estimate.model_validate(data) == estimate
     corpus = load_corpus(tmp_path / "estimate.json")
-    growth = {"growth_exponent": estimate.growth and estimate.growth.exponent}
-    assert corpus == estimate.corpus.model_copy(update=growth)
+    told = {"growth_exponent": estimate.growth and estimate.growth.exponent}
+    told["unique_by"] = estimate.unique_by
+    assert corpus == estimate.corpus.model_copy(update=told)
     assert len(corpus.tokens.draws) == 400
     sheet = requirement_sheet(Plan(), {"corpus": corpus})
     assert any(row.interval != (None, None) for row in sheet)
