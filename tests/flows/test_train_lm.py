@@ -134,7 +134,7 @@ def test_a_run_keeps_head_and_middle(folder, model, tmp_path):
     assert "perplexity_tail" in (tmp_path / "run" / "report.md").read_text()
 
 
-def test_measure_foretells_what_a_run_keeps(folder, model, tmp_path):
+def test_measure_foretells_what_a_run_keeps(folder, model, tmp_path, server):
     path = recipe(folder, model, tmp_path)
     out = str(tmp_path / "estimate.json")
     assert main(["measure", str(path), "--out", out, "--probes", "20"]) == 0

@@ -1,21 +1,16 @@
 """A real cluster of two processes: works that end, fail, and kill the process they run in."""
 
-import errno
 import os
-import signal
-import threading
 
 import pytest
 from dask import config
 
+from tests.flows.pools.works import N, deadly, fine, full, run, unlucky, wrong
 from tokenmill.flows.pools import dask
 from tokenmill.flows.pools.dask import dask_pool
-from tokenmill.flows.pools.lane import Lane, Pace
 from tokenmill.flows.pools.pool import ThreadPool
 from tokenmill.pipelines.core.errors import ConfigError, InputError, ShardError
-from tokenmill.pipelines.runs.work import Done, Job, Work
-
-N = 12
+from tokenmill.pipelines.runs.work import Job
 
 
 @pytest.fixture(scope="module")
@@ -25,44 +20,6 @@ def cluster():
         yield pool
 
 
-def tried(job, key):
-    path = job.out / "tried" / key
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as f:
-        f.write(f"{os.getpid()}\n")
-
-
-def fine(job, key):
-    tried(job, key)
-    return Done(facts={"key": key})
-
-
-def wrong(job, key):
-    tried(job, key)
-    if key == "05":
-        raise InputError("docs.jsonl: truncated", cause="truncated_gzip")
-    return Done()
-
-
-def deadly(job, key):
-    tried(job, key)
-    if key == "05":
-        os.kill(os.getpid(), signal.SIGKILL)
-    return Done()
-
-
-def unlucky(job, key):
-    """Its process is killed the first time, as when a node is lost."""
-    tried(job, key)
-    if key == "05" and len((job.out / "tried" / key).read_text().split()) == 1:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return Done()
-
-
-def full(job, key):
-    raise OSError(errno.ENOSPC, "No space left on device")
-
-
 class UnsendableError(Exception):
     def __reduce__(self):
         raise TypeError("not to be pickled")
@@ -70,18 +27,6 @@ class UnsendableError(Exception):
 
 def strange(job, key):
     raise UnsendableError(f"at {key}")
-
-
-def run(pool, job, call, n=N):
-    """All works in bundles of some; how they ended, by key."""
-    works = [
-        Work(step="s", key=f"{i:02d}", inputs="i", call=call, args=(f"{i:02d}",)) for i in range(n)
-    ]
-    told = []
-    pace = Pace(0.5)
-    outcomes = Lane(pool, pace, told.append, threading.Event()).run(job, [[w] for w in works])
-    assert sorted(o.work.key for o in told) == [w.key for w in works]
-    return {o.work.key: o for o in outcomes}
 
 
 def test_all_works_are_done_once_by_other_processes(cluster, job):

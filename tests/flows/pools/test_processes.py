@@ -10,12 +10,22 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.flows.pools.test_dask import N, deadly, fine, full, run, tried, unlucky, wrong
+from tests.flows.pools.works import (
+    N,
+    by_whom,
+    deadly,
+    fine,
+    full,
+    run,
+    strange,
+    unlucky,
+    wrong,
+)
 from tokenmill.flows.pools.choose import MOST_THREADS, runner_of
 from tokenmill.flows.pools.processes import process_pool
 from tokenmill.pipelines.core.errors import ConfigError, InputError
 from tokenmill.pipelines.core.options import RunOptions
-from tokenmill.pipelines.runs.work import Done, Job, Work
+from tokenmill.pipelines.runs.work import Job, Work
 
 PATIENCE_S = 1000
 
@@ -28,22 +38,6 @@ def two():
 
 def pids(job):
     return {path.name: path.read_text().split() for path in (job.out / "tried").iterdir()}
-
-
-def by_whom(job, key):
-    return Done(facts={"pid": os.getpid()})
-
-
-def strange(job, key):
-    class LocalError(Exception):
-        """Cannot be pickled."""
-
-    raise LocalError(f"at {key}")
-
-
-def endless(job, key):
-    tried(job, key)
-    time.sleep(1000)
 
 
 def test_all_works_are_done_once_by_other_processes(two, job):
@@ -107,7 +101,7 @@ def test_what_ends_the_run_is_no_death_of_a_worker(two, job):
 HELD = """
 import sys, time
 from pathlib import Path
-from tests.flows.pools.test_processes import endless
+from tests.flows.pools.works import endless
 from tokenmill.flows.pools.processes import process_pool
 from tokenmill.pipelines.runs.work import Job, Work
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from tokenmill.pipelines.core.shard import numbered
 from tokenmill.pipelines.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
 
-FEW, MANY = 100, 900
+FEW, MANY = 50, 450
 
 
 def test_the_report_is_made_of_one_shard_at_a_time(tmp_path, monkeypatch):
