@@ -53,11 +53,24 @@ def truth(out, ids, names=NAMES, **first):
     return {i: {n: counts[i][n] for n in names} for i in ids}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def small():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corpus_rows, "GROUP_ROWS", 15)
+        patch.setattr(module, "HELD", 3)
+        yield
+
+
 @pytest.fixture
-def runs(tmp_path, monkeypatch):
-    monkeypatch.setattr(corpus_rows, "GROUP_ROWS", 15)
-    monkeypatch.setattr(module, "HELD", 3)
+def runs(tmp_path):
     return Runs(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """A run that both steps remove documents of."""
+    made = Runs(tmp_path_factory.mktemp("plain"))
+    return made.make("docs", planted(), steps=["exact", "near"], **FEW)
 
 
 LONG = {"gopher_quality": {"min_words": 60, "min_stop_words": 0}}
@@ -138,9 +151,8 @@ def test_pieces_of_a_document_have_what_it_had(runs):
     assert found == truth(out, found)
 
 
-def test_kept_text_packed_and_mixed_and_exports_have_it(runs):
+def test_kept_text_packed_and_mixed_and_exports_have_it(runs, plain):
     steps = ["exact", "near"]
-    plain = runs.make("docs", planted(), steps=steps, **FEW)
     found = dataset(plain)
     for into, output in {
         "packed": {"seq_len": 16},
@@ -170,15 +182,14 @@ def test_kept_text_packed_and_mixed_and_exports_have_it(runs):
     ]
 
 
-def test_counting_is_cut_by_the_data_not_by_workers(runs, monkeypatch):
-    out = runs.make("docs", planted(), steps=["exact", "near"], **FEW)
+def test_counting_is_cut_by_the_data_not_by_workers(runs, plain, monkeypatch):
     monkeypatch.setattr(corpus_rows, "GROUP_ROWS", 1 << 20)
 
     def backwards(job, phase):
         return one_by_one(job, phase)[::-1]
 
     again = runs.make("docs", planted(), backwards, "again", steps=["exact", "near"], **FEW)
-    files = [sorted((o / "dataset").glob("*.arrow")) for o in (out, again)]
+    files = [sorted((o / "dataset").glob("*.arrow")) for o in (plain, again)]
     assert [f.read_bytes() for f in files[0]] == [f.read_bytes() for f in files[1]]
 
 

@@ -27,7 +27,7 @@ STEPS = [
 
 @pytest.fixture(scope="module")
 def recipe_path(tmp_path_factory):
-    return write_corpus(tmp_path_factory.mktemp("corpus"))
+    return write_corpus(tmp_path_factory.mktemp("corpus"), shard_bytes="200kB")
 
 
 @pytest.mark.long_but("mixed")  # mixed runs make all of the plain ones
