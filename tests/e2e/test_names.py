@@ -51,6 +51,7 @@ def test_there_are_as_many_scripts_as_are_tested_here():
 def test_a_check_of_benchmarks_and_a_probe_of_storage(server, folder):
     """One after the other in one process, for imports are most of what they take."""
     text = scripts()["probe_storage"]
+    assert "seconds=300" in text
     # one core, for a probe starts two processes for each
     text = f"import os\nos.sched_setaffinity(0, {{{min(os.sched_getaffinity(0))}}})\n{text}"
     text = text.replace("seconds=300", "seconds=0.1, out='probed'")
