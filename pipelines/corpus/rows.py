@@ -245,7 +245,9 @@ class Corpus:
 
         works: of the phase.  least: None is LEAST_BYTES.
         of: what there are `n` of, if not documents.
-        Raises: ConfigError: less than `least`.
+
+        Raises:
+            ConfigError: less than `least`.
         """
         budget = self.run.options.memory_budget
         # works of the phase that may be done at the same time

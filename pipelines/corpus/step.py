@@ -271,13 +271,15 @@ class CorpusStep(Step):
     def check(self, inputs: Sequence[Input]) -> None:
         """Look at what it needs besides the inputs.
 
-        Raises: ConfigError: something is not there, or cannot be used with these inputs.
+        Raises:
+            ConfigError: something is not there, or cannot be used with these inputs.
         """
 
     def look_into(self) -> None:
         """Read what it needs besides the inputs, if it is at hand: in a dry run, before `build`.
 
-        Raises: ConfigError: it cannot be used.
+        Raises:
+            ConfigError: it cannot be used.
         """
 
     def files(self) -> Iterator[InputFile]:

@@ -51,7 +51,8 @@ def table_of(words: Collection[str] | WordFile) -> U64:
 def words_in(path: Path) -> list[str]:
     """The words of a file, without whitespace around.
 
-    Raises: ConfigError: it is neither UTF-8 nor JSON.
+    Raises:
+        ConfigError: it is neither UTF-8 nor JSON.
     """
     try:
         with readable(path) as f:

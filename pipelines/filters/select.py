@@ -89,7 +89,8 @@ class Where:
     def check(self, schema: pa.Schema) -> None:
         """Compare with the columns that there are.
 
-        Raises: WhereError: a column is not there, or values cannot be compared.
+        Raises:
+            WhereError: a column is not there, or values cannot be compared.
         """
         for name in self.names:
             if name not in schema.names:

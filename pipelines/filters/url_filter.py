@@ -80,7 +80,8 @@ def automaton(listed: Entries) -> tuple[I32, I32]:
         goto: (n_states, 36) int32, the state behind each letter or digit.
         found: (n_states,) int32, bytes of the shortest subword that ends there, or 0.
 
-    Raises: ConfigError: there are too many.
+    Raises:
+        ConfigError: there are too many.
     """
     words = _words(listed)
     n = 1 + sum(map(len, words))
@@ -135,7 +136,8 @@ def _words(listed: Entries) -> list[str]:
 def table_of(listed: Entries, kind: Literal["hosts", "urls", "words"]) -> U64:
     """What `kernels.judge` knows entries by; words are letters and digits alone, in lower case.
 
-    Raises: ConfigError: a host is none.
+    Raises:
+        ConfigError: a host is none.
     """
     hosts = kind == "hosts"
     listed = tuple(_words(listed)) if kind == "words" else listed
@@ -157,7 +159,8 @@ def table_of(listed: Entries, kind: Literal["hosts", "urls", "words"]) -> U64:
 def _file_keys(path: Path, *, hosts: bool) -> Iterator[U64]:
     """U64 of the entries of a file, some at a time.
 
-    Raises: ConfigError: it is not UTF-8, or has a line that is no host.
+    Raises:
+        ConfigError: it is not UTF-8, or has a line that is no host.
     """
     before = 0
     for block in _blocks(path):
@@ -208,7 +211,8 @@ def _lines(path: Path) -> Iterator[bytes]:
 def _blocks(path: Path) -> Iterator[bytes]:
     """Whole lines of a file, about BLOCK_BYTES at a time; without the "\\n" of the last of each.
 
-    Raises: ConfigError: it is not UTF-8.
+    Raises:
+        ConfigError: it is not UTF-8.
     """
     before = 0
     with readable(path) as f:

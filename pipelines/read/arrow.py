@@ -32,7 +32,8 @@ def cut_arrow(file: InputFile, wanted: Input, shard_bytes: int, limits: Limits) 
     A file that is cut short is planned as far as it goes; its reader says where it ends.
     Dictionaries may change on the way, so a file that has some is one shard.
 
-    Raises: InputError: not Arrow IPC ("damaged_arrow"), or as `table_columns` or `check_layout`.
+    Raises:
+        InputError: not Arrow IPC ("damaged_arrow"), or as `table_columns` or `check_layout`.
     """
     with open_input(file.path, mapped=True) as handle:
         schema = _schema(handle, file.path)
@@ -99,7 +100,8 @@ def _checked(handle: pa.NativeFile, place: ipc.Message) -> tuple[pa.ipc.Message,
 def check_stream(handle: pa.NativeFile) -> None:
     """Check all messages of a stream, and go to its beginning; it may hold all dictionaries.
 
-    Raises: ExpandsError: one unpacks to more than it may, or they do.
+    Raises:
+        ExpandsError: one unpacks to more than it may, or they do.
     """
     dictionaries = 0
     try:
@@ -146,7 +148,8 @@ class SavedDataset(NamedTuple):
 def find_saved(files: Sequence[InputFile]) -> list[SavedDataset]:
     """The saved datasets among the files of a folder, sorted by folder.
 
-    Raises: InputError: one was saved with an index of its rows beside it ("dataset_indices").
+    Raises:
+        InputError: one was saved with an index of its rows beside it ("dataset_indices").
     """
     by_name = {f.name: f for f in files}
     found = []

@@ -164,7 +164,8 @@ def are_texts(values: list[Any]) -> bool:
 def laid_flat(table: pa.RecordBatch, shard: SourceShard) -> pa.RecordBatch:
     """A table with a column of its own for each path into a struct; lists of text are joined.
 
-    Raises: ArrowInvalid: the columns are damaged.
+    Raises:
+        ArrowInvalid: the columns are damaged.
     """
     table = with_paths(table, shard)
     if shard.join is not None and is_listed(table.schema.field(shard.text).type):
@@ -176,7 +177,8 @@ def laid_flat(table: pa.RecordBatch, shard: SourceShard) -> pa.RecordBatch:
 def with_paths(table: pa.RecordBatch, shard: SourceShard) -> pa.RecordBatch:
     """A table with a column of its own for each path into a struct.
 
-    Raises: ArrowInvalid: the columns are damaged.
+    Raises:
+        ArrowInvalid: the columns are damaged.
     """
     for path in (*shard.asked, *filter(None, [shard.images])):
         if path not in table.schema.names and type_at(table.schema, path) is not None:

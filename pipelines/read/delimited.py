@@ -108,7 +108,9 @@ def rows_of(
     """The rows of a file, the header first; blank lines are no rows.
 
     most: bytes of a row.  quote: as `SourceShard` has it.
-    Raises: DamagedError: what follows cannot be told; all before it was yielded.
+
+    Raises:
+        DamagedError: what follows cannot be told; all before it was yielded.
     """
     csv.field_size_limit(max(most, csv.field_size_limit()))
     lines = _Lines(blocks, most)
@@ -171,7 +173,8 @@ def cut_delimited(
 ) -> list[Piece]:
     """Find the columns by the header; the file is one piece.
 
-    Raises: InputError: it has no header ("missing_column"), or not the columns that are asked for.
+    Raises:
+        InputError: it has no header ("missing_column"), or not the columns that are asked for.
     """
     compression, damage, size = stream.compression_of(file.name), "", file.bytes
     quote = "" if wanted.quote is None and form == "tsv" else wanted.quote

@@ -19,7 +19,9 @@ def kept_columns(place: str) -> dict[str, str]:
     """The annotations of the text of a run, or of the runs of a collection, with their kinds.
 
     place: a directory, here or in a store.
-    Raises: ConfigError: no run that has finished and kept text lies there.
+
+    Raises:
+        ConfigError: no run that has finished and kept text lies there.
     """
     columns: dict[str, str] = {}
     for run in _runs(place):

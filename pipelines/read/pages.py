@@ -51,7 +51,8 @@ class Page(NamedTuple):
 def pages(read_at: _ReadAt, chunk: pq.ColumnChunkMetaData) -> Iterator[Page]:
     """The pages of a column chunk, as far as pyarrow reads them.
 
-    Raises: ValueError: what should be a header is none.
+    Raises:
+        ValueError: what should be a header is none.
     """
     at, stop = chunk_place(chunk)
     values = 0

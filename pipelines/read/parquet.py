@@ -27,8 +27,9 @@ FREE_OF_TABLE, TIMES_OF_TABLE = 96 * 1024**2, 128
 def cut_parquet(file: InputFile, wanted: Input, shard_bytes: int, limits: Limits) -> list[Piece]:
     """Find the columns, and cut into consecutive row groups of about `shard_bytes` at most.
 
-    Raises: InputError: not a whole Parquet file ("damaged_parquet"), or as `table_columns` or
-        `check_layout`.
+    Raises:
+        InputError: not a whole Parquet file ("damaged_parquet"), or as `table_columns` or
+            `check_layout`.
     """
     with open_input(file.path) as handle:
         parquet = _open(handle, file.path)
@@ -93,7 +94,8 @@ class Wanted(NamedTuple):
 def parquet_tables(path: str, wanted: Wanted) -> Iterator[pa.RecordBatch]:
     """Yield the rows that are wanted, some at a time.
 
-    Raises: DamagedError: after the last good row was yielded.
+    Raises:
+        DamagedError: after the last good row was yielded.
     """
     with open_input(path) as handle:
         try:
@@ -115,7 +117,8 @@ def whole_tables(handle: pa.NativeFile, name: str) -> Iterator[pa.RecordBatch]:
 def bounded(path: Path, columns: Sequence[str] | None = None) -> Path:
     """The path of a table that is to be read whole, unless it takes too much for its size.
 
-    Raises: ShardError: it does, or is no Parquet file.
+    Raises:
+        ShardError: it does, or is no Parquet file.
     """
     try:
         with held(path) as name, pa.OSFile(name) as handle:

@@ -88,7 +88,9 @@ def plan_inputs(
     html: whether pages are; without, web archives are no input.
     against: earlier runs, behind whose shards these are numbered.
     among: which of the files found are read; asked once of each. An input may have none then.
-    Raises: ConfigError: an input is not there, may not be read, or its format cannot be told.
+
+    Raises:
+        ConfigError: an input is not there, may not be read, or its format cannot be told.
     """
     sections = frozenset(["images"] * images + ["html"] * html)
     shards: list[SourceShard] = []
@@ -158,7 +160,8 @@ def unlike(texts: Mapping[str, Mapping[str, int]]) -> list[str]:
 def list_inputs(inputs: Sequence[Input], *, images: bool = False) -> list[InputFile]:
     """The files of the plan of a recipe's inputs, which are not looked into.
 
-    Raises: ConfigError: an input is not there or may not be read.
+    Raises:
+        ConfigError: an input is not there or may not be read.
     """
     sections = frozenset(["images"] * images)
     sources = (_Source(i, of, True, sections, 0, Limits()) for i, of in enumerate(inputs))

@@ -89,7 +89,8 @@ class Reader:
 def register(reader: Reader) -> None:
     """Let recipes name a format, and files tell it by their endings.
 
-    Raises: ConfigError: another reader has its name.
+    Raises:
+        ConfigError: another reader has its name.
     """
     FORMATS.register(reader.name, reader)
 

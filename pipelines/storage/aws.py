@@ -30,7 +30,8 @@ NONE_FOUND = (
 def optional(module: str, wanted: str, extra: str) -> Any:
     """A module of an extra, or one that needs it.  wanted: what for.
 
-    Raises: ConfigError: it is not installed.
+    Raises:
+        ConfigError: it is not installed.
     """
     try:
         return importlib.import_module(module)
@@ -79,7 +80,8 @@ def _session(_: Environment) -> Any:
 def arrow_settings() -> tuple[tuple[str, Any], ...]:
     """Options of Arrow's S3 file system, with credentials that are valid now.
 
-    Raises: ConfigError: there are none, or who should give them does not.
+    Raises:
+        ConfigError: there are none, or who should give them does not.
     """
     options: dict[str, Any] = {"region": region()}
     if unsigned():

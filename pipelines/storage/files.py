@@ -76,7 +76,8 @@ def with_parameters(schema: pa.Schema, parameters: Mapping[str, Any]) -> pa.Sche
 def open_arrow(path: Path) -> tuple[list[pa.RecordBatch], pa.Schema]:
     """The batches of an Arrow IPC file, memory-mapped, and its schema.
 
-    Raises: ShardError: not a whole Arrow IPC file.
+    Raises:
+        ShardError: not a whole Arrow IPC file.
     """
     return _mapped(path)[:2]
 
@@ -84,7 +85,8 @@ def open_arrow(path: Path) -> tuple[list[pa.RecordBatch], pa.Schema]:
 def open_batch(path: Path, number: int) -> pa.RecordBatch:
     """One batch of an Arrow IPC file, memory-mapped; nothing is read of the others.
 
-    Raises: ShardError: not a whole Arrow IPC file of more than `number` batches.
+    Raises:
+        ShardError: not a whole Arrow IPC file of more than `number` batches.
     """
     (batch,) = _mapped(path, lambda _: (number,))[0]
     return batch
@@ -101,7 +103,8 @@ def with_parts(schema: pa.Schema, n_batches: Iterable[int]) -> pa.Schema:
 def open_part(path: Path, number: int) -> list[pa.RecordBatch]:
     """The batches of one part of an Arrow IPC file, memory-mapped; none is read of the others.
 
-    Raises: ShardError: not a whole Arrow IPC file of more than `number` parts.
+    Raises:
+        ShardError: not a whole Arrow IPC file of more than `number` parts.
     """
 
     def of_part(reader: pa.ipc.RecordBatchFileReader) -> range:
@@ -147,7 +150,8 @@ def read_batch(path: Path, number: int) -> pa.RecordBatch:
 def whole_file(path: Path) -> Iterator[None]:
     """Tell what cannot be read of an Arrow IPC file as its fault, but for an outage of its store.
 
-    Raises: ShardError: not a whole Arrow IPC file, or one without the batch that is asked for.
+    Raises:
+        ShardError: not a whole Arrow IPC file, or one without the batch that is asked for.
     """
     try:
         yield
@@ -226,8 +230,9 @@ class Rows:
     def shard(self, number: int) -> Opened:
         """A shard's sidecar.
 
-        Raises: ShardError: it is not a whole Arrow file, was made with other parameters, or has
-            another number of rows than it should.
+        Raises:
+            ShardError: it is not a whole Arrow file, was made with other parameters, or has
+                another number of rows than it should.
         """
         if number in self._open:
             self._open.move_to_end(number)
@@ -312,7 +317,8 @@ def values(batch: pa.RecordBatch, name: str) -> npt.NDArray[Any]:
 def open_sidecar(path: Path, parameters: Mapping[str, Any]) -> Opened:
     """A sidecar that was made with these parameters, and perhaps others.
 
-    Raises: ShardError: it is not a whole Arrow file, or was made with other parameters.
+    Raises:
+        ShardError: it is not a whole Arrow file, or was made with other parameters.
     """
     batches, schema, mapped = _mapped(path)
     found = json.loads((schema.metadata or {}).get(PARAMETERS, b"{}"))
@@ -356,7 +362,8 @@ def corpus_rows(
 def counted_rows(paths: Sequence[Path], parameters: Mapping[str, Any]) -> Rows:
     """As `corpus_rows`, where only the files tell how many rows they have: all are looked at.
 
-    Raises: ShardError: as `open_sidecar`.
+    Raises:
+        ShardError: as `open_sidecar`.
     """
     counts = [open_sidecar(path, parameters).n for path in paths]
     return corpus_rows(paths.__getitem__, counts, parameters, most_open=MOST_COUNTED)

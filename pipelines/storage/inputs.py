@@ -99,7 +99,9 @@ def without(found: Sequence[InputFile], exclude: Sequence[str], path: str) -> li
     exclude: patterns of names below `path` ("drafts/*.md"), or of the last part of one ("*.bak",
         "drafts"); `*` crosses folders, and "**/" before the rest is any number of them, or none.
         A file that `path` names itself stays.
-    Raises: InputError: none is left ("not_found").
+
+    Raises:
+        InputError: none is left ("not_found").
     """
     if len(found) == 1 and path.replace("\\", "/").split("/")[-1] == found[0].name:
         return list(found)
@@ -127,7 +129,8 @@ def is_excluded(name: str, pattern: str) -> bool:
 def files_among(paths: Sequence[str]) -> list[InputFile]:
     """Those of some paths, written as `InputFile.path`, that are files; all are of one store.
 
-    Raises: OSError: the store cannot be reached; trying again may help.
+    Raises:
+        OSError: the store cannot be reached; trying again may help.
     """
     if not paths:
         return []

@@ -69,7 +69,8 @@ def messages(
 ) -> Iterator[Message]:
     """Yield the messages that begin in [start, stop); at `start` one must begin.
 
-    Raises: CutShortError: after the last whole message was yielded.
+    Raises:
+        CutShortError: after the last whole message was yielded.
     """
     start = stream_start(file) if start is None else start
     end, whole = _stream_stop(file)
@@ -169,7 +170,8 @@ class Layout(NamedTuple):
 def layout_of(data: bytes | memoryview) -> Layout:
     """Read the header of a record batch, with which `data` begins.
 
-    Raises: CutShortError: it is none, or not whole.
+    Raises:
+        CutShortError: it is none, or not whole.
     """
     try:
         word, size = struct.unpack_from("<Ii", data, 0)
@@ -196,7 +198,8 @@ def header_bytes(data: bytes | memoryview) -> int:
 def check_message(message: pa.ipc.Message) -> int:
     """Bytes that a message's compressed buffers unpack to; 0 where none are.
 
-    Raises: ExpandsError: they are more than such a body may.
+    Raises:
+        ExpandsError: they are more than such a body may.
     """
     unpacked = _unpacked(memoryview(message.metadata), memoryview(message.body or b""))
     return check_expansion(unpacked, message.body.size if unpacked else 0, "a record batch")

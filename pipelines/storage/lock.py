@@ -116,8 +116,9 @@ class Lock:
 def check_store(store: ObjectStore) -> None:
     """Refuse a prefix that no run can be held in, or end in: an object is written and deleted.
 
-    Raises: ConfigError: the store does not heed If-None-Match or If-Match, does not delete, or may
-        not be used at all. Names the object where it is left.
+    Raises:
+        ConfigError: the store does not heed If-None-Match or If-Match, does not delete, or may
+            not be used at all. Names the object where it is left.
     """
     name = f"{PROBE}{uuid.uuid4().hex[:8]}"
     lacks, refused = _unconditional(store, name), ""
@@ -155,7 +156,8 @@ def _said(error: ConfigError) -> str:
 def held_lock(store: ObjectStore) -> Iterator[Lock]:
     """Hold a prefix for the length of a block.
 
-    Raises: ConfigError: another run has it, or it was taken away.
+    Raises:
+        ConfigError: another run has it, or it was taken away.
     """
     lock = Lock(store)
     lock.take()

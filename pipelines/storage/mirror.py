@@ -411,7 +411,9 @@ def mirrored(
     """A folder that mirrors a prefix for the length of a block.
 
     scratch: where it is made. None: where temporary files go.  most_bytes: see `Cache`.
-    Raises: ConfigError: it cannot be made; or see `ObjectStore`.
+
+    Raises:
+        ConfigError: it cannot be made; or see `ObjectStore`.
     """
     above = Path(scratch or tempfile.gettempdir()).absolute()
     of_run = above / f"tokenmill-{hashlib.sha256(remote.encode()).hexdigest()[:16]}"
@@ -444,7 +446,8 @@ def viewed(out: Place) -> Iterator[Path]:
 def fetched(address: str, name: str) -> Iterator[Path]:
     """The JSON file of an address, or the file of this name below it, to be read.
 
-    Raises: ConfigError: there is none.
+    Raises:
+        ConfigError: there is none.
     """
     above, _, last = address.rpartition("/")
     if last.endswith(".json"):
@@ -459,7 +462,8 @@ def fetched(address: str, name: str) -> Iterator[Path]:
 def join(folder: Path, remote: str, most_bytes: int = CACHE_BYTES) -> Mirror:
     """Let a folder mirror a prefix, in this process from now on; once is enough.
 
-    Raises: ConfigError: the folder cannot be made.
+    Raises:
+        ConfigError: the folder cannot be made.
     """
     if folder in mirrors:
         return mirrors[folder]
@@ -478,7 +482,8 @@ def join(folder: Path, remote: str, most_bytes: int = CACHE_BYTES) -> Mirror:
 def join_run(folder: Path, remote: str, most_bytes: int) -> None:
     """Work on a run that another process drives: its folder is the same here.
 
-    Raises: ConfigError: the folder cannot be made, or no run is there.
+    Raises:
+        ConfigError: the folder cannot be made, or no run is there.
     """
     if folder in mirrors:
         return
@@ -492,7 +497,8 @@ def join_run(folder: Path, remote: str, most_bytes: int) -> None:
 def alone(folder: Path) -> Iterator[None]:
     """Hold what a folder mirrors: one run at a time. What killed runs left is swept.
 
-    Raises: ConfigError: another run is at work in it, or its store is none for runs.
+    Raises:
+        ConfigError: another run is at work in it, or its store is none for runs.
     """
     mirror = mirrors[folder]
     locks = _of_s3("lock")

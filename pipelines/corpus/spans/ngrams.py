@@ -95,7 +95,8 @@ def equal_rows(rows: shuffle.Range, room: int) -> Iterator[tuple[I64, I64]]:
 def read_known(corpus: Corpus, group: Group, size: Size) -> Known:
     """The minimizers of a group that stand at more than one place in the corpus.
 
-    Raises: ConfigError: they do not fit into memory.
+    Raises:
+        ConfigError: they do not fit into memory.
     """
     paths = span_paths(corpus, "known", range(size.ranges))
     mine = shuffle.rows_between(paths, "group", [group.number, group.number + 1])

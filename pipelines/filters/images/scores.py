@@ -115,7 +115,8 @@ def load(scored: Scored, by: str) -> Scores:
 
     A key that stands there twice has the worse of its scores.
 
-    Raises: ConfigError: the file is not what it was, or its keys or scores are of another type.
+    Raises:
+        ConfigError: the file is not what it was, or its keys or scores are of another type.
     """
     path = scored.checked()
     table, keys, order, starts = _by_key(path, by, [*scored.most, *scored.least])
@@ -309,7 +310,8 @@ def _are_names(columns: Any) -> bool:
 def beside(scored: DocumentScores) -> tuple[Keys, tuple[pa.Array, ...]]:
     """The keys of a file, ascending, and the columns that documents are annotated with.
 
-    Raises: ConfigError: the file is not what it was, or a value does not fit its kind.
+    Raises:
+        ConfigError: the file is not what it was, or a value does not fit its kind.
     """
     path = scored.checked()
     table, keys, order, starts = _by_key(path, scored.by, list(scored.columns))

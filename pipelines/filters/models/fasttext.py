@@ -93,7 +93,8 @@ class _Reader:
 def check_fasttext(path: Path) -> tuple[str, ...]:
     """Look through a whole fastText model; its labels as it has them, "__label__" included.
 
-    Raises: ConfigError: it is damaged, of another version, or classifies nothing.
+    Raises:
+        ConfigError: it is damaged, of another version, or classifies nothing.
     """
     return _read(path, looks=True).labels
 
@@ -429,7 +430,8 @@ class FastTextScores(NamedTuple):
 def full_label(path: Path, label: str | None) -> str:
     """The label as the model has it, which may be given without "__label__".
 
-    Raises: ConfigError: the file is no model, or has no such label.
+    Raises:
+        ConfigError: the file is no model, or has no such label.
     """
     known = fasttext_labels(path)
     shown = ", ".join(known[:20]) + (", …" if len(known) > 20 else "")

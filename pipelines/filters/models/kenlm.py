@@ -76,7 +76,8 @@ def begins_kenlm(begins: bytes) -> bool:
 def load_kenlm(path: Path) -> Any:
     """The library's model. It takes a file for what it says it is: use files that you trust.
 
-    Raises: ConfigError: the library is missing, or cannot read the file.
+    Raises:
+        ConfigError: the library is missing, or cannot read the file.
     """
     if find_spec(LIBRARY) is None:
         raise ConfigError(

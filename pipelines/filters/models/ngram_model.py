@@ -177,8 +177,9 @@ def read_model(
 ) -> T:
     """A model that `write_model` wrote, made of its arrays and what is said about it.
 
-    Raises: ConfigError: it is no such file, a damaged one, of another version, or one of which no
-        model can be made.
+    Raises:
+        ConfigError: it is no such file, a damaged one, of another version, or one of which no
+            model can be made.
     """
     try:
         arrays = _arrays(path, kind, layout)

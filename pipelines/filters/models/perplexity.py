@@ -26,7 +26,8 @@ REASONS = ("no_words", *(f"{bucket}_perplexity" for bucket in BUCKETS))
 def kind_of(path: Path) -> Kind | None:
     """Whose model a file begins as; None if it begins as none.
 
-    Raises: ConfigError: it cannot be read.
+    Raises:
+        ConfigError: it cannot be read.
     """
     with readable(path) as f:
         begins = f.read(4096)

@@ -47,7 +47,8 @@ class Pages:
     def __call__(self, record: Record) -> Page | str:
         """The page of a record; of one that is no document, why, as "skipped_request".
 
-        Raises: UnreadableError: it should be a document, and cannot be one.
+        Raises:
+            UnreadableError: it should be a document, and cannot be one.
         """
         whole = record.cause in FILE_CAUSES or record.cause == DAMAGED_MEMBER
         if not record.cut and (whole or (record.cause and record.kind in (*MADE_OF, DAMAGED))):

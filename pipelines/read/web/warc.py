@@ -55,7 +55,8 @@ def cut_warc(file: InputFile, *, shard_bytes: int, limits: Limits) -> list[Piece
 
     A file whose members are not begun by records is one piece, and so is one packed with lz4.
 
-    Raises: InputError: it does not begin with a record ("damaged_warc"), or cannot be unpacked.
+    Raises:
+        InputError: it does not begin with a record ("damaged_warc"), or cannot be unpacked.
     """
     packing = packing_of(file.path)
     _check(file.path, packing, limits)
