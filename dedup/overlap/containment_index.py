@@ -367,7 +367,7 @@ class ContainmentIndex(Saved):
             "spaced": f"{SPACED.longest} from {MORE_FROM}",
             "lettered": f"{LETTERED.longest} of {LETTERED.letters} to {LETTERED.below}",
             "seed": ",".join(f"{n} from {words}" for words, n in SEED_LENGTHS.items()),
-            "dense": f"{DENSE_SEED}, {MIXED_SEED} and {HAN_SEED} of Han",
+            "dense": f"{DENSE_SEED}, {MIXED_SEED} of mixed, {HAN_SEED} of Han",
             "letters": f"{MOST_SPELLED} from {LONG_GRAMS}",
             "gram": f"{GRAM_WORDS}, {MIN_GRAMS} to {LONG_GRAMS}",
             "shared": f"{MOST_ITEMS}, {MOST_ITEMS_FRAC}, {MOST_TEXTS}",

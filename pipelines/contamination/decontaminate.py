@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from pydantic import Field, model_validator
 
 from tokenmill.dedup.arrays import F64, I64, Bools, text_buffers
-from tokenmill.dedup.overlap.containment_index import ContainmentIndex
+from tokenmill.dedup.overlap.containment_index import FORMAT, ContainmentIndex
 from tokenmill.dedup.overlap.cut import Pieces, cut, drop_paragraphs, piece_texts
 from tokenmill.dedup.overlap.find import Hits
 from tokenmill.dedup.text.fold import fold
@@ -151,6 +151,9 @@ class Decontaminate(Matching, CuttingStep):
 
     def check(self, inputs: Sequence[Input]) -> None:
         check_outside(self.benchmarks, inputs)
+
+    def versions(self) -> dict[str, str]:
+        return {} if self.edited is None else {"edited copies": FORMAT}
 
     def look_into(self) -> None:
         for benchmark in self.benchmarks:

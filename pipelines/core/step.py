@@ -102,7 +102,7 @@ class Step(Config):
         """
 
     def versions(self) -> dict[str, str]:
-        """Of libraries that decide its verdicts."""
+        """Of libraries, or of its own method, that decide its verdicts."""
         return {}
 
 

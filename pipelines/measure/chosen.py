@@ -18,13 +18,13 @@ from tokenmill.dedup.arrays import F64, I64, U64, Bools
 from tokenmill.pipelines.measure.drawn import (
     DRAWS,
     Drawn,
-    Unseen,
+    Undrawn,
     coupled,
     exact,
     fraction,
     generator,
     levels,
-    missed,
+    missed_sums,
 )
 
 LEAST_DOCS = 16  # of a batch that are chosen
@@ -99,7 +99,7 @@ def moments(name: str, x: F64, y: F64, chances: F64) -> dict[str, float]:
     """
     weights, open_ended = 1 / chances, (1 - chances) / chances**2
     products = (weights * x, weights * y, *(open_ended * z for z in (x * x, x * y, y * y)))
-    sums = [*(float(p.sum()) for p in products), *missed(weights * x, chances)]
+    sums = [*(float(p.sum()) for p in products), *missed_sums(weights * x, chances)]
     return {f"{name} {m}": value for m, value in zip(MOMENTS, sums, strict=True)}
 
 
@@ -108,14 +108,14 @@ def ratio_of(name: str, sums: Mapping[str, float], seed: int) -> Drawn:
 
     seed: of the draws, which what is told of one stage has in common.
     """
-    x, y, xx, xy, yy, *others = (sums.get(f"{name} {m}", 0.0) for m in MOMENTS)
+    x, y, xx, xy, yy, *missed = (sums.get(f"{name} {m}", 0.0) for m in MOMENTS)
     value = y / x if x else 0.0
     variance = max(yy - 2 * value * xy + value**2 * xx, 0.0) / max(x, 1.0) ** 2
-    unseen = Unseen.of_sums(x, others[0], xx, *others[1:])
-    if unseen is None:
+    undrawn = Undrawn.of_sums(x, xx, *missed)
+    if undrawn is None:
         return exact(value)
     score = generator(f"chosen {name.rsplit(' ', 1)[0]}", seed).random(DRAWS)
     if yy <= xx and value <= 1:
-        return fraction(value, variance, unseen=unseen, score=score)
+        return fraction(value, variance, undrawn=undrawn, score=score)
     quantiles = value * np.exp(ndtri(levels(DRAWS)) * variance**0.5 / max(value, 1e-300))
     return coupled(value, score, quantiles, quantiles)

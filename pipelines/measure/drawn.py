@@ -1,11 +1,12 @@
 """An estimated quantity: its value, and what it is in each joint draw of the sample.
 
-Limits of a fraction are inside [0, 1], and never of no width. A lower limit is that of a sample
-with one more unit of which the worst is supposed, 0; an upper limit supposes 1 of it:
+Limits of a fraction are inside [0, 1], and of no width only where next to nothing is left to draw.
+A lower limit is that of a sample with one more unit of which the worst is supposed, 0; an upper
+limit supposes 1 of it:
 
     low side  (1 - B) F         high side  (1 - B) F + B
     F   the estimate, with its variance
-    B   the unseen unit's share of the weight, Beta(1, n) of n units drawn of many; see Unseen
+    B   that unit's share of the weight, Beta(1, n) of n units drawn of many; see Undrawn
 
 each taken as the Beta distribution of its mean and variance. For n units of 0 or 1 that is the
 interval of Clopper and Pearson (1934) to the digit; for others it is close to Gaffke's (2005; see
@@ -140,15 +141,17 @@ def around(least: float, value: float, most: float, *, order: int) -> Drawn:
 
 
 LEAST = 1e-6  # of the value: a share that was seen is not nought
+LEAST_CHANCE, MOST_CHANCE = 1e-12, 1 - 2.0**-53  # as good as 0 and 1
 FLATTEST = 1e-2  # the sum of a Beta's parameters below which it is as good as 0 or 1
 
 
-class Unseen(NamedTuple):
+class Undrawn(NamedTuple):
     """Beta(a, b): share of the weight that units have which were not drawn, where one is supposed.
 
-    Of units alike that were drawn by a chance c, one that was never drawn may stand for others: a
-    geometric number, (1 - c) / c in the mean. With c near 0 that is Beta(1, n); with c near 1 there
-    is mostly none. Where chances differ it is among those that the least likely stand for.
+    Of units alike, drawn by a chance c, those missed before one is drawn are a geometric number:
+    an exponential one of mean 1 / -ln(1 - c), rounded down. That itself is taken, so that limits
+    reach as far as those of whole units do: Beta(1, n) with c near 0, and next to nothing with c
+    near 1. Where chances differ they are among those that the least likely stand for.
     """
 
     a: float
@@ -156,13 +159,12 @@ class Unseen(NamedTuple):
 
     @classmethod
     def of_sums(
-        cls, whole: float, missed: float, squares: float, once: float, twice: float
-    ) -> "Unseen | None":
+        cls, whole: float, squares: float, missed: float, once: float, twice: float
+    ) -> "Undrawn | None":
         """None where all units were drawn for certain.
 
-        Sums over the units drawn, of W, their weight by their chance c: whole, of W; and of (1 - c)
-        times W, W^2, (1 - c) W and (1 - c) (2 - c) W: of c times that number, the mean is 1 - c
-        and the mean of its square (1 - c) (2 - c).
+        Sums over the units drawn, of W, their weight by their chance: whole, of W; squares, of
+        (1 - c) W^2; and what `missed_sums` tells.
         """
         if not squares:
             return None
@@ -171,40 +173,40 @@ class Unseen(NamedTuple):
         return cls(mean**2 / variance, whole * mean / (typical * variance))
 
 
-def missed(weights: F64, chances: F64) -> tuple[float, float, float]:
-    """What `Unseen.of_sums` has of them besides weights and their squares.
+def missed_sums(weights: F64, chances: F64) -> tuple[float, float, float]:
+    """Sums of (1 - c) W, and of it times the mean of what is missed and times that of its square.
 
-    weights: (n,) by chances.  chances: (n,), or (1,) of all.
+    weights: (n,) W, by their chances.  chances: (n,) c. What is missed is in units of 1 / c.
     """
-    of = (1 - chances) * weights
-    once = (1 - chances) * of
-    return float(of.sum()), float(once.sum()), float(((2 - chances) * once).sum())
+    c = np.clip(chances, LEAST_CHANCE, MOST_CHANCE)
+    missed, mean = (1 - chances) * weights, c / -np.log1p(-c)
+    return float(missed.sum()), float(missed @ mean), float(missed @ (2 * mean**2))
 
 
-def fraction(value: float, variance: float, *, unseen: Unseen | None, score: F64) -> Drawn:
+def fraction(value: float, variance: float, *, undrawn: Undrawn | None, score: F64) -> Drawn:
     """A fraction with its draws.
 
     value: the estimate, in [0, 1].  variance: of it, over samples.
-    unseen: the share of one more unit; None where there is none.
+    undrawn: the share of one more unit; None where there is none.
     score: (n_draws,), what each draw of the sample would say.
     """
-    if variance == 0 and unseen is None:
+    if variance == 0 and undrawn is None:
         return exact(value, len(score))
     at = levels(len(score))
-    low = lower_quantiles(value, variance, unseen, at)
-    high = 1 - lower_quantiles(1 - value, variance, unseen, 1 - at)
+    low = lower_quantiles(value, variance, undrawn, at)
+    high = 1 - lower_quantiles(1 - value, variance, undrawn, 1 - at)
     draws = coupled(value, score, low, high)
     return Drawn(value, np.clip(draws.draws, value * LEAST, 1.0))
 
 
-def lower_quantiles(value: float, variance: float, unseen: Unseen | None, at: F64) -> F64:
-    """Quantiles, at levels `at`, of the estimate with 0 for the unseen unit."""
+def lower_quantiles(value: float, variance: float, undrawn: Undrawn | None, at: F64) -> F64:
+    """Quantiles, at levels `at`, of the estimate with 0 for one more unit."""
     if value == 0:
         return np.zeros_like(at)
     share = share_variance = 0.0
-    if unseen is not None:
-        total = sum(unseen)
-        share = unseen.a / total
+    if undrawn is not None:
+        total = sum(undrawn)
+        share = undrawn.a / total
         share_variance = share * (1 - share) / (total + 1)
     mean = (1 - share) * value
     spread = (1 - share) ** 2 * variance + share_variance * (variance + value**2)
@@ -214,9 +216,9 @@ def lower_quantiles(value: float, variance: float, unseen: Unseen | None, at: F6
     # of some 1e8 units alike its inverse fails; there a Beta is normal to all digits that count
     normal = np.clip(mean + spread**0.5 * ndtri(at), 0.0, 1.0)
     quantiles = np.where(np.isfinite(quantiles), quantiles, normal)
-    if unseen is None:
+    if undrawn is None:
         return quantiles
-    alike = value * (1 - betaincinv(unseen.a, unseen.b, 1 - at))  # where all units are so
+    alike = value * (1 - betaincinv(undrawn.a, undrawn.b, 1 - at))  # where all units are so
     return np.asarray(np.fmin(quantiles, alike), np.float64)
 
 

@@ -22,14 +22,14 @@ from tokenmill.dedup.arrays import F64, I64
 from tokenmill.pipelines.measure.drawn import (
     DRAWS,
     Drawn,
-    Unseen,
+    Undrawn,
     alike,
     coupled,
     exact,
     fraction,
     generator,
     levels,
-    missed,
+    missed_sums,
     t_ratio,
 )
 
@@ -60,12 +60,11 @@ def unique_frac(
     # 95 % intervals of tokens, log-normal with sigma 1.2, covered 92.3 %.
     worth = alike(weights**2)
     variance = relative * n / (n + 1) * (t_ratio(worth - 1) / t_ratio(n - 1)) ** 2
-    others, *times = missed(weights, chances)
     squares = float(((1 - chances) * weights**2).sum())
     return fraction(
         value,
         variance,
-        unseen=Unseen.of_sums(whole, others, squares, *times),
+        undrawn=Undrawn.of_sums(whole, squares, *missed_sums(weights, chances)),
         score=_scores(part, weights, seed, n_draws),
     )
 
@@ -134,6 +133,6 @@ def unique_weight_frac(
     return fraction(
         min(unique_weight / total, 1.0),
         (1 - share) / share**2 * square / total**2,
-        unseen=Unseen(1.0, 1 / typical) if typical and share < 1 else None,
+        undrawn=Undrawn(1.0, 1 / typical) if typical and share < 1 else None,
         score=generator("hash space", seed).random(n_draws),
     )

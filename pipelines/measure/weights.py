@@ -19,7 +19,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.drawn import (
     DRAWS,
     Drawn,
-    Unseen,
+    Undrawn,
     alike,
     coupled,
     fraction,
@@ -103,7 +103,7 @@ class LocalSample:
         return fraction(
             value,
             variance,
-            unseen=Unseen(1.0, float(self.docs.sum())) if self._unread().any() else None,
+            undrawn=Undrawn(1.0, float(self.docs.sum())) if self._unread().any() else None,
             score=self._multipliers() @ residual,
         )
 
