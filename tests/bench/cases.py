@@ -74,10 +74,14 @@ def both_words(step: str, mb: float) -> tuple[Entry, ...]:
     )
 
 
+def with_spacy(step: str) -> Entry:
+    """Ours with spaCy's words, the same as datatrove as it comes."""
+    return ours(f"{step} (spacy)", 20, "tokenmill, spaCy's words")
+
+
 def filter_case(name: str, title: str, mb: float = 50) -> Case:
-    """Ours with spaCy's words too, the same as datatrove as it comes."""
-    with_spacy = ours(f"{name} (spacy)", 20, "tokenmill, spaCy's words")
-    return Case(name=name, title=title, entries=(ours(name, mb), with_spacy, *both_words(name, 4)))
+    entries = (ours(name, mb), with_spacy(name), *both_words(name, 4))
+    return Case(name=name, title=title, entries=entries)
 
 
 def images(shards: str) -> tuple[Entry, ...]:
@@ -170,7 +174,9 @@ CASES = (
     Case(
         name="word filters",
         title="gopher_repetition + gopher_quality + fineweb",
-        entries=(ours("word filters", 50), *both_words("word filters", 4)),
+        entries=(
+            ours("word filters", 50), with_spacy("word filters"), *both_words("word filters", 4)
+        ),
     ),
     Case(
         name="language",
