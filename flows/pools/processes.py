@@ -3,7 +3,8 @@
     lane ── ProcessPool ── pipe ── a worker, forked from a process that has imported
 
 Nothing that this process holds is forked: the one that forks is started anew, imports what works
-take, and ends with this one, as each worker does.
+take, and ends with this one, as each worker does. A worker has this one's environment of when it
+begins, not of when that one did: plug-ins and credentials may be named in between.
 """
 
 import multiprocessing
@@ -85,7 +86,7 @@ class _Worker:
     def __init__(self) -> None:
         self.chain = ""
         self._pipe, theirs = _FORKS.Pipe()
-        self._process = _FORKS.Process(target=_work, args=(theirs,), daemon=True)
+        self._process = _FORKS.Process(target=_work, args=(theirs, {**os.environ}), daemon=True)
         self._process.start()
         theirs.close()
 
@@ -111,11 +112,13 @@ class _Worker:
         self._process.kill()
 
 
-def _work(pipe: Connection) -> None:
+def _work(pipe: Connection, environment: dict[str, str]) -> None:
     """Do works as they come, in the process of a worker, until nobody sends any more.
 
     What asks a command to end asks whoever started this: he has what is at work end.
     """
+    os.environ.clear()
+    os.environ.update(environment)
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signum, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

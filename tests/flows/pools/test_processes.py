@@ -10,17 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.flows.pools.works import (
-    N,
-    by_whom,
-    deadly,
-    fine,
-    full,
-    run,
-    strange,
-    unlucky,
-    wrong,
-)
+from tests.flows.pools.works import N, by_whom, deadly, fine, full, run, strange, unlucky, wrong
 from tokenmill.flows.pools.choose import MOST_THREADS, runner_of
 from tokenmill.flows.pools.processes import process_pool
 from tokenmill.pipelines.core.errors import ConfigError, InputError
@@ -83,6 +73,15 @@ def test_works_of_a_chain_go_where_their_file_is_open(two, job):
         done(two, job, *w) for w in (("a", "aa"), ("b", "bb"), ("a", "ac"), ("b", "d"))
     )
     assert first == again != other == more
+
+
+def test_workers_have_the_environment_as_it_is_when_they_begin(two, job, monkeypatch):
+    """And not as it was when the process began that they are forked from."""
+    monkeypatch.setenv("SET_SINCE", "yes")
+    monkeypatch.delenv("HOME")
+    with process_pool(1) as pool:
+        (outcome,) = run(pool, job, by_whom, n=1).values()
+    assert outcome.receipt.facts["around"] == {"HOME": None, "SET_SINCE": "yes"}
 
 
 class GoneJob(Job):
