@@ -315,7 +315,7 @@ def test_nor_where_a_link_is_put_in_its_way(tree, here, use):
                 met.add("read")
             except (*REFUSED, pa.ArrowException) as e:
                 met.add(str(e))
+            assert here.names() == []
     finally:
         done.set()
         swapper.join()
-    assert here.names() == []
