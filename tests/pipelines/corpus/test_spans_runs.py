@@ -129,7 +129,7 @@ class StoppedError(Exception):
 
 def stopped_behind(name):
     def execute(job, phase):
-        outcomes = one_by_one(job, phase)
+        outcomes = four_at_once(job, phase)
         if phase.name == name:
             raise StoppedError
         return outcomes
