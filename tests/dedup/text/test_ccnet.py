@@ -1,4 +1,4 @@
-"""CCNet's form of lines is its slow twin's, for every character."""
+"""CCNet's form of lines is its slow twin's."""
 
 import unicodedata
 
@@ -45,6 +45,7 @@ def test_slices_and_kinds_of_columns_make_no_difference(text):
 
 @own_tables
 def test_every_character_is_what_the_interpreter_says():
+    """Of planes without one, one code point in 97, but in `make test-all`."""
     chars = map(chr, code_points())
     lines = [f"{char}a{char}B" for char in chars]
     assert forms(lines) == [reference.ccnet_form(line) for line in lines]
