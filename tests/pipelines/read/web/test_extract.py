@@ -99,7 +99,11 @@ RICH = (
     [
         ({}, ["first cell"], ["https://a.org/"]),
         ({"links": True}, ["https://a.org/"], ["**fishing**"]),
-        ({"extractor": "trafilatura", "links": True}, ["https://a.org/"], ["**fishing**"]),
+        (
+            {"extractor": "trafilatura", "links": True},
+            ["first cell", "https://a.org/"],
+            ["**fishing**"],
+        ),
         (
             {"extractor": "trafilatura", "tables": False, "formatting": True},
             ["see there", "**fishing**"],
