@@ -12,10 +12,12 @@ from tokenmill.flows.pools.pool import ThreadPool
 from tokenmill.pipelines.core.errors import ConfigError, InputError, ShardError
 from tokenmill.pipelines.runs.work import Job
 
+DEATHS = "distributed.scheduler.allowed-failures"
+
 
 @pytest.fixture(scope="module")
 def cluster():
-    one = config.set({"distributed.scheduler.allowed-failures": 1})  # each death takes 2 s of CPU
+    one = config.set({DEATHS: 1})  # each takes 2 s of CPU
     with one, dask_pool(None, 2) as pool:
         yield pool
 
@@ -86,6 +88,12 @@ def test_an_error_that_cannot_be_sent_is_told_in_words(cluster, job, pool):
 def test_a_worker_that_does_not_see_the_run_directory_says_so(cluster, tmp_path):
     with pytest.raises(ConfigError, match=r"does not see .*/gone; put --out on a file system"):
         run(cluster, Job(out=tmp_path / "gone", identity="x"), fine, n=1)
+
+
+@pytest.mark.parametrize(("given", "found"), [(3, 2), (7, 7)])  # 3 is Dask's own
+def test_settings_of_dask_are_ours_where_the_user_has_none(given, found):
+    with config.set({DEATHS: given}), dask.configured():
+        assert config.get(DEATHS) == found
 
 
 def test_no_scheduler_is_one_line(monkeypatch):
