@@ -53,7 +53,7 @@ def test_local_quantities_cover(files):
 
 
 def test_growth_covers():
-    for row in coverage.growth_rows(examples(20, 4)):
+    for row in coverage.growth_rows(examples(20, 8)):
         assert row[3] >= LEAST, row
 
 

@@ -169,7 +169,7 @@ def test_a_run_stopped_between_files_of_text_ends_with_the_same_bytes(recipe_pat
     assert digests(stopped, "text", "dataset") == digests(whole, "text", "dataset")
 
 
-@pytest.mark.long_but("here-jsonl.zst-True")  # stores by runs/test_packs
+@pytest.mark.long_but("here-jsonl.zst-True", "here-parquet-False")  # stores by runs/test_packs
 @pytest.mark.parametrize(("form", "ids"), [("parquet", False), ("jsonl.zst", True)])
 @pytest.mark.parametrize("where", ["here", "s3"])
 def test_killed_at_random_it_ends_with_the_same_bytes(
@@ -290,7 +290,6 @@ def test_contamination_of_a_run_searches_the_text_that_it_kept(recipe_path, tmp_
         refuse_runs([Input(path=str(tmp_path / "run"))])
 
 
-@pytest.mark.long_but("jsonl.zst")  # both are read above
 @pytest.mark.parametrize("form", ["parquet", "jsonl.zst"])
 def test_inspect_shows_a_document_as_it_was_kept(recipe_path, tmp_path, capsys, form):
     output = {"text": form, "validation_frac": 0.1}
