@@ -15,8 +15,12 @@ from tests.apart import apart
 from tests.e2e import killed
 from tests.e2e.corpus import write_corpus
 from tests.e2e.test_kill import contents
+from tests.pipelines.plugged import plug
 from tests.receipts import receipts
 from tests.strategies import THOROUGH
+from tokenmill.flows.cli import main
+from tokenmill.flows.exits import OK
+from tokenmill.pipelines.core.step import STEPS
 
 ROOT = Path(__file__).parent.parent.parent
 WITHIN_S = 600  # of a machine that does much else
@@ -48,11 +52,9 @@ class Prepare:
         self.before = set(self.gate.glob("begun-*"))
         self.log = Path(f"{out}.log")
         options = ("--runner", runner, "--workers", str(WORKERS), "--log-json", str(self.log))
+        self.words = ["prepare", str(recipe), "--out", str(out), *options]
         self.process = subprocess.Popen(
-            [
-                *(sys.executable, "-c", COMMAND.format(changed) + "sys.exit(main())"),
-                *("prepare", str(recipe), "--out", str(out), *options),
-            ],
+            [sys.executable, "-c", COMMAND.format(changed) + "sys.exit(main())", *self.words],
             env={**os.environ, **gated(self.gate), "PYTHONPATH": str(ROOT)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -119,7 +121,7 @@ def undisturbed(recipe, tmp_path_factory):
 @pytest.mark.parametrize(
     "runner", ["threads", "processes", pytest.param("dask", marks=pytest.mark.long)]
 )
-def test_no_work_begins_and_those_at_hand_end(runner, recipe, undisturbed, tmp_path):
+def test_no_work_begins_and_those_at_hand_end(runner, recipe, undisturbed, tmp_path, monkeypatch):
     out, done = tmp_path / "run", {}
     for name, code in SIGNALS:
         running = Prepare(recipe, out, runner)
@@ -137,8 +139,9 @@ def test_no_work_begins_and_those_at_hand_end(runner, recipe, undisturbed, tmp_p
         done = found
         (running.gate / "open").unlink()
     running.open()
-    ended = apart(killed.main, str(recipe), str(out), "never", "1", env=gated(running.gate))
-    assert ended.returncode == 0, ended.stderr
+    monkeypatch.setenv("GATE", str(running.gate))
+    plug(monkeypatch, "tests.e2e.gate", STEPS)
+    assert main(running.words) == OK
     after = receipts(out)
     assert {key: after[key] for key in done} == done, "finished work was done again"
     assert contents(out) == contents(undisturbed)
