@@ -95,7 +95,7 @@ def test_all_requests_fail(there, corpus, undisturbed, env, tmp_path, fault):
     assert f"{there.head}in/docs.jsonl: the store does not answer (" in ended.errors[0]
 
 
-@pytest.mark.parametrize("there", few(list(HEADS), 3), indirect=True)
+@pytest.mark.parametrize("there", few(HEADS, 3), indirect=True)
 def test_all_requests_fail_from_some_moment_on(there, corpus, undisturbed, env, tmp_path):
     out, log = tmp_path / "run", tmp_path / "log"
     command = (undisturbed.recipe, out, *corpus, "--workers", "2")

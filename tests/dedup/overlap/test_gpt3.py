@@ -239,8 +239,8 @@ def test_collisions_are_exact():
     index = benchmarks(items, ngrams=[13]).indexed()
     assert len(index.hashes) == len(set().union(*map(grams, items)))
     hits = find(pa.array(docs), index)
-    at, its = index.items_of(hits.grams)
-    found = set(zip(hits.docs[at].tolist(), its.tolist(), strict=True))
+    at, of_hits = index.items_of(hits.grams)
+    found = set(zip(hits.docs[at].tolist(), of_hits.tolist(), strict=True))
     pairs = [(d, i) for d in range(len(docs)) for i in range(len(items))]
     of_docs, of_items = [grams(doc) for doc in docs], [grams(item) for item in items]
     expected = {(d, i) for d, i in pairs if of_docs[d] & of_items[i]}

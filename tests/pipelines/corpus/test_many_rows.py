@@ -35,11 +35,11 @@ N = sum(SIZES)
 EXACT, NEAR = ExactDedup(), NearDedup(num_perm=16, bands=8, rows=2, verify=0.6, **ESTIMATED)
 NEWEST, LAST = SameUrl(keep="newest"), SameUrl()
 STEPS = {
+    "exact, near": (EXACT, NEAR),
     "exact": (EXACT,),
     "near": (NEAR,),
-    "exact, near": (EXACT, NEAR),
-    "newest": (NEWEST,),
     "last": (LAST,),
+    "newest": (NEWEST,),
 }
 
 
@@ -63,7 +63,7 @@ def files(job, folder):
 
 @pytest.mark.parametrize("earlier", [0, 1])
 @pytest.mark.parametrize("begin", few([MANY - 400, MANY, MANY << 8], 3))
-@pytest.mark.parametrize("name", few(["exact, near", "exact", "near", "last", "newest"], 3))
+@pytest.mark.parametrize("name", few(STEPS, 3))
 def test_documents_are_compared_as_if_their_rows_began_at_0(
     tmp_path, monkeypatch, name, begin, earlier
 ):

@@ -72,18 +72,10 @@ def here(corpus):
     return corpus.parent / "run"
 
 
-@pytest.fixture(scope="module")
-def kept():
-    return {}
-
-
 @pytest.fixture
-def made(s3, corpus, kept):
-    """The address of a run of inputs there, made for the first that asks, and its report."""
-    if not kept:
-        recipe = load_recipe(corpus, THERE)
-        kept[MADE] = prepare(recipe, MADE, one_by_one)
-    return MADE, kept[MADE]
+def made(s3, corpus):
+    """The address of a run of inputs there, and its report; who asks first has it made."""
+    return MADE, prepare(load_recipe(corpus, THERE), MADE, one_by_one)
 
 
 def contents(folder):

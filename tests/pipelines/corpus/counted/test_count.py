@@ -146,7 +146,7 @@ def every_file(out):
 
 
 @pytest.mark.parametrize("step", (IMAGE_STEPS | PARAGRAPH_STEPS).values(), ids=repr)
-@pytest.mark.parametrize("seed", few(list(range(3)), 3))
+@pytest.mark.parametrize("seed", few(range(3), 3))
 def test_what_is_too_frequent_is_what_dictionaries_find(tmp_path, step, seed):
     shards = corpus(seed)
     job = job_of(tmp_path, [step])
