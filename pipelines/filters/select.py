@@ -73,7 +73,11 @@ class Where:
     """
 
     def __init__(self, text: str) -> None:
-        """Read a condition. Raises: WhereError: it is none, or too long or deep."""
+        """Read a condition.
+
+        Raises:
+            WhereError: it is none, or too long or deep.
+        """
         self._tree = _parsed(text)
         _bounded(self._tree)
         nodes = list(ast.walk(self._tree))

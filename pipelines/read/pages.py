@@ -197,7 +197,11 @@ def chunk_bound(
 
 
 def chunk_bytes(read_at: _ReadAt, chunk: pq.ColumnChunkMetaData, column: pq.ColumnSchema) -> int:
-    """What a whole chunk takes, at most. Raises: ExpandsError, ValueError: as `chunk_bound`."""
+    """What a whole chunk takes, at most.
+
+    Raises:
+        ExpandsError, ValueError: as `chunk_bound`.
+    """
     found = list(pages(read_at, chunk))
     values, plain, _, shared, coded = _weigh(found, chunk, column)
     of_codes = coded * values

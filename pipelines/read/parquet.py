@@ -108,7 +108,8 @@ def parquet_tables(path: str, wanted: Wanted) -> Iterator[pa.RecordBatch]:
 def whole_tables(handle: pa.NativeFile, name: str) -> Iterator[pa.RecordBatch]:
     """Yield all rows of a file, some at a time.
 
-    Raises: InputError, ValueError, ArrowException: it is damaged, or expands too far.
+    Raises:
+        InputError, ValueError, ArrowException: it is damaged, or expands too far.
     """
     names = _open(handle, name).schema_arrow.names
     yield from _tables(handle, name, Wanted(names))

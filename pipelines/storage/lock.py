@@ -49,7 +49,11 @@ class Lock:
         self._renewing = threading.Thread(target=self._renew, daemon=True, name="lock")
 
     def take(self) -> None:
-        """Take it and keep it. Raises: ConfigError: another run has it."""
+        """Take it and keep it.
+
+        Raises:
+            ConfigError: another run has it.
+        """
         etag = self._store.put(NAME, self._data, IfNoneMatch="*")
         while etag is None:
             found = self._store.get(NAME)

@@ -199,7 +199,11 @@ def of(path: Path) -> Mirror | None:
 
 
 def present(path: Path) -> Path:
-    """The path, once the file is there. Raises: FileNotFoundError: there is no such file."""
+    """The path, once the file is there.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+    """
     mirror = of(path)
     if mirror is None:
         within_roots(str(path))
@@ -211,7 +215,11 @@ def present(path: Path) -> Path:
 
 
 def read_bytes(path: Path) -> bytes:
-    """A small file, as it is now. Raises: FileNotFoundError: there is none."""
+    """A small file, as it is now.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
     return read_dated(path)[0]
 
 
@@ -233,7 +241,11 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """As `read_bytes`, of JSON. Raises: ConfigError: it is none."""
+    """As `read_bytes`, of JSON.
+
+    Raises:
+        ConfigError: it is none.
+    """
     try:
         return parse_json(read_bytes(path))
     except ValueError as e:

@@ -41,7 +41,11 @@ class _CutError(ValueError):
 
 
 def is_fasttext(path: Path) -> bool:
-    """Whether a file begins as one of fastText does. Raises: ConfigError: it cannot be read."""
+    """Whether a file begins as one of fastText does.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
     with readable(path) as f:
         return f.read(len(MAGIC)) == MAGIC
 

@@ -98,7 +98,11 @@ def load_kenlm(path: Path) -> Any:
 
 @functools.cache
 def load_pieces(path: Path) -> Any:
-    """The library's model. Raises: ConfigError: the library is missing, or cannot read the file."""
+    """The library's model.
+
+    Raises:
+        ConfigError: the library is missing, or cannot read the file.
+    """
     if find_spec(PIECES) is None:
         raise ConfigError(f"{path}: needs sentencepiece; pip install 'tokenmill[sentencepiece]'")
     import sentencepiece  # optional

@@ -209,7 +209,11 @@ LanguageModel: TypeAlias = LangidModel | Eldc | FastTextLanguages
 
 
 def check_library(library: Library) -> None:
-    """Raises: ValueError: it is not installed."""
+    """Refuse a library that is missing.
+
+    Raises:
+        ValueError: it is; names what to install.
+    """
     if library in EXTRAS and find_spec(library) is None:
         raise ValueError(f"needs {library}; pip install 'tokenmill[{EXTRAS[library]}]'")
 
@@ -224,7 +228,11 @@ def known_languages(library: Library, file: LanguageFile | None) -> frozenset[st
 
 @functools.cache  # once a process
 def language_model(library: Library, file: LanguageFile | None) -> LanguageModel:
-    """Raises: ConfigError: the file is not the one that the run began with."""
+    """The model of a library, or of a file.
+
+    Raises:
+        ConfigError: the file is not the one that the run began with.
+    """
     if file is not None:
         return FastTextLanguages(file.checked())
     return Eldc() if library == "eldc" else langid_model()

@@ -165,7 +165,11 @@ T = TypeVar("T")
 
 
 def write_model(path: Path, kind: str, version: int, about: Mapping[str, Any], **of: Any) -> None:
-    """Write arrays `of` a kind of model ("language", "quality"), atomically, and what it is."""
+    """Write arrays `of` a kind of model ("language", "quality"), atomically, and what it is.
+
+    Raises:
+        OSError: it cannot be written.
+    """
     said = {**about, "kind": f"tokenmill {kind} model", "format": version}
     letters = json.dumps(said, sort_keys=True, ensure_ascii=False).encode()
     with atomic_path(path) as partial, partial.open("wb") as f:

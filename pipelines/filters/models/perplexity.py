@@ -148,7 +148,11 @@ class Perplexity(Filter):
 def scorer(
     model: LmFile, normalization: kenlm.Normalization, pieces: PiecesFile | None
 ) -> kenlm.KenlmModel | LanguageModel:
-    """Raises: ConfigError: a file is not the one that the run began with."""
+    """What tells the perplexity of documents by a model.
+
+    Raises:
+        ConfigError: a file is not the one that the run began with.
+    """
     path = model.checked()
     if kind_of(path) == "train-lm":
         return load_model(path)

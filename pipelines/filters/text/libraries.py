@@ -39,7 +39,11 @@ class Places(NamedTuple):
 
 
 def check_library(kind: str) -> None:
-    """Raises: ValueError: a library is missing; names what to install."""
+    """Refuse a kind of words whose library is missing.
+
+    Raises:
+        ValueError: it is; names what to install.
+    """
     if any(find_spec(module) is None for module in MODULES.get(kind, (kind,))):
         raise ValueError(f"words: {kind} needs a library; pip install {PACKAGES[kind]}")
 

@@ -154,7 +154,11 @@ def check_references(documents: pa.RecordBatch, images: Images | None, shard: So
 
 
 def check_shards(images: Images | None, shards: tuple[SourceShard, ...]) -> None:
-    """As `check_references`, before anything is read: an input may be compressed as a whole."""
+    """Refuse inputs that are compressed as a whole, before anything is read (`store: reference`).
+
+    Raises:
+        ConfigError: an input is; names it.
+    """
     for shard in shards if images is not None and images.store == "reference" else ():
         if shard.compression and reader_named(shard.format).samples:
             raise ConfigError(

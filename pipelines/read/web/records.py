@@ -236,7 +236,11 @@ class Walk:
 
 
 def _warc_head(record: Record, data: bytes) -> Record:
-    """Raises: UnreadableError."""
+    """The record, with what its header says.
+
+    Raises:
+        UnreadableError: it does not say how long the record is.
+    """
     fields = header_fields(data.decode("utf-8", "replace").splitlines()[1:])
     headers = dict(reversed(fields))  # of one that comes twice the first counts
     claimed = headers.get("content-length", "")
