@@ -198,8 +198,9 @@ class CorpusMeasurement(Strict):
         if self.unique_by == "bounds":
             yield (
                 f"{self.name}: how many documents are unique is not known, as a part of the inputs"
-                " was read: tokens, and all that follows from them, lie anywhere in their"
-                " intervals, which are no 95 % intervals; `measure` says how much to read"
+                " was read: what the estimate tells of tokens, and all that follows from it, lies"
+                " anywhere in its interval, which is no 95 % interval; `measure` says how much to"
+                " read"
             )
         per_token = format_quantity(self.text_bytes_per_token.value, "bytes/token").split("/")[0]
         for name in self.not_predicted:

@@ -15,9 +15,9 @@ from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.left import Left
 from tokenmill.pipelines.measure.sample import Sample, bytes_of
 from tokenmill.pipelines.measure.scanned import Stays
-from tokenmill.pipelines.measure.unseen import FURTHEST
+from tokenmill.pipelines.measure.unseen import CURVE_UNITS, FURTHEST
 from tokenmill.sizing.corpus import UniqueBy
-from tokenmill.sizing.units import format_bytes, format_quantity, percent
+from tokenmill.sizing.units import format_bytes, percent
 
 
 def image_remarks(job: MeasureJob, probed: Probed | None, *, is_whole: bool) -> Iterator[str]:
@@ -139,13 +139,16 @@ def remarks(
         )
     total = float(sample.part_bytes.sum())
     everything = format_bytes(total)
-    read = f"{format_quantity(sample.read_frac, 'fraction')} of the bytes were read"
+    read = f"{percent(sample.read_frac)} of the bytes were read"
     if unique_by == "bounds":
+        n_units = len(np.unique(sample.units[sample.read]))
         yield (
-            f"{read}, and no sample of documents tells how many of all are unique: that figure and"
-            " all behind it lie anywhere between what was seen, and what there is if new documents"
-            f" go on coming as fast as they did last; a full scan reads {everything}, --budget"
-            f" {1 / FURTHEST:.0%} ({format_bytes(total / FURTHEST)}) lets a model of growth tell"
+            f"{read}, in {n_units:,} parts or whole files, and no sample of documents tells how"
+            " many of all are unique: that figure and all behind it lie anywhere between what was"
+            " seen, and what there is if new documents go on coming as fast as they did last; a"
+            f" full scan reads {everything}, and a model of growth takes {1 / FURTHEST:.0%} of the"
+            f" documents, in {CURVE_UNITS} parts or whole files, at least (--budget"
+            f" {1 / FURTHEST:.0%} reads {format_bytes(total / FURTHEST)})"
         )
     if unique_by == "model":
         yield (
@@ -221,10 +224,10 @@ def _beyond_budget(sample: Sample, room: float) -> Iterator[str]:
     partly = compressed_files(sample)
     if partly:
         others = f" and {len(partly) - 1:,} more" if len(partly) > 1 else ""
-        frac = format_quantity(decompressed_frac(sample), "fraction")
         yield (
             f"{partly[0]}{others}: compressed, and can only be read from the beginning, so that"
-            f" {frac} of all bytes were decompressed to reach those that count"
+            f" {percent(decompressed_frac(sample))} of all bytes were decompressed to reach those"
+            " that count"
         )
 
 

@@ -5,8 +5,8 @@
         at most     new ones come as fast as with the last unit: the curve rises ever more slowly
         a model     up to twice what was read, the curve is carried on (`Growth.beyond`)
 
-With less than half of the inputs read a model has nothing to go by, and the figure spans the two
-bounds. The curve is over all orders of reading:
+With less than half of the documents read, or fewer than five units, a model has nothing to go by,
+and the figure spans the two bounds. The curve is over all orders of reading:
 
     K units read, a cluster seen in m of them: in k of them at random by 1 - C(K-m, k) / C(K, k)
 
@@ -35,7 +35,8 @@ from tokenmill.pipelines.measure.weights import LocalSample
 from tokenmill.sizing.spread import TAIL, Z_95
 
 FURTHEST = 2.0  # times the largest subset
-LEAST_SUBSETS, MOST_SUBSETS = 4, 7  # two parameters, two degrees of freedom for the error
+MOST_SUBSETS = 7
+CURVE_UNITS = 5  # that have 4 subsets: two parameters, two degrees of freedom for the error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,8 +189,7 @@ class Unseen:
 
         times: documents of all inputs, as so many times those read.
         """
-        enough = len(nested(len(self.strata))) >= LEAST_SUBSETS
-        return enough and times.value <= FURTHEST * SLACK
+        return len(self.strata) >= CURVE_UNITS and times.value <= FURTHEST * SLACK
 
     def left(self, of_read: Drawn, seen: Seen, times: Drawn, *, modelled: bool) -> Drawn:
         """The share that is left of all.
@@ -221,10 +221,10 @@ class Unseen:
 
         Its documents are those read; its unique ones are in their measure, as shares of them.
         """
-        units = nested(len(self.strata))
         whole, docs = float(seen.whole.sum()), float(self.docs)
-        if len(units) < LEAST_SUBSETS or not whole or not seen.left.any():
+        if len(self.strata) < CURVE_UNITS or not whole or not seen.left.any():
             return None
+        units = nested(len(self.strata))
         read = docs * units / len(self.strata)
         unique = rarefied(seen.spans, seen.left, len(self.strata), units) * (docs / whole)
         steps = np.diff(unique, prepend=0.0)

@@ -250,12 +250,25 @@ def test_bounds_say_what_would_tell_and_what_it_costs(base, tmp_path):
     recipe = recipe_of(base, tmp_path, [tmp_path / "docs.jsonl"], steps=["exact"])
     few, half = (measured(recipe, tmp_path, budget=b).predicted.remarks for b in (0.1, 0.5))
     assert few[0].startswith(
-        "9.84 % of the bytes were read, and no sample of documents tells how many"
+        "9.84 % of the bytes were read, in 6 parts or whole files, and no sample of documents"
+        " tells how many"
     )
     assert "a full scan reads" in few[0]
-    assert "--budget 50% (" in few[0]
+    assert "50% of the documents, in 5 parts or whole files, at least (--budget 50% reads" in few[0]
     assert "is a model's figure" in half[0]
     assert measured(recipe, tmp_path).predicted.remarks == ()
+
+
+def test_of_few_files_more_than_half_has_bounds_and_says_so(base, tmp_path):
+    """Compressed, each is read whole: four of six, and a curve of growth takes five."""
+    texts = documents(0.3)
+    for i in range(6):
+        write_lines(tmp_path / f"part-{i}.jsonl.gz", texts[i::6])
+    recipe = recipe_of(base, tmp_path, [tmp_path / "*.gz"], steps=["exact"])
+    few, enough = (measured(recipe, tmp_path, budget=b) for b in (0.75, 0.9))
+    assert few.sample.read_frac > 0.5
+    assert (few.estimate.unique_by, enough.estimate.unique_by) == ("bounds", "model")
+    assert " % of the bytes were read, in 4 parts or whole files, and" in few.predicted.remarks[0]
 
 
 def test_growth_is_told_of_a_full_scan_and_carried_on(base, tmp_path):
