@@ -147,9 +147,15 @@ class ImageStep(UnitStep):
         wanted = rows_of(documents, found) << ROW_BITS | numbers_of(found)
         places = np.searchsorted(named, wanted)
         reasons = pa.array(self.reasons).take(found["by"])
-        values = np.asarray(found["value"]).astype(np.float64)
-        of = {"duplicate_of": found["of_doc_id"], "duplicate_number": found["of_number"]}
-        removed = removed_images(self.name, documents, places, reasons, values=values, **of)
+        removed = removed_images(
+            self.name,
+            documents,
+            places,
+            reasons,
+            values=np.asarray(found["value"]).astype(np.float64),
+            duplicate_of=found["of_doc_id"],
+            duplicate_number=found["of_number"],
+        )
         keep = np.ones(len(named), np.bool_)
         keep[places] = False
         edited = drop_images(documents, keep)

@@ -55,9 +55,15 @@ class VerdictStep(CorpusStep):
         def apply(documents: pa.RecordBatch, rows: Rows) -> Applied:
             found = next(verdicts).take(pa.array(rows))
             passed = np.asarray(found["alive"])
-            leaves = np.where(passed, KEEP, 1).astype(np.uint8)
-            of = {name: found[name] for name in ("duplicate_of", "similarity")}
-            return Applied(keep_where(self.name, documents, leaves, (self.reason,), **of), passed)
+            result = keep_where(
+                self.name,
+                documents,
+                np.where(passed, KEEP, 1).astype(np.uint8),
+                (self.reason,),
+                duplicate_of=found["duplicate_of"],
+                similarity=found["similarity"],
+            )
+            return Applied(result, passed)
 
         return apply
 

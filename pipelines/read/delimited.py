@@ -240,12 +240,16 @@ def _batch(shard: SourceShard, at: dict[str, int], rows: Sequence[Row], first: i
 
     own = column(shard.id) if shard.id else [None] * len(good)
     ids = [f"{name}#{first + i}" if v is None else v for i, v in zip(good, own, strict=True)]
-    urls = pa.array(column(shard.url), pa.string()) if shard.url else None
     texts = [text or "" for text in column(shard.text)]
     quoted = sum(map(_is_quoted, texts)) if shard.quote == "" else 0
-    told = {"ids": pa.array(ids, pa.string()), "urls": urls, "texts": text_array(texts)}
-    numbers = first + np.array(good, np.int64)
-    batch = make_batch(shard.ordinal, numbers, **told, failures=failures)
+    batch = make_batch(
+        shard.ordinal,
+        first + np.array(good, np.int64),
+        ids=pa.array(ids, pa.string()),
+        urls=pa.array(column(shard.url), pa.string()) if shard.url else None,
+        texts=text_array(texts),
+        failures=failures,
+    )
     batch = batch._replace(notes={"texts_between_quotes": quoted} if quoted else None)
     return with_beside(batch, shard, column)
 

@@ -111,8 +111,13 @@ def _stated_tokens(sheet: Sheet) -> Requirement | None:
 
 
 def _read_bytes(sheet: Sheet, source: SourceFacts, trained: Given) -> Requirement:
-    given = {"trained_tokens": trained, "stored_bytes_per_token": source.read_bytes_per_token}
-    return sheet.of(source, "read in training", training.read_bytes, **given)
+    return sheet.of(
+        source,
+        "read in training",
+        training.read_bytes,
+        trained_tokens=trained,
+        stored_bytes_per_token=source.read_bytes_per_token,
+    )
 
 
 def facts(sheet: Sheet) -> tuple[SourceFacts, ...]:

@@ -53,8 +53,9 @@ def _staging(sheet: Sheet) -> None:
     hot = sheet.plan.storage.hot
     if hot is None or hot.cold_bytes_per_s is None:
         return
-    share = {"dataset_bytes": all_datasets(sheet), "share": sheet[SHARE]}
-    sheet.add("filled before training", cluster.staged_bytes, **share)
+    dataset, share = all_datasets(sheet), sheet[SHARE]
+    name = "filled before training"
+    sheet.add(name, cluster.staged_bytes, dataset_bytes=dataset, share=share)
     rate = "storage.hot.cold_bytes_per_s"
     sheet.add("time to fill the hot pool", cluster.staging_hours, cold_bytes_per_s=rate)
     if sheet[COLD].value > hot.cold_bytes_per_s:

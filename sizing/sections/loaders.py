@@ -31,8 +31,8 @@ def _workers(sheet: Sheet) -> None:
     cpu_s = _sample_cpu_s(sheet)
     if cpu_s is not None:
         each: Given = sheet["tokens a sample"] if _images(sheet) else "model.seq_len"
-        per_s = loaders.node_samples_per_s
-        given["samples_per_s"] = sheet.add("samples, one node", per_s, tokens_per_sample=each)
+        name = "samples, one node"
+        given["samples_per_s"] = sheet.add(name, loaders.node_samples_per_s, tokens_per_sample=each)
         given["sample_cpu_s"] = cpu_s
         given["busy_frac"] = sheet.assume(
             loaders.BUSY_FRAC, unit="fraction", source="our choice: batches never come late"

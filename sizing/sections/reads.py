@@ -90,8 +90,9 @@ def _reads_of(sheet: Sheet, name: str, source: SourceFacts) -> Requirement:
         return _sequence_reads(sheet, name, rate)
     sample, runs = sheet[source.label("tokens a sample")], "training.sequences_per_read"
     if not sheet.stated(runs):
-        reads = bandwidth.sample_reads_per_s
-        return sheet.add(name, reads, tokens_per_s=rate, sample_tokens=sample)
+        return sheet.add(
+            name, bandwidth.sample_reads_per_s, tokens_per_s=rate, sample_tokens=sample
+        )
     return sheet.add(
         name,
         bandwidth.batch_reads_per_s,
@@ -141,14 +142,15 @@ def _cache(sheet: Sheet, dataset: Requirement) -> None:
 
 def _staging(sheet: Sheet, dataset: Requirement) -> None:
     """How long every node takes to copy the whole dataset to drives of its own."""
-    share, name = sheet.accelerator_if_known("scale_out_bits_per_s"), "staging to local drives"
+    share = sheet.accelerator_if_known("scale_out_bits_per_s")
     if share is not None:
-        of_node = network.node_link_bits_per_s
-        link = sheet.add("network of a node", of_node, scale_out_bits_per_s=share)
-        given = {"transfer_bytes": dataset, "link_bits_per_s": link}
-        sheet.add(f"{name}, by a node's network", network.transfer_hours, **given)
+        name = "network of a node"
+        link = sheet.add(name, network.node_link_bits_per_s, scale_out_bits_per_s=share)
+        name = "staging to local drives, by a node's network"
+        sheet.add(name, network.transfer_hours, transfer_bytes=dataset, link_bits_per_s=link)
     if sheet.plan.storage.read_bytes_per_s is not None:
-        sheet.add(f"{name}, by the storage", network.shared_staging_hours, staged_bytes=dataset)
+        name = "staging to local drives, by the storage"
+        sheet.add(name, network.shared_staging_hours, staged_bytes=dataset)
 
 
 def _add_images(
@@ -160,9 +162,13 @@ def _add_images(
     """
     images = sheet.of(source, "images, whole job", image_text.images_per_s, tokens_per_s=rate)
     if "image_bytes" in sample:
-        name, of_one = "read bandwidth of images alone, whole job", sample["image_bytes"]
-        rates = image_text.sample_read_bytes_per_s
-        sheet.of(source, name, rates, samples_per_s=images, sample_bytes=of_one)
+        sheet.of(
+            source,
+            "read bandwidth of images alone, whole job",
+            image_text.sample_read_bytes_per_s,
+            samples_per_s=images,
+            sample_bytes=sample["image_bytes"],
+        )
     decoded = decoded_per_core(source)
     if decoded is not None:
         name = "cores to decode images, whole job"
@@ -183,8 +189,8 @@ def _reads(sheet: Sheet, source: SourceFacts, rate: Requirement) -> None:
     """Reads each second of samples that lie alone, in record batches, or in tars."""
     sheet.of(source, "reads, each sample alone", bandwidth.sample_reads_per_s, tokens_per_s=rate)
     if (batch := _in_batch(source)) is not None:
-        given: dict[str, Given] = {"tokens_per_s": rate, "batch_samples": batch}
-        sheet.of(source, "reads, Arrow by record batch", bandwidth.batch_reads_per_s, **given)
+        name = "reads, Arrow by record batch"
+        sheet.of(source, name, bandwidth.batch_reads_per_s, tokens_per_s=rate, batch_samples=batch)
     if "sample_bytes" in source.rows:
         sheet.of(source, "bytes a sample, in a tar", bandwidth.tar_sample_bytes)
         name = "reads, tars from end to end"

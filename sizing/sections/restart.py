@@ -72,8 +72,12 @@ def _time(sheet: Sheet, read: Requirement) -> None:
     offered = "storage.read_bytes_per_s"
     if sheet.plan.value(offered) is None:
         return
-    given: dict[str, Given] = {"restart_read_bytes": read, "read_bytes_per_s": offered}
-    taken = sheet.add("restart read time", failures.restart_read_s, **given)
+    taken = sheet.add(
+        "restart read time",
+        failures.restart_read_s,
+        restart_read_bytes=read,
+        read_bytes_per_s=offered,
+    )
     if taken.value > sheet.plan.checkpoints.restart_s:
         sheet.warnings.append(
             f"reading {read.shown} to restart takes"

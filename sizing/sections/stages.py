@@ -139,28 +139,29 @@ def _stage(
         return sheet.of(source, name, capacity.logical_bytes, measured_bytes=stored)
     if of not in _OF_TOKENS:
         return sheet.of(source, name, capacity.docs_stage_bytes, measured_bytes=stored)
-    given = {
-        "measured_bytes": stored,
-        "measured_tokens": measured.input("measured_tokens", "tokens", "tokens"),
-    }
-    return sheet.of(source, name, capacity.stage_bytes, **given)
+    return sheet.of(
+        source,
+        name,
+        capacity.stage_bytes,
+        measured_bytes=stored,
+        measured_tokens=measured.input("measured_tokens", "tokens", "tokens"),
+    )
 
 
 def _assumed_stages(sheet: Sheet, source: SourceFacts, one: Requirement) -> None:
     """The stages that a run is known to have, where none was measured."""
     has_images = source.sample is not None
     kept = _kept(sheet, source, has_images)
-    text: dict[str, Given] = {"kept_frac": kept}
     name = f"{STORED}{INPUTS}"
     if sheet.plan.value(f"{source.key}.raw_bytes") is not None:
         _stated_inputs(sheet, source)
     elif has_images:
-        sheet.of(source, name, capacity.raw_sample_bytes, dataset_bytes=one, **text)
+        sheet.of(source, name, capacity.raw_sample_bytes, dataset_bytes=one, kept_frac=kept)
     else:
         ratio = f"{source.key}.compression_ratio"
-        sheet.of(source, name, capacity.raw_input_bytes, **text, compression_ratio=ratio)
+        sheet.of(source, name, capacity.raw_input_bytes, kept_frac=kept, compression_ratio=ratio)
     lz4 = sheet.assume(capacity.LZ4_TEXT_RATIO, unit="ratio", source=capacity.LZ4_SOURCE)
-    sheet.of(source, f"{STORED}text", capacity.filtered_bytes, **text, lz4_ratio=lz4)
+    sheet.of(source, f"{STORED}text", capacity.filtered_bytes, kept_frac=kept, lz4_ratio=lz4)
     _keys(sheet, source, kept)
     sets = sheet.assume(
         SETS_FRAC,
@@ -169,7 +170,8 @@ def _assumed_stages(sheet: Sheet, source: SourceFacts, one: Requirement) -> None
         " Russian .3, Hindi .56, Thai 1.05, Chinese and Japanese 1.24",
     )
     sets = replace(sets, spread={SETS: SETS_ENDS})
-    sheet.of(source, f"{STORED}sets of n-grams", capacity.set_bytes, **text, sets_frac=sets)
+    name = f"{STORED}sets of n-grams"
+    sheet.of(source, name, capacity.set_bytes, kept_frac=kept, sets_frac=sets)
     if not has_images:
         shards, width = f"{STORED}token shards", source.token_width_bytes
         sheet.of(source, shards, capacity.dataset_bytes, stored_bytes_per_token=width)
@@ -201,6 +203,7 @@ def _logs(sheet: Sheet) -> None:
     if sheet.plan.storage.logs is not None:
         sheet.add(name, capacity.logical_bytes, logs="storage.logs")
         return
-    ours, source = capacity.LOG_BYTES_PER_ACCELERATOR_DAY, "our choice (unverified)"
-    a_day = sheet.assume(ours, unit="bytes/day", source=source)
+    a_day = sheet.assume(
+        capacity.LOG_BYTES_PER_ACCELERATOR_DAY, unit="bytes/day", source="our choice (unverified)"
+    )
     sheet.add(name, capacity.logs_bytes, log_bytes_per_accelerator_day=a_day)

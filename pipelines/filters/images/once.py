@@ -61,10 +61,14 @@ class ImageOnce(Filter):
             n_copies = np.bincount(owners[places], minlength=batch.num_rows)
             return self.annotated(batch, [pa.array(n_copies)])
         reasons = [f"same_{self.by[v - 1]}" for v in verdicts[places]]
-        doc_ids = batch["doc_id"].take(pa.array(owners[places]))
-        numbers = items.field("number").take(pa.array(kept_for[places]))
-        of = {"duplicate_of": doc_ids, "duplicate_number": numbers}
-        removed = removed_images(self.stage_name, batch, places, reasons, **of)
+        removed = removed_images(
+            self.stage_name,
+            batch,
+            places,
+            reasons,
+            duplicate_of=batch["doc_id"].take(pa.array(owners[places])),
+            duplicate_number=items.field("number").take(pa.array(kept_for[places])),
+        )
         edited = drop_images(batch, verdicts == 0)
         return edited_where(self.stage_name, batch, edited, (), removed)
 

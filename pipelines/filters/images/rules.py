@@ -185,8 +185,14 @@ class ImageRules(Filter):
             return self._tell(batch, verdicts == KEEP, sizes)
         places = np.flatnonzero(verdicts != KEEP)
         reasons = pa.array([r.reason for r in rules]).take(pa.array(verdicts[places] - 1))
-        of = {"values": values[places], "details": _details(columns, part, places, reasons)}
-        removed = edit.removed_images(self.stage_name, batch, places, reasons.to_pylist(), **of)
+        removed = edit.removed_images(
+            self.stage_name,
+            batch,
+            places,
+            reasons.to_pylist(),
+            values=values[places],
+            details=_details(columns, part, places, reasons),
+        )
         edited = edit.drop_images(batch, verdicts == KEEP)
         of_documents = self._document_rules(counts_of(edited))
         return edit.edited_where(self.stage_name, batch, edited, of_documents, removed)
