@@ -28,7 +28,6 @@ from tokenmill.dedup.same.digest import first_occurrence
 from tokenmill.dedup.same.partition import prefix_bits
 from tokenmill.pipelines.corpus import shuffle
 from tokenmill.pipelines.corpus.rows import GROUP_ROWS, MOST_BITS, Corpus, groups_of
-from tokenmill.pipelines.corpus.shuffle import parts
 from tokenmill.pipelines.corpus.step import KEY, Chain, Pass, Size, Told, facts_of, group_works
 from tokenmill.pipelines.corpus.units import (
     FOUND_BYTES,
@@ -351,7 +350,7 @@ def count_units(run: RunFolder, part: Pass, bucket: int, number: int) -> Done:
         per_unit, works = LEAVING_BYTES * len(step.columns), units.n_ranges
         left = corpus.memory_left(step.name, spilled.n, per_unit, works=works, of=step.units)
         counting = _Counting(spilled, by, step)
-        for equal in parts(spilled, shuffle.Room(left, ROW_BYTES, LARGEST_BYTES)):
+        for equal in shuffle.parts(spilled, shuffle.Room(left, ROW_BYTES, LARGEST_BYTES)):
             found.append(counting(equal))
         facts[column] = counting.facts()
     path = corpus.path(UNIT_COUNTS, bucket=bucket, number=number)

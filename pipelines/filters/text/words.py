@@ -31,8 +31,8 @@ from pydantic import AfterValidator, Field
 from tokenmill.dedup.arrays import I64, U8, U64, TextBuffers, read_only
 from tokenmill.dedup.text import unicode, unicode_words
 from tokenmill.dedup.text.words import word_places
-from tokenmill.pipelines.filters.kernels import characters as bits
-from tokenmill.pipelines.filters.kernels import words as kernels
+from tokenmill.pipelines.filters.kernels import characters as char_kernels
+from tokenmill.pipelines.filters.kernels import words as word_kernels
 from tokenmill.pipelines.filters.kernels.lines import count_by_marks, count_by_words
 from tokenmill.pipelines.filters.text import libraries
 from tokenmill.pipelines.filters.text.characters import (
@@ -102,18 +102,18 @@ def words_of(text: Characters, kind: WordKind) -> Words:
         return Words(*text, NO_SPLITS)
     if kind == "unicode":
         classes = np.empty(len(text.data) + PADDING, np.uint8)
-        bits.class_of_bytes(text.data, _unicode_table(), classes)
+        char_kernels.class_of_bytes(text.data, _unicode_table(), classes)
         _take_marks(text, classes, _marks_table())
         return Words(text.data, classes, text.offsets, NO_SPLITS)
     if kind == "scripts":
-        return Words(text.data, _script_classes(text), text.offsets, bits.SPLIT)
+        return Words(text.data, _script_classes(text), text.offsets, char_kernels.SPLIT)
     if kind in libraries.PACKAGES:
         offsets, data = text.offsets.tolist(), text.data.tobytes()
         texts = (data[a:b].decode() for a, b in pairwise(offsets))
         places = libraries.places_of(texts, libraries.splitter(kind))
-        return Words(text.data, classes_at(text, places), text.offsets, bits.SPLIT)
+        return Words(text.data, classes_at(text, places), text.offsets, char_kernels.SPLIT)
     language = spacy_language(kind) or "en"
-    return Words(text.data, spacy_classes(text, language), text.offsets, bits.SPLIT)
+    return Words(text.data, spacy_classes(text, language), text.offsets, char_kernels.SPLIT)
 
 
 def _script_classes(text: Characters) -> U8:
@@ -135,9 +135,9 @@ def classes_at(text: Characters, places: libraries.Places) -> U8:
     within[places.starts] = 1
     within[places.ends] -= 1  # 0 where the next begins at once
     np.cumsum(within, out=within)
-    classes = text.classes & ~np.uint8(bits.SPACE | bits.SPLIT)
-    classes |= np.where(within > 0, 0, bits.SPACE).astype(np.uint8)
-    classes[places.begins] |= np.uint8(bits.SPLIT)
+    classes = text.classes & ~np.uint8(char_kernels.SPACE | char_kernels.SPLIT)
+    classes |= np.where(within > 0, 0, char_kernels.SPACE).astype(np.uint8)
+    classes[places.begins] |= np.uint8(char_kernels.SPLIT)
     return classes
 
 
@@ -149,18 +149,18 @@ def _take_marks(text: Characters, classes: U8, table: U8) -> None:
     if not len(text.data) or text.data.max() < FIRST_MARK:
         return
     marks = np.empty(len(text.data) + PADDING, np.uint8)
-    bits.class_of_bytes(text.data, table, marks)
-    if np.any(marks[: len(text.data)] & (kernels.TAKEN | kernels.JOINS)):
-        kernels.take_marks(classes, marks, text.offsets)
+    char_kernels.class_of_bytes(text.data, table, marks)
+    if np.any(marks[: len(text.data)] & (word_kernels.TAKEN | word_kernels.JOINS)):
+        word_kernels.take_marks(classes, marks, text.offsets)
 
 
 def word_counts(words: Words) -> I64:
     """(n_docs,) int64."""
     counts = np.empty(len(words.offsets) - 1, np.int64)
-    kernels.count_words(words.classes, words.offsets, counts)
+    word_kernels.count_words(words.classes, words.offsets, counts)
     if words.splits:
         more = np.empty_like(counts)
-        kernels.count_bits(words.classes, words.offsets, words.splits, words.splits, more)
+        word_kernels.count_bits(words.classes, words.offsets, words.splits, words.splits, more)
         counts += more
     return counts
 
@@ -178,9 +178,9 @@ def split(text: str, kind: WordKind) -> list[str]:
 @cache
 def _marks_table() -> U8:
     """(0x110000,) START and what `take_marks` asks of each character."""
-    table = np.full(unicode.N_CODE_POINTS, bits.START, np.uint8)
-    table[_script_kinds() == unicode_words.MARK] |= kernels.TAKEN
-    table[list(JOINERS)] |= kernels.JOINS
+    table = np.full(unicode.N_CODE_POINTS, char_kernels.START, np.uint8)
+    table[_script_kinds() == unicode_words.MARK] |= word_kernels.TAKEN
+    table[list(JOINERS)] |= word_kernels.JOINS
     return table
 
 
@@ -189,7 +189,7 @@ def _marks_of_scripts_table() -> U8:
     """As `_marks_table`, where a character that is a word by itself has its marks already."""
     table = _marks_table().copy()
     by_itself = (unicode_words.BASE, unicode_words.SYLLABLE, unicode_words.LATE)
-    table[np.isin(_script_kinds(), by_itself)] |= kernels.ALONE
+    table[np.isin(_script_kinds(), by_itself)] |= word_kernels.ALONE
     return table
 
 
@@ -205,7 +205,9 @@ def _unicode_table() -> U8:
     r"""`class_table`, but SPACE is all that is not `\w`."""
     table = class_table()
     return np.where(
-        point_flags() & unicode.WORD, table & ~np.uint8(bits.SPACE), table | np.uint8(bits.SPACE)
+        point_flags() & unicode.WORD,
+        table & ~np.uint8(char_kernels.SPACE),
+        table | np.uint8(char_kernels.SPACE),
     )
 
 
@@ -238,7 +240,7 @@ def letters(words: Words) -> Letters:
     data = np.empty(len(words.data) + LETTERS_PADDING, np.uint8)
     starts = np.empty(first_words[-1], np.uint64)
     chars = np.empty(first_words[-1], np.int64)
-    bits.split_words(*words, first_words, data, starts, chars)
+    char_kernels.split_words(*words, first_words, data, starts, chars)
     return Letters(data, starts, chars, first_words)
 
 
@@ -253,7 +255,7 @@ def sentence_counts(lines: Characters, kind: SentenceKind) -> I64:
         return counts
     lines = lines._replace(data=read_only(lines.data))
     kinds = np.empty(len(lines.data) + PADDING, np.uint8)
-    bits.class_of_bytes(lines.data, _kind_table(), kinds)
+    char_kernels.class_of_bytes(lines.data, _kind_table(), kinds)
     words = words_of(lines, "spacy")
     count_by_words(lines.data, words.classes, kinds, lines.offsets, counts)
     return counts
@@ -262,7 +264,8 @@ def sentence_counts(lines: Characters, kind: SentenceKind) -> I64:
 @cache
 def _kind_table() -> U8:
     """(0x110000,) uint8, START, STOP and PUNCT of every code point."""
-    table = np.full(0x110000, bits.START, np.uint8)
-    table[[unicodedata.category(chr(c)).startswith("P") for c in range(0x110000)]] |= bits.PUNCT
-    table[[ord(mark) for mark in stops()]] |= bits.STOP
+    table = np.full(0x110000, char_kernels.START, np.uint8)
+    is_punctuation = [unicodedata.category(chr(c)).startswith("P") for c in range(0x110000)]
+    table[is_punctuation] |= char_kernels.PUNCT
+    table[[ord(mark) for mark in stops()]] |= char_kernels.STOP
     return table
