@@ -129,9 +129,9 @@ def has_hit(report: Report, kinds: Sequence[str]) -> bool:
 def _kinds(text: str | None) -> Sequence[str]:
     """None is `FOUND_KINDS`."""
     kinds = FOUND_KINDS if text is None else [kind.strip() for kind in text.split(",")]
-    for unknown in (kind for kind in kinds if kind not in FAIL_KINDS):
-        near, known = nearest(unknown, FAIL_KINDS, most=1), f"some of {', '.join(FAIL_KINDS)}"
-        raise _unknown(f"--fail-on {unknown!r}: no such kind", near, known)
+    if unknown := [kind for kind in kinds if kind not in FAIL_KINDS]:
+        near, known = nearest(unknown[0], FAIL_KINDS, most=1), f"some of {', '.join(FAIL_KINDS)}"
+        raise _unknown(f"--fail-on {unknown[0]!r}: no such kind", near, known)
     return kinds
 
 
@@ -222,10 +222,10 @@ def _folds(text: str | None) -> Folds:
     if text in ("all", "none"):
         return Folds(**dict.fromkeys(FOLDINGS, text == "all"))
     names = {name.strip() for name in text.split(",")}
-    for unknown in sorted(names - set(FOLDINGS)):
-        near = OTHER_NAMES.get(unknown) or nearest(unknown, FOLDINGS, most=1)
+    if unknown := sorted(names - set(FOLDINGS)):
+        near = OTHER_NAMES.get(unknown[0]) or nearest(unknown[0], FOLDINGS, most=1)
         known = f"all, none, or some of {', '.join(FOLDINGS)}"
-        raise _unknown(f"--folding {unknown!r}: no such folding", near, known)
+        raise _unknown(f"--folding {unknown[0]!r}: no such folding", near, known)
     return Folds(**{name: name in names for name in FOLDINGS})
 
 

@@ -90,11 +90,11 @@ def _together(totals: list[dict[str, Any]]) -> dict[str, Any]:
 
 def growth_table(found: dict[str, Any]) -> Table:
     """A row for each run, and their sums."""
-    names = ("run", "files", "docs_in", "docs", "tokens")
-    rows = [
-        (*(r[n] for n in names), *(sum(r[n].values()) for n in ("removed", "against")), r["failed"])
-        for r in found["runs"]
-    ]
+    rows = []
+    for run in found["runs"]:
+        counts = [run[name] for name in ("files", "docs_in", "docs", "tokens")]
+        left = [sum(run[name].values()) for name in ("removed", "against")]
+        rows.append((run["run"], *counts, *left, run["failed"]))
     rows.append(("all runs", *(sum(cells) for cells in list(zip(*rows, strict=True))[1:])))
     shown = [(name, *(f"{n:,}" for n in counts)) for name, *counts in rows]
     return table("Growth, in documents", COLUMNS, shown, sums=True)
