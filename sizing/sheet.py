@@ -97,13 +97,16 @@ class SourceFacts:
         return what if self.key == "corpus" else f"{what}, {self.name}"
 
     def own(self, argument: str) -> Given | None:
-        """What it has for an argument of a formula: a row, a fact, or what its samples are."""
-        if argument in self.rows:
-            return self.rows[argument]
-        if argument in OWN:
-            found: Given = getattr(self, OWN[argument])
-            return found
-        return None if self.sample is None else self.sample.get(argument)
+        """What it has for an argument of a formula: of one sample, else a row, else a fact.
+
+        Where one formula computed several rows, as dataset_bytes did, give the one that is meant.
+        A fact that is asked before it is known is an AttributeError.
+        """
+        for found in (self.sample or {}, self.rows):
+            if argument in found:
+                return found[argument]
+        fact: Given | None = getattr(self, OWN[argument]) if argument in OWN else None
+        return fact
 
 
 @dataclass

@@ -5,6 +5,7 @@ import pytest
 from tests.sizing.corpora import estimate, measured
 from tokenmill.sizing.corpus import read_corpus
 from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.formulas import capacity, image_text
 from tokenmill.sizing.plan.load import parse_plan
 from tokenmill.sizing.requirements import requirement_sheet
 from tokenmill.sizing.sections import corpus, rate
@@ -194,3 +195,11 @@ def test_figures_without_any_result_are_refused_in_a_line():
             parse_plan("storage: {growth_frac: 100000000%, growth_years: 1.0e+4}", where="p"), {}
         )
     assert "\n" not in str(e.value)
+
+
+def test_a_formula_of_a_sample_takes_the_sample_s_text_not_the_corpus():
+    made = sheet("corpus: {tokens: 1T, image_text: {}}")
+    (source,) = made.sources
+    made.of(source, "text of all", capacity.text_bytes)
+    again = made.of(source, "bytes of one", image_text.sample_bytes)
+    assert again.value == made["bytes a sample"].value
