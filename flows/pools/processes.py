@@ -57,7 +57,7 @@ class ProcessPool(ThreadPool):
         with self._lock:
             if self._closed:
                 return worker
-            self._all.remove(worker)
+            self._all.discard(worker)  # it is none of them where no other could be begun before
             worker.kill()
             self._all.add(anew := _Worker())
             return anew

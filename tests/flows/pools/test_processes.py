@@ -1,6 +1,7 @@
 """Real processes of this machine: works that end, fail, and kill the process they run in."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 from tests.flows.pools.works import N, by_whom, deadly, fine, full, run, strange, unlucky, wrong
 from tokenmill.flows.pools.choose import MOST_THREADS, runner_of
+from tokenmill.flows.pools.pool import WorkerDiedError
 from tokenmill.flows.pools.processes import process_pool
 from tokenmill.pipelines.core.errors import ConfigError, InputError
 from tokenmill.pipelines.core.options import RunOptions
@@ -95,6 +97,23 @@ def test_what_ends_the_run_is_no_death_of_a_worker(two, job):
     with pytest.raises(OSError, match="the store is gone"):
         done(two, GoneJob(out=job.out, identity="y"), "c", "cb")
     assert done(two, job, "c", "cc") == before
+
+
+def test_where_no_worker_could_be_begun_one_is_the_next_time(job):
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with process_pool(1) as pool:
+        ended = psutil.Process(done(pool, job, "a", "aa"))
+        ended.kill()
+        ended.wait(PATIENCE_S)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (1, limits[1]))  # of a pipe there is no end
+        try:
+            with pytest.raises(OSError, match="Too many open files"):
+                done(pool, job, "a", "ab")
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        with pytest.raises(WorkerDiedError):
+            done(pool, job, "a", "ac")
+        assert done(pool, job, "a", "ad") != ended.pid
 
 
 HELD = """
