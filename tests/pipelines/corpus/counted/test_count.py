@@ -7,6 +7,7 @@ from tests.pipelines.keyed import part_of
 from tests.reference import repeats as reference
 from tests.strategies import few
 from tokenmill.pipelines.core.errors import ConfigError, ShardError
+from tokenmill.pipelines.corpus import shuffle
 from tokenmill.pipelines.corpus.counted import count
 from tokenmill.pipelines.corpus.counted.count import (
     CountedStep,
@@ -175,8 +176,8 @@ def test_memory_changes_nothing(tmp_path, step, monkeypatch):
         n_parts.append(len(made))
         return made
 
-    parts = count.parts
-    monkeypatch.setattr(count, "parts", counted)
+    parts = shuffle.parts
+    monkeypatch.setattr(shuffle, "parts", counted)
     monkeypatch.setattr(count, "ROW_BYTES", 2_000)  # as if units were many more
     little = job_of(tmp_path / "little", [step], "6MiB")
     write_sidecars(little, shards)
