@@ -26,7 +26,7 @@ TESTS := $(BIN)/pytest --ignore tests/cluster -q -n $(PROCESSES) --dist workstea
 test: $(INSTALLED) ## every test but the long ones, and those of peers that need their own environment
 	$(TESTS) -m "$(OURS) and not long"
 
-test-all: $(INSTALLED) ## the long ones too, and more of each: 200 examples of a law, larger corpora, every character
+test-all: $(INSTALLED) ## the long ones too, and more of each: 200 examples of most laws, larger corpora, every character
 	TOKENMILL_TESTS=all $(TESTS) -m "$(OURS)"
 
 # Three at a time, for they wait as much as they compute; each process starts servers of its own.

@@ -235,7 +235,9 @@ def slots_of(seeds: U64) -> I32:
     return slots
 
 
-FORMAT = "10"  # of the saved index; raise it with any change of hash, gram words or layout
+# Of the saved index. Raise it with any change of hash, gram words or layout, and of what is found:
+# runs that take edited copies out hang on it.
+FORMAT = "10"
 
 
 @dataclass(frozen=True, eq=False)

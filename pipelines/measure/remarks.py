@@ -142,13 +142,15 @@ def remarks(
     read = f"{percent(sample.read_frac)} of the bytes were read"
     if unique_by == "bounds":
         n_units = len(np.unique(sample.units[sample.read]))
+        half = 1 / FURTHEST
+        budget = f"--budget {half:.0%} reads {format_bytes(total * half)}"
         yield (
             f"{read}, in {n_units:,} parts or whole files, and no sample of documents tells how"
             " many of all are unique: that figure and all behind it lie anywhere between what was"
             " seen, and what there is if new documents go on coming as fast as they did last; a"
-            f" full scan reads {everything}, and a model of growth takes {1 / FURTHEST:.0%} of the"
-            f" documents, in {CURVE_UNITS} parts or whole files, at least (--budget"
-            f" {1 / FURTHEST:.0%} reads {format_bytes(total / FURTHEST)})"
+            f" full scan reads {everything}, and a model of growth takes {half:.0%} of the"
+            f" documents, in {CURVE_UNITS} parts or whole files, at least"
+            f"{f' ({budget})' if sample.read_frac < half else ''}"
         )
     if unique_by == "model":
         yield (

@@ -104,8 +104,10 @@ def _compare(figures: Iterable[Figure], tolerance: Tolerance) -> tuple[FigureVer
 
 
 def _figure(figure: Figure, tolerance: Tolerance) -> FigureVerdict:
-    """Raises:
-    UnitError: published and computed cannot be compared.
+    """How what is computed compares with what was published.
+
+    Raises:
+        UnitError: they cannot be compared.
     """
     published = parse_quantity(figure.published)
     computed = amount(figure.expression)

@@ -66,7 +66,7 @@ def tokenizing(label: str, step: str, mb: float, unfair: str = "") -> Entry:
     return peer("tokenize", "tokenizers_", label, step, mb, unfair)
 
 
-def both_words(step: str, mb: float) -> tuple[Entry, ...]:
+def by_both_words(step: str, mb: float) -> tuple[Entry, ...]:
     """datatrove as it comes, and with whitespace words."""
     return (
         datatrove(f"{step} (spacy)", mb / 2, "datatrove", "splits words with spaCy, its default"),
@@ -80,7 +80,7 @@ def with_spacy(step: str) -> Entry:
 
 
 def filter_case(name: str, title: str, mb: float = 50) -> Case:
-    entries = (ours(name, mb), with_spacy(name), *both_words(name, 4))
+    entries = (ours(name, mb), with_spacy(name), *by_both_words(name, 4))
     return Case(name=name, title=title, entries=entries)
 
 
@@ -175,7 +175,7 @@ CASES = (
         name="word filters",
         title="gopher_repetition + gopher_quality + fineweb",
         entries=(
-            ours("word filters", 50), with_spacy("word filters"), *both_words("word filters", 4)
+            ours("word filters", 50), with_spacy("word filters"), *by_both_words("word filters", 4)
         ),
     ),
     Case(
@@ -266,7 +266,7 @@ CASES = (
             minhash("datasketch", "sign: datasketch", 4, LOWER_SPLIT),
             minhash("rensa", "sign: rensa", 8, LOWER_SPLIT),
             minhash("daft", "sign: daft", 20, JOIN),
-            *both_words("sign", 4),
+            *by_both_words("sign", 4),
             peer("text_dedup", "text_dedup_", "text-dedup", "sign", 4),
         ),
     ),
@@ -291,7 +291,7 @@ CASES = (
                 "lm_eval", "janitor", "lm-eval janitor", "overlap", 4,
                 "in Python: its package does not ship its C++ module",
             ),
-            *both_words("overlap", 4),
+            *by_both_words("overlap", 4),
         ),
     ),
     Case(

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from tests.reference import cut as reference
 from tests.strategies import document_batch
+from tokenmill.dedup.overlap.containment_index import FORMAT
 from tokenmill.pipelines.contamination.copies import index_copies
 from tokenmill.pipelines.contamination.decontaminate import Cleaner, Decontaminate
 from tokenmill.pipelines.contamination.found import search
@@ -248,6 +249,11 @@ def test_real_benchmarks_in_real_text(shared_data):
 
 LONG = " ".join(f"{a}{b}" for a in ("red", "tall", "old", "wet") for b in ("house", "river"))
 COPY_OF = " ".join("other" if i % 5 == 4 else w for i, w in enumerate(f"{ITEM} {LONG}".split()))
+
+
+def test_what_edited_copies_are_found_by_decides_a_run_that_takes_them_out(tmp_path):
+    of = {how: editing(tmp_path, edited=how).config.versions() for how in ("cut", "document", None)}
+    assert of == {"cut": {"edited copies": FORMAT}, "document": {"edited copies": FORMAT}, None: {}}
 
 
 def editing(tmp_path, **settings):

@@ -86,10 +86,10 @@ def test_where_all_was_drawn_nothing_was_not():
 CHANCES = [(0.45, 0.98), (0.1, 0.9), (0.5, 0.5), (0.95, 0.95)]
 
 
-@pytest.mark.parametrize("bad", [1, 2, 5])
+@pytest.mark.parametrize("bad", [1, 2, 5, 400])
 @pytest.mark.parametrize(("rare", "often"), CHANCES)
 def test_a_few_odd_documents_are_in_the_interval_where_most_are_drawn(bad, rare, often):
-    n, seeds, told = 4_000, examples(400, 30), {"chosen": 0, "probes": 0}
+    n, seeds, told = 4_000, examples(400, 40), {"chosen": 0, "probes": 0}
     chances = np.where(np.arange(n) < n // 5, rare, often)
     passes = np.ones(n)
     passes[: 2 * bad : 2] = 0  # of those that are seldom drawn
@@ -104,4 +104,4 @@ def test_a_few_odd_documents_are_in_the_interval_where_most_are_drawn(bad, rare,
             low, high = drawn.limits()
             told[name] += low <= passes.mean() <= high
             assert (high - low) * n < 3 * (1 + bad**0.5) / rare
-    assert min(told.values()) >= 0.94 * seeds, told
+    assert min(told.values()) >= 0.92 * seeds, told
