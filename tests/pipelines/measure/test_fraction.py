@@ -104,4 +104,5 @@ def test_a_few_odd_documents_are_in_the_interval_where_most_are_drawn(bad, rare,
             low, high = drawn.limits()
             told[name] += low <= passes.mean() <= high
             assert (high - low) * n < 3 * (1 + bad**0.5) / rare
-    assert min(told.values()) >= 0.92 * seeds, told
+    least = 0.95 * seeds - 2 * (0.95 * 0.05 * seeds) ** 0.5  # by chance
+    assert min(told.values()) >= least, told
