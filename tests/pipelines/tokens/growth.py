@@ -9,18 +9,29 @@ from tokenmill.pipelines.tokens import engines
 from tokenmill.pipelines.tokens.engines import _resident, fast_engine
 from tokenmill.pipelines.tokens.reference import open_reference
 
+ROUND_BYTES, DOCUMENT_BYTES = 4_000_000, 4_000
+
 
 def main(tokenizer: str, renewed_at: str, rounds: str) -> None:
-    """Print what 4 MB of random letters in each of so many rounds add at most, after the first."""
+    """Print what 4 MB of random letters in each of so many rounds add at most.
+
+    All texts are there before the first is encoded: what else comes and goes would be counted.
+    """
     engines.RENEW_GROWN_BYTES = int(renewed_at)
-    made, _ = fast_engine(open_reference(tokenizer))
     draw = np.random.default_rng(1)
-    start = peak = 0
-    for _ in range(int(rounds)):
-        letters = draw.integers(97, 123, size=4_000_000, dtype=np.uint8)
-        letters[draw.random(4_000_000) < 0.14] = 32
-        text = letters.tobytes().decode()
-        made.encode(pa.array([text[i : i + 4000] for i in range(0, len(text), 4000)]))
-        start = start or _resident()
+    texts = [_letters(draw) for _ in range(int(rounds))]
+    made, _ = fast_engine(open_reference(tokenizer))
+    start = _resident()
+    peak = 0
+    for text in texts:
+        made.encode(text)
         peak = max(peak, _resident() - start)
     sys.stdout.write(str(peak))
+
+
+def _letters(draw: np.random.Generator) -> pa.Array:
+    letters = draw.integers(97, 123, size=ROUND_BYTES, dtype=np.uint8)
+    letters[draw.random(ROUND_BYTES) < 0.14] = 32
+    starts = np.arange(0, ROUND_BYTES + 1, DOCUMENT_BYTES)
+    count = len(starts) - 1
+    return pa.LargeStringArray.from_buffers(count, pa.py_buffer(starts), pa.py_buffer(letters))

@@ -173,7 +173,7 @@ def test_a_renewed_engine_makes_the_same_ids(tokenizer_path, monkeypatch):
 
 
 def test_memory_stays_bounded_on_words_never_seen_before(tokenizer_path):
-    """Without renewal, 24 MB of random letters add 146 MB to its cache."""
-    ended = apart(growth.main, str(tokenizer_path), str(12 << 20), "6")
+    """Without renewal, 56 MB of random letters add 500 MB to its cache."""
+    ended = apart(growth.main, str(tokenizer_path), str(12 << 20), "14")
     assert ended.returncode == 0, ended.stderr
-    assert int(ended.stdout) < 90e6  # 17e6, and up to 53e6 beside much else
+    assert int(ended.stdout) < 250e6  # 64e6 to 136e6, beside twelve others too
