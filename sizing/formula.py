@@ -5,10 +5,12 @@
         return width * height / depth
 
 Its equation is the expression that it returns, "width x height / depth"; where a reader wants
-other words, they are given.
+other words, they are given. What but multiplies and divides is declared:
 
-The function's keyword arguments are the inputs a requirement shows, by name. So a sheet
-cannot show an input that was not used, nor use one that it does not show.
+    length = quotient("length", ("width", "height"), "depth", unit="m", source="school")
+
+The arguments are the inputs a requirement shows, by name. So a sheet cannot show an input that was
+not used, nor use one that it does not show.
 """
 
 import ast
@@ -16,13 +18,15 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial, update_wrapper
-from typing import Any, Generic, ParamSpec
+from math import prod
+from typing import Any, Generic, ParamSpec, TypeAlias
 
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.spread import carried
 
 P = ParamSpec("P")
+Factor: TypeAlias = str | float  # an argument by its name, or a constant
 
 
 @dataclass(eq=False)
@@ -30,6 +34,7 @@ class Formula(Generic[P]):
     """function: takes floats by keyword, returns one in `unit`.
 
     said: the equation in words; None: the expression that the function returns.
+    takes: its arguments; None: those of the function.
     """
 
     function: Callable[P, float]
@@ -37,6 +42,7 @@ class Formula(Generic[P]):
     said: str | None
     unit: str
     source: str
+    takes: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         update_wrapper(self, self.function)  # so that it has the function's name and doctests
@@ -48,6 +54,8 @@ class Formula(Generic[P]):
     @cached_property
     def arguments(self) -> dict[str, bool]:
         """Its keyword arguments, in order, and whether each must be given."""
+        if self.takes is not None:
+            return dict.fromkeys(self.takes, True)
         takes = inspect.getfullargspec(self.function)
         return {name: name not in (takes.kwonlydefaults or {}) for name in takes.kwonlyargs}
 
@@ -92,6 +100,50 @@ def formula(
 ) -> Callable[[Callable[P, float]], Formula[P]]:
     """Make a function a formula; calling it computes as before."""
     return partial(Formula, unit=unit, said=equation, source=source)
+
+
+def product(name: str, *factors: Factor, unit: str, source: str = "definition") -> Formula[...]:
+    """The formula that multiplies its arguments, and constants.
+
+    name: of what it is assigned to, by which sheets know it.
+
+    >>> area = product("area", "width", "height", unit="m2")
+    >>> area(width=3.0, height=4.0), area.equation
+    (12.0, 'width x height')
+    """
+    return quotient(name, factors, (), unit=unit, source=source)
+
+
+def quotient(
+    name: str,
+    over: Factor | tuple[Factor, ...],
+    under: Factor | tuple[Factor, ...],
+    *,
+    unit: str,
+    source: str = "definition",
+) -> Formula[...]:
+    """The formula that divides a product by another; as `product`.
+
+    >>> speed = quotient("speed", "way", ("hours", 3600), unit="m/s")
+    >>> speed(way=7200.0, hours=1.0), speed.equation
+    (2.0, 'way / (hours x 3,600)')
+    """
+    tops, bottoms = (of if isinstance(of, tuple) else (of,) for of in (over, under))
+    takes = tuple(of for of in (*tops, *bottoms) if isinstance(of, str))
+
+    def computed(**given: float) -> float:
+        if given.keys() != set(takes):
+            raise TypeError(f"{name} takes {', '.join(takes)}, got {', '.join(given)}")
+        value = prod(given[of] if isinstance(of, str) else of for of in tops)
+        return value / prod(given[of] if isinstance(of, str) else of for of in bottoms)
+
+    computed.__name__ = name
+    above, below = (
+        " x ".join(of if isinstance(of, str) else f"{of:,}" for of in part)
+        for part in (tops, bottoms)
+    )
+    said = f"{above} / ({below})" if len(bottoms) > 1 else f"{above} / {below}" if below else above
+    return Formula(computed, said=said, unit=unit, source=source, takes=takes)
 
 
 def total(*, unit: str, source: str = "definition") -> Formula[...]:

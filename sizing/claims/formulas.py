@@ -4,134 +4,58 @@ What things cost beside what else they could cost, and how many bytes the parame
 take. The sheet needs none of them; claims do, to begin where a document begins.
 """
 
-from tokenmill.sizing.formula import formula, total
+from tokenmill.sizing.formula import formula, product, quotient, total
 from tokenmill.sizing.units import BITS_PER_BYTE
 
+# FLOP/s that an iteration reached.
+iteration_flops_per_s = quotient(
+    "iteration_flops_per_s", "iteration_flops", "iteration_s", unit="FLOP/s"
+)
 
-@formula(unit="FLOP/s")
-def iteration_flops_per_s(*, iteration_flops: float, iteration_s: float) -> float:
-    """FLOP/s that an iteration reached.
+# Share of its peak that an accelerator reached.
+utilization = quotient("utilization", "achieved_flops_per_s", "dense_flops_per_s", unit="fraction")
 
-    >>> iteration_flops_per_s(iteration_flops=624e12, iteration_s=4) / 1e12  # TFLOP/s
-    156.0
-    """
-    return iteration_flops / iteration_s
+# How many times the one is the other, both in one unit: rates, prices, bytes.
+times = quotient("times", "amount", "base", unit="ratio")
 
+# FLOP/s of all accelerators together.
+job_flops_per_s = product("job_flops_per_s", "flops_per_s", "accelerators", unit="FLOP/s")
 
-@formula(unit="fraction")
-def utilization(*, achieved_flops_per_s: float, dense_flops_per_s: float) -> float:
-    """Share of its peak that an accelerator reached.
+# What network ports, sold in bits, move together in one direction.
+ports_bytes_per_s = quotient(
+    "ports_bytes_per_s", ("ports", "port_bits_per_s"), BITS_PER_BYTE, unit="bytes/s"
+)
 
-    >>> utilization(achieved_flops_per_s=156e12, dense_flops_per_s=312e12)
-    0.5
-    """
-    return achieved_flops_per_s / dense_flops_per_s
+# Additions of a switch that adds what comes in, one for each element.
+reduced_flops_per_s = quotient(
+    "reduced_flops_per_s", "in_bytes_per_s", "element_bytes", unit="FLOP/s"
+)
 
+# What accelerators read together that wait for some of the time.
+# accelerator_bytes_per_s: of one that never waits.
+fed_bytes_per_s = product(
+    "fed_bytes_per_s", "accelerators", "accelerator_bytes_per_s", "busy_frac", unit="bytes/s"
+)
 
-@formula(unit="ratio")
-def times(*, amount: float, base: float) -> float:
-    """How many times the one is the other, both in one unit: rates, prices, bytes.
+# Accelerators that read so much together, of which each waits for some of the time.
+fed_accelerators = quotient(
+    "fed_accelerators",
+    "read_bytes_per_s",
+    ("accelerator_bytes_per_s", "busy_frac"),
+    unit="accelerators",
+)
 
-    >>> times(amount=900e9, base=150e9)
-    6.0
-    """
-    return amount / base
+# What each accelerator, rank or server has of something.
+share_bytes = quotient("share_bytes", "whole_bytes", "shares", unit="bytes")
 
+# Cores of a node for each of its accelerators.
+cores_per_accelerator = quotient("cores_per_accelerator", "cores", "per_node", unit="cores")
 
-@formula(unit="FLOP/s")
-def job_flops_per_s(*, flops_per_s: float, accelerators: float) -> float:
-    """FLOP/s of all accelerators together.
+# What several of something cost: accelerators alone, or a request told as so many others.
+several_usd = product("several_usd", "count", "one_usd", unit="USD")
 
-    >>> job_flops_per_s(flops_per_s=1e15, accelerators=8) / 1e15  # PFLOP/s
-    8.0
-    """
-    return flops_per_s * accelerators
-
-
-@formula(unit="bytes/s")
-def ports_bytes_per_s(*, ports: float, port_bits_per_s: float) -> float:
-    """What network ports, sold in bits, move together in one direction.
-
-    >>> ports_bytes_per_s(ports=8, port_bits_per_s=400e9) / 1e9  # GB/s
-    400.0
-    """
-    return ports * port_bits_per_s / BITS_PER_BYTE
-
-
-@formula(unit="FLOP/s")
-def reduced_flops_per_s(*, in_bytes_per_s: float, element_bytes: float) -> float:
-    """Additions of a switch that adds what comes in, one for each element.
-
-    >>> reduced_flops_per_s(in_bytes_per_s=800e9, element_bytes=4) / 1e9  # GFLOP/s
-    200.0
-    """
-    return in_bytes_per_s / element_bytes
-
-
-@formula(unit="bytes/s")
-def fed_bytes_per_s(
-    *, accelerators: float, accelerator_bytes_per_s: float, busy_frac: float
-) -> float:
-    """What accelerators read together that wait for some of the time.
-
-    accelerator_bytes_per_s: of one that never waits.
-
-    >>> fed_bytes_per_s(accelerators=8, accelerator_bytes_per_s=2e9, busy_frac=0.5) / 1e9  # GB/s
-    8.0
-    """
-    return accelerators * accelerator_bytes_per_s * busy_frac
-
-
-@formula(unit="accelerators")
-def fed_accelerators(
-    *, read_bytes_per_s: float, accelerator_bytes_per_s: float, busy_frac: float
-) -> float:
-    """Accelerators that read so much together, of which each waits for some of the time.
-
-    >>> fed_accelerators(read_bytes_per_s=8e9, accelerator_bytes_per_s=2e9, busy_frac=0.5)
-    8.0
-    """
-    return read_bytes_per_s / (accelerator_bytes_per_s * busy_frac)
-
-
-@formula(unit="bytes")
-def share_bytes(*, whole_bytes: float, shares: float) -> float:
-    """What each accelerator, rank or server has of something.
-
-    >>> share_bytes(whole_bytes=2048 * 2**30, shares=8) / 2**30  # GiB
-    256.0
-    """
-    return whole_bytes / shares
-
-
-@formula(unit="cores")
-def cores_per_accelerator(*, cores: float, per_node: float) -> float:
-    """Cores of a node for each of its accelerators.
-
-    >>> cores_per_accelerator(cores=192, per_node=8)
-    24.0
-    """
-    return cores / per_node
-
-
-@formula(unit="USD")
-def several_usd(*, count: float, one_usd: float) -> float:
-    """What several of something cost: accelerators alone, or a request told as so many others.
-
-    >>> several_usd(count=8, one_usd=30_000)
-    240000
-    """
-    return count * one_usd
-
-
-@formula(unit="USD")
-def share_usd(*, whole_usd: float, shares: float) -> float:
-    """What each of several parts of something costs.
-
-    >>> share_usd(whole_usd=100.0, shares=8)
-    12.5
-    """
-    return whole_usd / shares
+# What each of several parts of something costs.
+share_usd = quotient("share_usd", "whole_usd", "shares", unit="USD")
 
 
 @formula(unit="fraction")
@@ -144,15 +68,8 @@ def remaining_frac(*, taken_frac: float) -> float:
     return 1 - taken_frac
 
 
-@formula(unit="bytes/parameter")
-def bytes_per_param(*, memory_bytes: float, params: float) -> float:
-    """Memory that a parameter has where so many of them just fit.
-
-    >>> bytes_per_param(memory_bytes=32e9, params=1e9)
-    32.0
-    """
-    return memory_bytes / params
-
+# Memory that a parameter has where so many of them just fit.
+bytes_per_param = quotient("bytes_per_param", "memory_bytes", "params", unit="bytes/parameter")
 
 # bytes of a parameter as the sum of what is held of it
 parts_bytes_per_param = total(unit="bytes/parameter")

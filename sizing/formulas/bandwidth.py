@@ -13,7 +13,7 @@ tar     files read from end to end, in requests of a stated size
 
 import math
 
-from tokenmill.sizing.formula import formula, total
+from tokenmill.sizing.formula import formula, product, quotient, total
 
 HDD_READS_PER_S = 150.0  # of one spindle, at random; unverified
 NVME_READS_PER_S = 500_000.0  # of one drive, at random, the lower of 0.5 to 1 M; unverified
@@ -21,16 +21,15 @@ TAR_MEMBER_BYTES = 768  # of a member beside its content: header 512, and half a
 TAR_SAMPLE_MEMBERS = 2  # of a sample beside its images: text, and JSON of what is known of it
 
 
-@formula(unit="bytes/s", source="definition; nothing is counted as cached in the nodes' memory")
-def read_bytes_per_s(
-    *, tokens_per_s: float, stored_bytes_per_token: float, read_amplification: float
-) -> float:
-    """Sustained rate at which the whole job reads from storage, while nothing is cached.
-
-    >>> read_bytes_per_s(tokens_per_s=4e6, stored_bytes_per_token=2.0, read_amplification=1.5)
-    12000000.0
-    """
-    return tokens_per_s * stored_bytes_per_token * read_amplification
+# Sustained rate at which the whole job reads from storage, while nothing is cached.
+read_bytes_per_s = product(
+    "read_bytes_per_s",
+    "tokens_per_s",
+    "stored_bytes_per_token",
+    "read_amplification",
+    unit="bytes/s",
+    source="definition; nothing is counted as cached in the nodes' memory",
+)
 
 
 @formula(
@@ -70,34 +69,22 @@ def node_read_bytes_per_s(
     return read_bytes_per_s * min(per_node, accelerators) / accelerators
 
 
-@formula(unit="bytes/s", source="definition; every accelerator reads a share of its own")
-def accelerator_read_bytes_per_s(*, read_bytes_per_s: float, accelerators: float) -> float:
-    """The share of one accelerator.
+# The share of one accelerator.
+accelerator_read_bytes_per_s = quotient(
+    "accelerator_read_bytes_per_s",
+    "read_bytes_per_s",
+    "accelerators",
+    unit="bytes/s",
+    source="definition; every accelerator reads a share of its own",
+)
 
-    >>> accelerator_read_bytes_per_s(read_bytes_per_s=12e6, accelerators=32)
-    375000.0
-    """
-    return read_bytes_per_s / accelerators
+# Bytes of one sequence as stored.
+sequence_bytes = product("sequence_bytes", "seq_len", "stored_bytes_per_token", unit="bytes")
 
-
-@formula(unit="bytes")
-def sequence_bytes(*, seq_len: float, stored_bytes_per_token: float) -> float:
-    """Bytes of one sequence as stored.
-
-    >>> sequence_bytes(seq_len=8192, stored_bytes_per_token=2.0)
-    16384.0
-    """
-    return seq_len * stored_bytes_per_token
-
-
-@formula(unit="bytes")
-def useful_bytes_per_read(*, sequence_bytes: float, sequences_per_read: float) -> float:
-    """Bytes that training uses of one read.
-
-    >>> useful_bytes_per_read(sequence_bytes=16_384, sequences_per_read=4)
-    65536
-    """
-    return sequence_bytes * sequences_per_read
+# Bytes that training uses of one read.
+useful_bytes_per_read = product(
+    "useful_bytes_per_read", "sequence_bytes", "sequences_per_read", unit="bytes"
+)
 
 
 @formula(
@@ -140,28 +127,18 @@ def read_amplification(
     return amplification * (1 + wasted)
 
 
-@formula(
+# Bytes that the kernel fetches around a read of a memory map, and that nobody uses.
+wasted_bytes_per_read = product(
+    "wasted_bytes_per_read",
+    "read_ahead_bytes",
+    "read_aheads_per_read",
     unit="bytes",
     source="fitted to what this project measured with read-aheads of 32 KiB to 8 MiB; an upper"
     " bound from 512 KiB on, where it was 1.0 to 1.8 of them",
 )
-def wasted_bytes_per_read(*, read_ahead_bytes: float, read_aheads_per_read: float) -> float:
-    """Bytes that the kernel fetches around a read of a memory map, and that nobody uses.
 
-    >>> wasted_bytes_per_read(read_ahead_bytes=128 * 1024, read_aheads_per_read=2.5)
-    327680.0
-    """
-    return read_ahead_bytes * read_aheads_per_read
-
-
-@formula(unit="bytes")
-def page_cache_bytes(*, host_memory_bytes: float, page_cache_frac: float) -> float:
-    """Memory of a node that holds pages of files.
-
-    >>> page_cache_bytes(host_memory_bytes=2048 * 2**30, page_cache_frac=0.25) / 2**30  # GiB
-    512.0
-    """
-    return host_memory_bytes * page_cache_frac
+# Memory of a node that holds pages of files.
+page_cache_bytes = product("page_cache_bytes", "host_memory_bytes", "page_cache_frac", unit="bytes")
 
 
 @formula(
@@ -220,24 +197,23 @@ def drives_for_reads(*, reads_per_s: float, drive_reads_per_s: float) -> float:
     return math.ceil(reads_per_s / drive_reads_per_s)
 
 
-@formula(unit="reads/s", source="definition; each sample is read by itself")
-def sample_reads_per_s(*, tokens_per_s: float, sample_tokens: float) -> float:
-    """Reads each second, where every sample is fetched apart, as an image with its caption.
+# Reads each second, where every sample is fetched apart, as an image with its caption.
+sample_reads_per_s = quotient(
+    "sample_reads_per_s",
+    "tokens_per_s",
+    "sample_tokens",
+    unit="reads/s",
+    source="definition; each sample is read by itself",
+)
 
-    >>> sample_reads_per_s(tokens_per_s=8.43e6, sample_tokens=1124)
-    7500.0
-    """
-    return tokens_per_s / sample_tokens
-
-
-@formula(unit="reads/s", source="definition; a record batch is read whole")
-def batch_reads_per_s(*, tokens_per_s: float, sample_tokens: float, batch_samples: float) -> float:
-    """Reads each second, where a read fetches all samples of a record batch.
-
-    >>> batch_reads_per_s(tokens_per_s=8.43e6, sample_tokens=1124, batch_samples=100)
-    75.0
-    """
-    return tokens_per_s / sample_tokens / batch_samples
+# Reads each second, where a read fetches all samples of a record batch.
+batch_reads_per_s = quotient(
+    "batch_reads_per_s",
+    "tokens_per_s",
+    ("sample_tokens", "batch_samples"),
+    unit="reads/s",
+    source="definition; a record batch is read whole",
+)
 
 
 @formula(
@@ -256,33 +232,22 @@ def tar_sample_bytes(*, sample_bytes: float, images_per_sample: float) -> float:
     return sample_bytes + members * TAR_MEMBER_BYTES
 
 
-@formula(unit="reads/s", source="definition; files are read from end to end")
-def tar_reads_per_s(
-    *, tokens_per_s: float, sample_tokens: float, tar_sample_bytes: float, request_bytes: float
-) -> float:
-    """Reads each second, where tars are read from end to end.
-
-    >>> tar_reads_per_s(
-    ...     tokens_per_s=8.43e6, sample_tokens=1124, tar_sample_bytes=256e3, request_bytes=64e6
-    ... )
-    30.0
-    """
-    return tokens_per_s / sample_tokens * tar_sample_bytes / request_bytes
-
+# Reads each second, where tars are read from end to end.
+tar_reads_per_s = quotient(
+    "tar_reads_per_s",
+    ("tokens_per_s", "tar_sample_bytes"),
+    ("sample_tokens", "request_bytes"),
+    unit="reads/s",
+    source="definition; files are read from end to end",
+)
 
 # reads each second of all sources
 total_reads_per_s = total(unit="reads/s")
 
-
-@formula(unit="bytes")
-def mean_useful_bytes_per_read(
-    *, tokens_per_s: float, stored_bytes_per_token: float, reads_per_s: float
-) -> float:
-    """Bytes that training uses of one read, where reads differ in size.
-
-    >>> mean_useful_bytes_per_read(
-    ...     tokens_per_s=8.43e6, stored_bytes_per_token=200.0, reads_per_s=7500.0
-    ... )
-    224800.0
-    """
-    return tokens_per_s * stored_bytes_per_token / reads_per_s
+# Bytes that training uses of one read, where reads differ in size.
+mean_useful_bytes_per_read = quotient(
+    "mean_useful_bytes_per_read",
+    ("tokens_per_s", "stored_bytes_per_token"),
+    "reads_per_s",
+    unit="bytes",
+)

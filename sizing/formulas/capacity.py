@@ -7,7 +7,7 @@ raw       what the drives add up to: redundancy on top
 
 import math
 
-from tokenmill.sizing.formula import formula, total
+from tokenmill.sizing.formula import formula, product, quotient, total
 
 DIGEST_BYTES = 16  # MD5, or 128 bits of another hash
 DOC_ID_BYTES = 8
@@ -19,18 +19,14 @@ LZ4_SOURCE = "measured for this project: 2.2 MB of C4; documentation makes 2.3 t
 LOG_BYTES_PER_ACCELERATOR_DAY = 1e6  # our choice
 
 
-@formula(
+# Bytes of one stage of the pipeline for the whole corpus.
+stage_bytes = quotient(
+    "stage_bytes",
+    ("measured_bytes", "corpus_tokens"),
+    "measured_tokens",
     unit="bytes",
-    equation="measured_bytes x corpus_tokens / measured_tokens",
     source="proportion to the tokens",
 )
-def stage_bytes(*, measured_bytes: float, measured_tokens: float, corpus_tokens: float) -> float:
-    """Bytes of one stage of the pipeline for the whole corpus.
-
-    >>> stage_bytes(measured_bytes=5e9, measured_tokens=1e9, corpus_tokens=1e12)
-    5000000000000.0
-    """
-    return measured_bytes * (corpus_tokens / measured_tokens)
 
 
 @formula(
@@ -51,66 +47,39 @@ def docs_ratio(
     return math.pow(corpus_tokens / measured_tokens, 1 / growth_exponent)
 
 
-@formula(unit="bytes", source="proportion to the documents that come in")
-def docs_stage_bytes(*, measured_bytes: float, docs_ratio: float) -> float:
-    """Bytes of a stage that holds something of every document that comes in.
+# Bytes of a stage that holds something of every document that comes in.
+docs_stage_bytes = product(
+    "docs_stage_bytes",
+    "measured_bytes",
+    "docs_ratio",
+    unit="bytes",
+    source="proportion to the documents that come in",
+)
 
-    >>> docs_stage_bytes(measured_bytes=5e9, docs_ratio=3.0)
-    15000000000.0
-    """
-    return measured_bytes * docs_ratio
+# UTF-8 bytes of a corpus of so many tokens.
+text_bytes = product("text_bytes", "corpus_tokens", "text_bytes_per_token", unit="bytes")
 
+# Bytes of a tokenized corpus of so many tokens.
+dataset_bytes = product("dataset_bytes", "corpus_tokens", "stored_bytes_per_token", unit="bytes")
 
-@formula(unit="bytes")
-def text_bytes(*, corpus_tokens: float, text_bytes_per_token: float) -> float:
-    """UTF-8 bytes of a corpus of so many tokens.
-
-    >>> text_bytes(corpus_tokens=2e12, text_bytes_per_token=4.0)
-    8000000000000.0
-    """
-    return corpus_tokens * text_bytes_per_token
-
-
-@formula(unit="bytes")
-def dataset_bytes(*, corpus_tokens: float, stored_bytes_per_token: float) -> float:
-    """Bytes of a tokenized corpus of so many tokens.
-
-    >>> dataset_bytes(corpus_tokens=2e12, stored_bytes_per_token=2.0)
-    4000000000000.0
-    """
-    return corpus_tokens * stored_bytes_per_token
-
-
-@formula(
+# Bytes of the files that come in, compressed text.
+# Documents that will be removed are taken to be as long as those kept.
+raw_input_bytes = quotient(
+    "raw_input_bytes",
+    ("corpus_tokens", "text_bytes_per_token"),
+    ("kept_frac", "compression_ratio"),
     unit="bytes",
     source="definition; documents that are removed are taken to be as long as those kept",
 )
-def raw_input_bytes(
-    *, corpus_tokens: float, text_bytes_per_token: float, kept_frac: float, compression_ratio: float
-) -> float:
-    """Bytes of the files that come in, compressed text.
 
-    Documents that will be removed are taken to be as long as those kept.
-
-    >>> raw_input_bytes(
-    ...     corpus_tokens=1e12, text_bytes_per_token=4.0, kept_frac=0.5, compression_ratio=4.0
-    ... )
-    2000000000000.0
-    """
-    return corpus_tokens * text_bytes_per_token / kept_frac / compression_ratio
-
-
-@formula(
+# Bytes of the samples that come in, images that are stored as they came.
+raw_sample_bytes = quotient(
+    "raw_sample_bytes",
+    "dataset_bytes",
+    "kept_frac",
     unit="bytes",
     source="definition; samples that are removed are taken to be as large as those kept",
 )
-def raw_sample_bytes(*, dataset_bytes: float, kept_frac: float) -> float:
-    """Bytes of the samples that come in, images that are stored as they came.
-
-    >>> raw_sample_bytes(dataset_bytes=240e12, kept_frac=0.5)
-    480000000000000.0
-    """
-    return dataset_bytes / kept_frac
 
 
 @formula(
@@ -151,18 +120,14 @@ def key_bytes(*, docs_in: float, bands: float) -> float:
     return docs_in * (DOC_ID_BYTES + DIGEST_BYTES + SET_SIZES_BYTES + BAND_KEY_BYTES * bands)
 
 
-@formula(
-    unit="bytes", source="tokenmill's step `near`: 32 bits of each word n-gram, until the run ends"
+# Sets of the n-grams of all documents that come in.
+set_bytes = quotient(
+    "set_bytes",
+    ("corpus_tokens", "text_bytes_per_token", "sets_frac"),
+    "kept_frac",
+    unit="bytes",
+    source="tokenmill's step `near`: 32 bits of each word n-gram, until the run ends",
 )
-def set_bytes(
-    *, corpus_tokens: float, text_bytes_per_token: float, kept_frac: float, sets_frac: float
-) -> float:
-    """Sets of the n-grams of all documents that come in.
-
-    >>> set_bytes(corpus_tokens=1e12, text_bytes_per_token=4.0, kept_frac=0.5, sets_frac=0.75)
-    6000000000000.0
-    """
-    return corpus_tokens * text_bytes_per_token / kept_frac * sets_frac
 
 
 @formula(
@@ -180,14 +145,14 @@ def datatrove_signature_bytes(
     return docs_in * bands * (rows * hash_bytes + DATATROVE_ROW_BYTES)
 
 
-@formula(unit="bytes", source="definition; versions are taken to be of one size")
-def versions_bytes(*, dataset_bytes: float, token_versions: float) -> float:
-    """A dataset in as many tokenized versions as are kept.
-
-    >>> versions_bytes(dataset_bytes=4e12, token_versions=3)
-    12000000000000.0
-    """
-    return dataset_bytes * token_versions
+# A dataset in as many tokenized versions as are kept.
+versions_bytes = product(
+    "versions_bytes",
+    "dataset_bytes",
+    "token_versions",
+    unit="bytes",
+    source="definition; versions are taken to be of one size",
+)
 
 
 @formula(unit="bytes")
@@ -226,34 +191,17 @@ def usable_bytes(
     return grown / fill_frac
 
 
-@formula(unit="bytes")
-def node_dataset_bytes(*, dataset_bytes: float, node_share: float) -> float:
-    """Bytes of the dataset that one node's own drives hold.
+# Bytes of the dataset that one node's own drives hold.
+node_dataset_bytes = product("node_dataset_bytes", "dataset_bytes", "node_share", unit="bytes")
 
-    >>> node_dataset_bytes(dataset_bytes=4e12, node_share=0.25)
-    1000000000000.0
-    """
-    return dataset_bytes * node_share
-
-
-@formula(
+# Size of the drives behind a file system.
+raw_bytes = product(
+    "raw_bytes",
+    "usable_bytes",
+    "redundancy",
     unit="bytes",
     source="definition: (k + m) / k for erasure coding and parity, copies for replicas",
 )
-def raw_bytes(*, usable_bytes: float, redundancy: float) -> float:
-    """Size of the drives behind a file system.
 
-    >>> raw_bytes(usable_bytes=125e12, redundancy=1.25)
-    156250000000000.0
-    """
-    return usable_bytes * redundancy
-
-
-@formula(unit="bytes")
-def kept_by_jobs_bytes(*, kept_bytes: float, jobs: float) -> float:
-    """What jobs that are alike keep.
-
-    >>> kept_by_jobs_bytes(kept_bytes=2e12, jobs=3)
-    6000000000000.0
-    """
-    return kept_bytes * jobs
+# What jobs that are alike keep.
+kept_by_jobs_bytes = product("kept_by_jobs_bytes", "kept_bytes", "jobs", unit="bytes")

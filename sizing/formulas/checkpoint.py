@@ -6,35 +6,27 @@ asynchronous    training waits until it is copied to host memory; storage takes 
 
 import math
 
-from tokenmill.sizing.formula import formula
+from tokenmill.sizing.formula import formula, product, quotient
 from tokenmill.sizing.formulas.training import SECONDS_PER_DAY
 
-
-@formula(
-    unit="bytes", source="MLPerf Storage, checkpointing; BLOOM's 2.3 TiB for 176 billion parameters"
+# One checkpoint: weights and optimizer state of all parameters, active or not.
+# 14 bytes are BF16 weights, FP32 master weights and Adam's two FP32 moments: 2 + 4 + 4 + 4.
+checkpoint_bytes = product(
+    "checkpoint_bytes",
+    "params",
+    "bytes_per_param",
+    unit="bytes",
+    source="MLPerf Storage, checkpointing; BLOOM's 2.3 TiB for 176 billion parameters",
 )
-def checkpoint_bytes(*, params: float, bytes_per_param: float) -> float:
-    """One checkpoint: weights and optimizer state of all parameters, active or not.
 
-    14 bytes are BF16 weights, FP32 master weights and Adam's two FP32 moments: 2 + 4 + 4 + 4.
-
-    >>> checkpoint_bytes(params=405e9, bytes_per_param=14) / 1e12  # TB
-    5.67
-    """
-    return params * bytes_per_param
-
-
-@formula(
+# The file that one rank writes, where each accelerator's rank writes its own.
+rank_checkpoint_bytes = quotient(
+    "rank_checkpoint_bytes",
+    "checkpoint_bytes",
+    "accelerators",
     unit="bytes",
     source="each rank writes what it holds: PyTorch distributed checkpoints, MLPerf Storage",
 )
-def rank_checkpoint_bytes(*, checkpoint_bytes: float, accelerators: float) -> float:
-    """The file that one rank writes, where each accelerator's rank writes its own.
-
-    >>> rank_checkpoint_bytes(checkpoint_bytes=5.6e12, accelerators=16_000) / 1e6  # MB
-    350.0
-    """
-    return checkpoint_bytes / accelerators
 
 
 @formula(unit="bytes")
@@ -78,36 +70,29 @@ def kept_checkpoint_bytes(
     return checkpoint_bytes * (keep_last + keep_forever + periodic_checkpoints)
 
 
-@formula(unit="bytes/day")
-def bytes_per_day(*, checkpoint_bytes: float, interval_s: float) -> float:
-    """What checkpoints write in a day, whatever becomes of them.
+# What checkpoints write in a day, whatever becomes of them.
+bytes_per_day = quotient(
+    "bytes_per_day", ("checkpoint_bytes", SECONDS_PER_DAY), "interval_s", unit="bytes/day"
+)
 
-    >>> bytes_per_day(checkpoint_bytes=1e12, interval_s=3 * 3600) / 1e12  # TB
-    8.0
-    """
-    return checkpoint_bytes * SECONDS_PER_DAY / interval_s
+# Rate at which storage must take a checkpoint that training waits for.
+write_bytes_per_s = quotient(
+    "write_bytes_per_s",
+    "checkpoint_bytes",
+    ("interval_s", "stall_frac"),
+    unit="bytes/s",
+    source="definition; written synchronously, all ranks at once",
+)
 
-
-@formula(unit="bytes/s", source="definition; written synchronously, all ranks at once")
-def write_bytes_per_s(*, checkpoint_bytes: float, interval_s: float, stall_frac: float) -> float:
-    """Rate at which storage must take a checkpoint that training waits for.
-
-    >>> write_bytes_per_s(checkpoint_bytes=1.8e12, interval_s=1800, stall_frac=0.05) / 1e9  # GB/s
-    20.0
-    """
-    return checkpoint_bytes / (interval_s * stall_frac)
-
-
-@formula(unit="bytes/s", source="definition; written while training goes on, all ranks at once")
-def drain_bytes_per_s(*, checkpoint_bytes: float, interval_s: float, drain_frac: float) -> float:
-    """Rate at which storage must take a checkpoint while training goes on.
-
-    At a fraction of 1 one is barely written when the next begins.
-
-    >>> drain_bytes_per_s(checkpoint_bytes=1.8e12, interval_s=1800, drain_frac=0.1) / 1e9  # GB/s
-    10.0
-    """
-    return checkpoint_bytes / (interval_s * drain_frac)
+# Rate at which storage must take a checkpoint while training goes on.
+# At a fraction of 1 one is barely written when the next begins.
+drain_bytes_per_s = quotient(
+    "drain_bytes_per_s",
+    "checkpoint_bytes",
+    ("interval_s", "drain_frac"),
+    unit="bytes/s",
+    source="definition; written while training goes on, all ranks at once",
+)
 
 
 @formula(unit="bytes/s", source="definition; every rank writes its own part")
@@ -122,16 +107,10 @@ def node_write_bytes_per_s(
     return write_bytes_per_s * min(per_node, accelerators) / accelerators
 
 
-@formula(unit="s")
-def drain_interval_s(
-    *, checkpoint_bytes: float, write_bytes_per_s: float, drain_frac: float
-) -> float:
-    """Shortest interval in whose fraction storage can take a checkpoint.
-
-    >>> drain_interval_s(checkpoint_bytes=1.8e12, write_bytes_per_s=10e9, drain_frac=0.1)
-    1800.0
-    """
-    return checkpoint_bytes / (write_bytes_per_s * drain_frac)
+# Shortest interval in whose fraction storage can take a checkpoint.
+drain_interval_s = quotient(
+    "drain_interval_s", "checkpoint_bytes", ("write_bytes_per_s", "drain_frac"), unit="s"
+)
 
 
 @formula(
@@ -148,41 +127,20 @@ def longest_interval_s(**intervals_s: float) -> float:
     return max(intervals_s.values())
 
 
-@formula(unit="s")
-def write_s(*, checkpoint_bytes: float, write_bytes_per_s: float) -> float:
-    """Seconds that storage takes for a checkpoint; training waits for them if synchronous.
+# Seconds that storage takes for a checkpoint; training waits for them if synchronous.
+write_s = quotient("write_s", "checkpoint_bytes", "write_bytes_per_s", unit="s")
 
-    >>> write_s(checkpoint_bytes=5.68e12, write_bytes_per_s=50e9)
-    113.6
-    """
-    return checkpoint_bytes / write_bytes_per_s
+# Rate at which a checkpoint was written in so many seconds.
+written_bytes_per_s = quotient("written_bytes_per_s", "checkpoint_bytes", "write_s", unit="bytes/s")
 
+# Seconds that training waits for an asynchronous checkpoint: all ranks copy at once.
+host_copy_s = quotient(
+    "host_copy_s",
+    "rank_checkpoint_bytes",
+    "host_copy_bytes_per_s",
+    unit="s",
+    source="definition; every accelerator has a link of its own to its host",
+)
 
-@formula(unit="bytes/s")
-def written_bytes_per_s(*, checkpoint_bytes: float, write_s: float) -> float:
-    """Rate at which a checkpoint was written in so many seconds.
-
-    >>> written_bytes_per_s(checkpoint_bytes=2e12, write_s=40) / 1e9  # GB/s
-    50.0
-    """
-    return checkpoint_bytes / write_s
-
-
-@formula(unit="s", source="definition; every accelerator has a link of its own to its host")
-def host_copy_s(*, rank_checkpoint_bytes: float, host_copy_bytes_per_s: float) -> float:
-    """Seconds that training waits for an asynchronous checkpoint: all ranks copy at once.
-
-    >>> host_copy_s(rank_checkpoint_bytes=5e9, host_copy_bytes_per_s=25e9)
-    0.2
-    """
-    return rank_checkpoint_bytes / host_copy_bytes_per_s
-
-
-@formula(unit="bytes")
-def written_bytes(*, bytes_per_day: float, training_days: float) -> float:
-    """Bytes of all checkpoints that are written, kept or not.
-
-    >>> written_bytes(bytes_per_day=2e12, training_days=3.0) / 1e12  # TB
-    6.0
-    """
-    return bytes_per_day * training_days
+# Bytes of all checkpoints that are written, kept or not.
+written_bytes = product("written_bytes", "bytes_per_day", "training_days", unit="bytes")

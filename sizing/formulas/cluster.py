@@ -1,30 +1,18 @@
 """What several jobs ask of one storage at once, and a fast pool before a slower store."""
 
-from tokenmill.sizing.formula import formula, total
+from tokenmill.sizing.formula import formula, product, quotient, total
 from tokenmill.sizing.formulas.training import SECONDS_PER_DAY, SECONDS_PER_HOUR
 
 # of all jobs at the same time
 together = total(unit="bytes/s", source="definition; all of it at the same time")
 
+# Mean rate of what is written in a day.
+mean_write_bytes_per_s = quotient(
+    "mean_write_bytes_per_s", "bytes_per_day", SECONDS_PER_DAY, unit="bytes/s"
+)
 
-@formula(unit="bytes/s")
-def mean_write_bytes_per_s(*, bytes_per_day: float) -> float:
-    """Mean rate of what is written in a day.
-
-    >>> mean_write_bytes_per_s(bytes_per_day=86.4e12) / 1e9  # GB/s
-    1.0
-    """
-    return bytes_per_day / SECONDS_PER_DAY
-
-
-@formula(unit="bytes")
-def window_bytes(*, read_bytes_per_s: float, window_s: float) -> float:
-    """What training reads in so many seconds, and a fast pool has ready.
-
-    >>> window_bytes(read_bytes_per_s=2e9, window_s=600.0) / 1e12  # TB
-    1.2
-    """
-    return read_bytes_per_s * window_s
+# What training reads in so many seconds, and a fast pool has ready.
+window_bytes = product("window_bytes", "read_bytes_per_s", "window_s", unit="bytes")
 
 
 @formula(unit="s")
@@ -59,21 +47,10 @@ def cold_read_bytes_per_s(*, read_bytes_per_s: float, hot_share: float) -> float
     return read_bytes_per_s * (1 - hot_share)
 
 
-@formula(unit="hours")
-def staging_hours(*, staged_bytes: float, cold_bytes_per_s: float) -> float:
-    """Hours until a pool is filled from the store behind it.
+# Hours until a pool is filled from the store behind it.
+staging_hours = quotient(
+    "staging_hours", "staged_bytes", ("cold_bytes_per_s", SECONDS_PER_HOUR), unit="hours"
+)
 
-    >>> staging_hours(staged_bytes=36e12, cold_bytes_per_s=10e9)
-    1.0
-    """
-    return staged_bytes / cold_bytes_per_s / SECONDS_PER_HOUR
-
-
-@formula(unit="bytes")
-def staged_bytes(*, dataset_bytes: float, share: float) -> float:
-    """Of the dataset, what a pool is filled with.
-
-    >>> staged_bytes(dataset_bytes=8e12, share=0.25)
-    2000000000000.0
-    """
-    return dataset_bytes * share
+# Of the dataset, what a pool is filled with.
+staged_bytes = product("staged_bytes", "dataset_bytes", "share", unit="bytes")

@@ -5,7 +5,7 @@ hardware FLOP a token   the same, and what is computed twice to save memory
 MFU, HFU                either, as a share of the dense peak
 """
 
-from tokenmill.sizing.formula import formula
+from tokenmill.sizing.formula import formula, product, quotient
 
 FLOPS_PER_PARAM_AND_TOKEN = 6  # 2 a multiply-add; forward once, backward twice
 ATTENTION_FLOPS = 12  # two products of the sequence with itself, each 2 FLOP, forward and backward
@@ -16,18 +16,18 @@ _KAPLAN = "6 FLOP a parameter and token: Kaplan et al. 2020, arXiv:2001.08361"
 _PALM = "PaLM, Chowdhery et al. 2022, arXiv:2204.02311, appendix B"
 
 
-@formula(unit="FLOP", source=f"{_PALM}; a causal mask that skips half of it is not counted")
-def attention_flops_per_token(*, layers: float, attention_width: float, seq_len: float) -> float:
-    """Training FLOP a token that grow with the sequence rather than with the parameters.
-
-    attention_width: heads x dimension of a head. Every token is counted as attending to the
-    whole sequence, as published MFUs do; with a causal mask half of it is needed.
-
-    >>> palm = attention_flops_per_token(layers=118, attention_width=48 * 256, seq_len=2048)
-    >>> f"{palm / 1e9:.1f} GFLOP a token"
-    '35.6 GFLOP a token'
-    """
-    return ATTENTION_FLOPS * layers * attention_width * seq_len
+# Training FLOP a token that grow with the sequence rather than with the parameters.
+# attention_width: heads x dimension of a head. Every token is counted as attending to the
+# whole sequence, as published MFUs do; with a causal mask half of it is needed.
+attention_flops_per_token = product(
+    "attention_flops_per_token",
+    ATTENTION_FLOPS,
+    "layers",
+    "attention_width",
+    "seq_len",
+    unit="FLOP",
+    source=f"{_PALM}; a causal mask that skips half of it is not counted",
+)
 
 
 @formula(unit="FLOP", source=f"{_KAPLAN}; attention: {_PALM}")
@@ -84,78 +84,33 @@ def mfu_of_hfu(*, hfu: float, recompute_frac: float) -> float:
     return hfu / (1 + recompute_frac * FORWARD_SHARE)
 
 
-@formula(unit="fraction", source=_PALM)
-def mfu_of_rate(
-    *,
-    tokens_per_s: float,
-    train_flops_per_token: float,
-    accelerators: float,
-    dense_flops_per_s: float,
-) -> float:
-    """MFU of a job whose token rate is known.
-
-    >>> mfu = mfu_of_rate(
-    ...     tokens_per_s=2.69e6,
-    ...     train_flops_per_token=6 * 405e9,
-    ...     accelerators=16_384,
-    ...     dense_flops_per_s=989e12,
-    ... )
-    >>> f"{mfu:.3f}"
-    '0.403'
-    """
-    return tokens_per_s * train_flops_per_token / (accelerators * dense_flops_per_s)
-
-
-@formula(unit="FLOP/s")
-def achieved_flops_per_s(
-    *, trained_tokens: float, train_flops_per_token: float, accelerator_hours: float
-) -> float:
-    """Model FLOP/s of one accelerator over a whole run.
-
-    >>> achieved_flops_per_s(
-    ...     trained_tokens=3.6e9, train_flops_per_token=1e12, accelerator_hours=10_000
-    ... ) / 1e12  # TFLOP/s
-    100.0
-    """
-    return trained_tokens * train_flops_per_token / (accelerator_hours * SECONDS_PER_HOUR)
-
-
-@formula(
+# MFU of a job whose token rate is known.
+mfu_of_rate = quotient(
+    "mfu_of_rate",
+    ("tokens_per_s", "train_flops_per_token"),
+    ("accelerators", "dense_flops_per_s"),
     unit="fraction",
-    equation="trained_tokens x train_flops_per_token"
-    " / (accelerator_hours x 3,600 x dense_flops_per_s)",
     source=_PALM,
 )
-def mfu_of_hours(
-    *,
-    trained_tokens: float,
-    train_flops_per_token: float,
-    accelerator_hours: float,
-    dense_flops_per_s: float,
-) -> float:
-    """MFU of a run of which tokens and accelerator hours are known.
 
-    >>> mfu_of_hours(
-    ...     trained_tokens=3.6e9,
-    ...     train_flops_per_token=1e12,
-    ...     accelerator_hours=10_000,
-    ...     dense_flops_per_s=200e12,
-    ... )
-    0.5
-    """
-    achieved = achieved_flops_per_s(
-        trained_tokens=trained_tokens,
-        train_flops_per_token=train_flops_per_token,
-        accelerator_hours=accelerator_hours,
-    )
-    return achieved / dense_flops_per_s
+# Model FLOP/s of one accelerator over a whole run.
+achieved_flops_per_s = quotient(
+    "achieved_flops_per_s",
+    ("trained_tokens", "train_flops_per_token"),
+    ("accelerator_hours", SECONDS_PER_HOUR),
+    unit="FLOP/s",
+)
 
+# MFU of a run of which tokens and accelerator hours are known.
+mfu_of_hours = quotient(
+    "mfu_of_hours",
+    ("trained_tokens", "train_flops_per_token"),
+    ("accelerator_hours", SECONDS_PER_HOUR, "dense_flops_per_s"),
+    unit="fraction",
+    source=_PALM,
+)
 
-@formula(unit="FLOP", source=_KAPLAN)
-def train_flops(*, trained_tokens: float, train_flops_per_token: float) -> float:
-    """FLOP of a whole training run.
-
-    >>> train_flops(trained_tokens=1.4e12, train_flops_per_token=6 * 70e9)
-    5.88e+23
-    """
-    return trained_tokens * train_flops_per_token
+# FLOP of a whole training run.
+train_flops = product(
+    "train_flops", "trained_tokens", "train_flops_per_token", unit="FLOP", source=_KAPLAN
+)

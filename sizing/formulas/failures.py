@@ -7,7 +7,7 @@ restart  storage delivers the job's state, and its software
 
 import math
 
-from tokenmill.sizing.formula import formula
+from tokenmill.sizing.formula import formula, product, quotient
 from tokenmill.sizing.formulas.training import HOURS_PER_DAY, SECONDS_PER_HOUR
 
 _YOUNG = "Young 1974, A first order approximation to the optimum checkpoint interval"
@@ -17,46 +17,32 @@ _DALY = (
 )
 
 
-@formula(
-    unit="hours", source="independent failures at a constant rate, each of which stops the job"
+# Mean time to failure of a job that any one of its accelerators can stop.
+job_mttf_hours = quotient(
+    "job_mttf_hours",
+    "mttf_hours",
+    "accelerators",
+    unit="hours",
+    source="independent failures at a constant rate, each of which stops the job",
 )
-def job_mttf_hours(*, mttf_hours: float, accelerators: float) -> float:
-    """Mean time to failure of a job that any one of its accelerators can stop.
 
-    >>> job_mttf_hours(mttf_hours=50_000, accelerators=100_000)
-    0.5
-    """
-    return mttf_hours / accelerators
+# Mean time between failures that were counted.
+observed_mttf_hours = quotient(
+    "observed_mttf_hours", ("observed_days", HOURS_PER_DAY), "failures", unit="hours"
+)
 
+# Accelerator hours for each failure that was counted.
+accelerator_mttf_hours = quotient(
+    "accelerator_mttf_hours",
+    ("observed_days", HOURS_PER_DAY, "accelerators"),
+    "failures",
+    unit="hours",
+)
 
-@formula(unit="hours")
-def observed_mttf_hours(*, observed_days: float, failures: float) -> float:
-    """Mean time between failures that were counted.
-
-    >>> observed_mttf_hours(observed_days=10, failures=80)
-    3.0
-    """
-    return observed_days * HOURS_PER_DAY / failures
-
-
-@formula(unit="hours")
-def accelerator_mttf_hours(*, observed_days: float, failures: float, accelerators: float) -> float:
-    """Accelerator hours for each failure that was counted.
-
-    >>> accelerator_mttf_hours(observed_days=10, failures=80, accelerators=1000)
-    3000.0
-    """
-    return observed_days * HOURS_PER_DAY * accelerators / failures
-
-
-@formula(unit="failures")
-def expected_failures(*, training_days: float, job_mttf_hours: float) -> float:
-    """Failures in so many days of training, on average.
-
-    >>> expected_failures(training_days=54, job_mttf_hours=3.0)
-    432.0
-    """
-    return training_days * HOURS_PER_DAY / job_mttf_hours
+# Failures in so many days of training, on average.
+expected_failures = quotient(
+    "expected_failures", ("training_days", HOURS_PER_DAY), "job_mttf_hours", unit="failures"
+)
 
 
 @formula(unit="s", source=_YOUNG)
@@ -149,14 +135,8 @@ def waste_frac(
     return stall_s / interval_s + lost_s / (job_mttf_hours * SECONDS_PER_HOUR)
 
 
-@formula(unit="s")
-def faster_stall_s(*, stall_s: float, speedup: float) -> float:
-    """Seconds that a checkpoint stalls training where storage takes it faster.
-
-    >>> faster_stall_s(stall_s=50.0, speedup=2.0)
-    25.0
-    """
-    return stall_s / speedup
+# Seconds that a checkpoint stalls training where storage takes it faster.
+faster_stall_s = quotient("faster_stall_s", "stall_s", "speedup", unit="s")
 
 
 @formula(unit="fraction")
@@ -206,26 +186,17 @@ def restart_read_bytes(
     return params * (weight_bytes_per_param * weight_readers + rest)
 
 
-@formula(unit="s")
-def restart_read_s(*, restart_read_bytes: float, read_bytes_per_s: float) -> float:
-    """Seconds until all of it is read.
+# Seconds until all of it is read.
+restart_read_s = quotient("restart_read_s", "restart_read_bytes", "read_bytes_per_s", unit="s")
 
-    >>> restart_read_s(restart_read_bytes=5.6e12, read_bytes_per_s=500e9)
-    11.2
-    """
-    return restart_read_bytes / read_bytes_per_s
-
-
-@formula(unit="bytes/s", source="definition; all ranks at once")
-def restart_read_bytes_per_s(
-    *, restart_read_bytes: float, restart_s: float, load_frac: float
-) -> float:
-    """Rate at which storage must give it so that a restart takes no longer than planned.
-
-    >>> restart_read_bytes_per_s(restart_read_bytes=5e12, restart_s=1000, load_frac=0.1) / 1e9
-    50.0
-    """
-    return restart_read_bytes / (restart_s * load_frac)
+# Rate at which storage must give it so that a restart takes no longer than planned.
+restart_read_bytes_per_s = quotient(
+    "restart_read_bytes_per_s",
+    "restart_read_bytes",
+    ("restart_s", "load_frac"),
+    unit="bytes/s",
+    source="definition; all ranks at once",
+)
 
 
 @formula(
@@ -270,29 +241,21 @@ def observed_restart_s(*, mttf_hours: float, uptime_frac: float) -> float:
     return mttf_hours * SECONDS_PER_HOUR * (1 - uptime_frac) / uptime_frac
 
 
-@formula(
+# Files that all processes open to import the same software.
+import_files = product(
+    "import_files",
+    "processes",
+    "files_per_process",
     unit="files",
     source="upper bound: no process finds a file that another one of its node has opened",
 )
-def import_files(*, processes: float, files_per_process: float) -> float:
-    """Files that all processes open to import the same software.
 
-    >>> import_files(processes=1024, files_per_process=20_000)
-    20480000
-    """
-    return processes * files_per_process
-
-
-@formula(
+# Seconds that a file system takes to open them, if no node has any in its cache.
+# Each file takes one metadata operation.
+import_s = quotient(
+    "import_s",
+    "import_files",
+    "metadata_ops_per_s",
     unit="s",
     source="definition; Bekman, Machine Learning Engineering, waited 20 s for one import on NFS",
 )
-def import_s(*, import_files: float, metadata_ops_per_s: float) -> float:
-    """Seconds that a file system takes to open them, if no node has any in its cache.
-
-    Each file takes one metadata operation.
-
-    >>> import_s(import_files=20e6, metadata_ops_per_s=50_000)
-    400.0
-    """
-    return import_files / metadata_ops_per_s

@@ -6,7 +6,7 @@ FLOP ratio  bytes of a sample over its FLOP, times FLOP/s: an upper bound, since
 measured    bytes of a batch over the time a real accelerator computes on it
 """
 
-from tokenmill.sizing.formula import formula
+from tokenmill.sizing.formula import formula, product, quotient
 
 _RATIO = (
     "Ibrahim et al., PMBS 2021, doi 10.1109/PMBS54543.2021.00007; an upper bound: V100"
@@ -36,14 +36,14 @@ def sample_bytes(*, image_bytes: float, images_per_sample: float, text_bytes: fl
     return image_bytes * images_per_sample + text_bytes
 
 
-@formula(unit="bytes/token", source="definition; images are stored, not their tokens")
-def image_text_bytes_per_token(*, sample_bytes: float, sample_tokens: float) -> float:
-    """Stored bytes a token of image-text samples.
-
-    >>> f"{image_text_bytes_per_token(sample_bytes=250_400, sample_tokens=1124):.1f}"
-    '222.8'
-    """
-    return sample_bytes / sample_tokens
+# Stored bytes a token of image-text samples.
+image_text_bytes_per_token = quotient(
+    "image_text_bytes_per_token",
+    "sample_bytes",
+    "sample_tokens",
+    unit="bytes/token",
+    source="definition; images are stored, not their tokens",
+)
 
 
 @formula(unit="bytes/token", source="definition; images are read where they stand")
@@ -64,27 +64,16 @@ def referenced_bytes_per_token(
     return stored_bytes_per_token + image_bytes * images_per_sample / sample_tokens
 
 
-@formula(unit="images/s")
-def images_per_s(*, tokens_per_s: float, sample_tokens: float, images_per_sample: float) -> float:
-    """Images that the whole job reads and decodes each second.
+# Images that the whole job reads and decodes each second.
+images_per_s = quotient(
+    "images_per_s", ("tokens_per_s", "images_per_sample"), "sample_tokens", unit="images/s"
+)
 
-    >>> images_per_s(tokens_per_s=8.43e6, sample_tokens=1124, images_per_sample=1)
-    7500.0
-    """
-    return tokens_per_s * images_per_sample / sample_tokens
-
-
-@formula(unit="bytes/FLOP", source=_RATIO)
-def bytes_per_flop(*, sample_bytes: float, sample_flops: float) -> float:
-    """Bytes read for each FLOP of training on a sample.
-
-    Both counted in one base, or bytes that are binary beside FLOP that are not are 7 % off.
-
-    >>> ratio = bytes_per_flop(sample_bytes=16 * 2**20, sample_flops=247 * 2**30)  # CosmoFlow
-    >>> f"{ratio * 1e15 / 1e9:.1f} GB/s for each PFLOP/s"
-    '63.3 GB/s for each PFLOP/s'
-    """
-    return sample_bytes / sample_flops
+# Bytes read for each FLOP of training on a sample.
+# Both counted in one base, or bytes that are binary beside FLOP that are not are 7 % off.
+bytes_per_flop = quotient(
+    "bytes_per_flop", "sample_bytes", "sample_flops", unit="bytes/FLOP", source=_RATIO
+)
 
 
 @formula(
@@ -106,42 +95,25 @@ def flop_ratio_bytes_per_s(
     return bytes_per_flop(sample_bytes=sample_bytes, sample_flops=sample_flops) * flops_per_s
 
 
-@formula(
+# Samples that one accelerator trains on each second.
+compute_samples_per_s = quotient(
+    "compute_samples_per_s",
+    ("dense_flops_per_s", "mfu"),
+    "sample_flops",
     unit="samples/s",
     source="MFU as defined by PaLM, Chowdhery et al. 2022, arXiv:2204.02311, appendix B",
 )
-def compute_samples_per_s(*, dense_flops_per_s: float, mfu: float, sample_flops: float) -> float:
-    """Samples that one accelerator trains on each second.
 
-    >>> compute_samples_per_s(dense_flops_per_s=1e15, mfu=0.3, sample_flops=500e9)
-    600.0
-    """
-    return dense_flops_per_s * mfu / sample_flops
+# Bytes read for so many samples each second.
+sample_read_bytes_per_s = product(
+    "sample_read_bytes_per_s", "samples_per_s", "sample_bytes", unit="bytes/s"
+)
 
-
-@formula(unit="bytes/s")
-def sample_read_bytes_per_s(*, samples_per_s: float, sample_bytes: float) -> float:
-    """Bytes read for so many samples each second.
-
-    >>> sample_read_bytes_per_s(samples_per_s=600, sample_bytes=250e3) / 1e6  # MB/s
-    150.0
-    """
-    return samples_per_s * sample_bytes
-
-
-@formula(
+# What one accelerator reads, from the time it computes on a batch.
+measured_read_bytes_per_s = quotient(
+    "measured_read_bytes_per_s",
+    ("batch_samples", "record_bytes"),
+    "computation_s",
     unit="bytes/s",
     source="MLPerf Storage and DLIO: an accelerator is emulated by waiting computation_s",
 )
-def measured_read_bytes_per_s(
-    *, batch_samples: float, record_bytes: float, computation_s: float
-) -> float:
-    """What one accelerator reads, from the time it computes on a batch.
-
-    >>> rate = measured_read_bytes_per_s(
-    ...     batch_samples=7, record_bytes=146_600_628, computation_s=0.323
-    ... )
-    >>> f"{rate / 1e6:.0f} MB/s"  # U-Net3D on an H100
-    '3177 MB/s'
-    """
-    return batch_samples * record_bytes / computation_s

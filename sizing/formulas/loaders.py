@@ -5,7 +5,7 @@ storage -> workers (read, decode, shuffle) -> prefetched batches -> pinned memor
 
 import math
 
-from tokenmill.sizing.formula import formula, total
+from tokenmill.sizing.formula import formula, product, quotient, total
 
 BUSY_FRAC = 0.7  # of its time that a worker may be busy, so that batches never come late
 PINNED_BATCHES = 2  # one is copied to the accelerator while the next one is filled
@@ -28,24 +28,15 @@ def node_samples_per_s(
     return tokens_per_s / tokens_per_sample * min(per_node, accelerators) / accelerators
 
 
-@formula(unit="cores", source=_DECODED)
-def decode_cores(*, images_per_s: float, images_per_core_s: float) -> float:
-    """Cores that do nothing but decode images.
+# Cores that do nothing but decode images.
+decode_cores = quotient(
+    "decode_cores", "images_per_s", "images_per_core_s", unit="cores", source=_DECODED
+)
 
-    >>> decode_cores(images_per_s=7500, images_per_core_s=150)
-    50.0
-    """
-    return images_per_s / images_per_core_s
-
-
-@formula(unit="s", source=_DECODED)
-def decode_cpu_s(*, images_per_sample: float, images_per_core_s: float) -> float:
-    """CPU time to decode the images of a sample.
-
-    >>> decode_cpu_s(images_per_sample=1, images_per_core_s=200)
-    0.005
-    """
-    return images_per_sample / images_per_core_s
+# CPU time to decode the images of a sample.
+decode_cpu_s = quotient(
+    "decode_cpu_s", "images_per_sample", "images_per_core_s", unit="s", source=_DECODED
+)
 
 
 @formula(
@@ -103,35 +94,35 @@ def batch_bytes(
     return batch_tokens / accelerators * decoded_bytes_per_token
 
 
-@formula(unit="bytes", source="PyTorch DataLoader: each worker prefetches prefetch_factor batches")
-def prefetched_bytes(*, workers: float, prefetch: float, batch_bytes: float) -> float:
-    """Batches that workers have ready.
+# Batches that workers have ready.
+prefetched_bytes = product(
+    "prefetched_bytes",
+    "workers",
+    "prefetch",
+    "batch_bytes",
+    unit="bytes",
+    source="PyTorch DataLoader: each worker prefetches prefetch_factor batches",
+)
 
-    >>> prefetched_bytes(workers=16, prefetch=2, batch_bytes=32_000)
-    1024000
-    """
-    return workers * prefetch * batch_bytes
+# Batches in memory that accelerators copy from.
+pinned_bytes = product(
+    "pinned_bytes",
+    "accelerators",
+    PINNED_BATCHES,
+    "batch_bytes",
+    unit="bytes",
+    source="our choice: one batch is copied while the next is filled",
+)
 
-
-@formula(unit="bytes", source="our choice: one batch is copied while the next is filled")
-def pinned_bytes(*, accelerators: float, batch_bytes: float) -> float:
-    """Batches in memory that accelerators copy from.
-
-    >>> pinned_bytes(accelerators=8, batch_bytes=32_000)
-    512000
-    """
-    return accelerators * PINNED_BATCHES * batch_bytes
-
-
-@formula(unit="bytes", source="definition; every worker has a buffer of its own")
-def buffered_bytes(*, workers: float, buffer_sequences: float, sequence_bytes: float) -> float:
-    """Sequences among which the workers shuffle.
-
-    >>> buffered_bytes(workers=16, buffer_sequences=1024, sequence_bytes=32_768) / 2**20  # MiB
-    512.0
-    """
-    return workers * buffer_sequences * sequence_bytes
-
+# Sequences among which the workers shuffle.
+buffered_bytes = product(
+    "buffered_bytes",
+    "workers",
+    "buffer_sequences",
+    "sequence_bytes",
+    unit="bytes",
+    source="definition; every worker has a buffer of its own",
+)
 
 # memory of a node that all this takes together
 host_memory_bytes = total(

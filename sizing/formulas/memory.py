@@ -2,7 +2,7 @@
 
 import math
 
-from tokenmill.sizing.formula import formula
+from tokenmill.sizing.formula import formula, product, quotient
 
 TRAIN_BYTES_PER_PARAM = 18.0  # 2 + 4 weights, 4 gradients, 8 Adam's moments
 SERVE_BYTES_PER_PARAM = 2.0  # BF16 weights
@@ -56,14 +56,14 @@ def zero_bytes_per_param(
     return weights + gradients + state
 
 
-@formula(unit="accelerators", source="definition; tensor, pipeline and expert parallelism together")
-def replica_accelerators(*, accelerators: float, replicas: float) -> float:
-    """Accelerators that divide one replica of the model among them.
-
-    >>> replica_accelerators(accelerators=1024, replicas=128)
-    8.0
-    """
-    return accelerators / replicas
+# Accelerators that divide one replica of the model among them.
+replica_accelerators = quotient(
+    "replica_accelerators",
+    "accelerators",
+    "replicas",
+    unit="accelerators",
+    source="definition; tensor, pipeline and expert parallelism together",
+)
 
 
 @formula(unit="bytes", source=_ZERO)
@@ -93,14 +93,8 @@ def kv_bytes_per_token(
     return 2 * layers * kv_heads * head_dim * element_bytes
 
 
-@formula(unit="bytes")
-def kv_sequence_bytes(*, kv_bytes_per_token: float, seq_len: float) -> float:
-    """Keys and values of one sequence.
-
-    >>> kv_sequence_bytes(kv_bytes_per_token=131_072, seq_len=8192) / 2**30  # GiB
-    1.0
-    """
-    return kv_bytes_per_token * seq_len
+# Keys and values of one sequence.
+kv_sequence_bytes = product("kv_sequence_bytes", "kv_bytes_per_token", "seq_len", unit="bytes")
 
 
 @formula(

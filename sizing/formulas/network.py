@@ -1,40 +1,30 @@
 """Time on the wire: fetching a corpus, feeding a node or its own drives, averaging gradients."""
 
-from tokenmill.sizing.formula import formula
+from tokenmill.sizing.formula import formula, product, quotient
 from tokenmill.sizing.formulas.training import SECONDS_PER_HOUR
 from tokenmill.sizing.units import BITS_PER_BYTE
 
 _BEKMAN = "Bekman, Machine Learning Engineering: at most 80 % of what is advertised"
 
 
-@formula(unit="bits/s", source=_BEKMAN)
-def usable_bits_per_s(*, link_bits_per_s: float, efficiency: float) -> float:
-    """What can be had of a link as sold.
+# What can be had of a link as sold.
+usable_bits_per_s = product(
+    "usable_bits_per_s", "link_bits_per_s", "efficiency", unit="bits/s", source=_BEKMAN
+)
 
-    >>> usable_bits_per_s(link_bits_per_s=800e9, efficiency=0.8) / 1e9  # Gb/s
-    640.0
-    """
-    return link_bits_per_s * efficiency
+# Link to buy so that so many bytes/s can be had of it.
+sold_bits_per_s = quotient(
+    "sold_bits_per_s", (BITS_PER_BYTE, "bytes_per_s"), "efficiency", unit="bits/s", source=_BEKMAN
+)
 
-
-@formula(unit="bits/s", source=_BEKMAN)
-def sold_bits_per_s(*, bytes_per_s: float, efficiency: float) -> float:
-    """Link to buy so that so many bytes/s can be had of it.
-
-    >>> sold_bits_per_s(bytes_per_s=4e9, efficiency=0.8) / 1e9  # Gb/s
-    40.0
-    """
-    return BITS_PER_BYTE * bytes_per_s / efficiency
-
-
-@formula(unit="hours", source=_BEKMAN)
-def transfer_hours(*, transfer_bytes: float, link_bits_per_s: float, efficiency: float) -> float:
-    """Hours until so much has come over a link.
-
-    >>> transfer_hours(transfer_bytes=36e12, link_bits_per_s=100e9, efficiency=0.8)
-    1.0
-    """
-    return BITS_PER_BYTE * transfer_bytes / (link_bits_per_s * efficiency * SECONDS_PER_HOUR)
+# Hours until so much has come over a link.
+transfer_hours = quotient(
+    "transfer_hours",
+    (BITS_PER_BYTE, "transfer_bytes"),
+    ("link_bits_per_s", "efficiency", SECONDS_PER_HOUR),
+    unit="hours",
+    source=_BEKMAN,
+)
 
 
 @formula(unit="bytes/s", source="definition; reading goes on while a checkpoint is written")
@@ -47,14 +37,8 @@ def node_bytes_per_s(*, read_bytes_per_s: float, write_bytes_per_s: float) -> fl
     return read_bytes_per_s + write_bytes_per_s
 
 
-@formula(unit="fraction")
-def network_frac(*, needed_bits_per_s: float, link_bits_per_s: float) -> float:
-    """Share of a network that something takes; above 1 it does not fit.
-
-    >>> network_frac(needed_bits_per_s=40e9, link_bits_per_s=400e9)
-    0.1
-    """
-    return needed_bits_per_s / link_bits_per_s
+# Share of a network that something takes; above 1 it does not fit.
+network_frac = quotient("network_frac", "needed_bits_per_s", "link_bits_per_s", unit="fraction")
 
 
 @formula(
@@ -75,26 +59,13 @@ def gradient_sharers(*, accelerators: float, per_node: float, replicas: float) -
     return max(accelerators / replicas, min(per_node, accelerators))
 
 
-@formula(unit="bytes")
-def gradient_bytes(
-    *, params: float, gradient_bytes_per_param: float, gradient_sharers: float
-) -> float:
-    """Gradients that one accelerator has to average with its peers in other nodes.
+# Gradients that one accelerator has to average with its peers in other nodes.
+gradient_bytes = quotient(
+    "gradient_bytes", ("params", "gradient_bytes_per_param"), "gradient_sharers", unit="bytes"
+)
 
-    >>> gradient_bytes(params=8e9, gradient_bytes_per_param=2, gradient_sharers=8) / 1e9  # GB
-    2.0
-    """
-    return params * gradient_bytes_per_param / gradient_sharers
-
-
-@formula(unit="ranks")
-def allreduce_ranks(*, accelerators: float, gradient_sharers: float) -> float:
-    """Accelerators that average the same gradients over the network, itself included.
-
-    >>> allreduce_ranks(accelerators=1024, gradient_sharers=8)
-    128.0
-    """
-    return accelerators / gradient_sharers
+# Accelerators that average the same gradients over the network, itself included.
+allreduce_ranks = quotient("allreduce_ranks", "accelerators", "gradient_sharers", unit="ranks")
 
 
 @formula(
@@ -117,41 +88,28 @@ def allreduce_s(
     return BITS_PER_BYTE * sent_bytes / (link_bits_per_s * efficiency)
 
 
-@formula(unit="s")
-def step_s(*, batch_tokens: float, tokens_per_s: float) -> float:
-    """Seconds of compute of one step.
+# Seconds of compute of one step.
+step_s = quotient("step_s", "batch_tokens", "tokens_per_s", unit="s")
 
-    >>> step_s(batch_tokens=4e6, tokens_per_s=8e6)
-    0.5
-    """
-    return batch_tokens / tokens_per_s
+# All-reduce as a share of the compute it could be hidden behind.
+allreduce_frac = quotient(
+    "allreduce_frac",
+    "allreduce_s",
+    "step_s",
+    unit="fraction",
+    source="definition; most of it can be hidden behind the backward pass",
+)
 
+# Network of a node: the shares of its accelerators.
+node_link_bits_per_s = product(
+    "node_link_bits_per_s", "scale_out_bits_per_s", "per_node", unit="bits/s"
+)
 
-@formula(unit="fraction", source="definition; most of it can be hidden behind the backward pass")
-def allreduce_frac(*, allreduce_s: float, step_s: float) -> float:
-    """All-reduce as a share of the compute it could be hidden behind.
-
-    >>> allreduce_frac(allreduce_s=0.1, step_s=0.5)
-    0.2
-    """
-    return allreduce_s / step_s
-
-
-@formula(unit="bits/s")
-def node_link_bits_per_s(*, scale_out_bits_per_s: float, per_node: float) -> float:
-    """Network of a node: the shares of its accelerators.
-
-    >>> node_link_bits_per_s(scale_out_bits_per_s=400e9, per_node=8)
-    3200000000000.0
-    """
-    return scale_out_bits_per_s * per_node
-
-
-@formula(unit="hours", source="definition; every node copies the whole dataset")
-def shared_staging_hours(*, staged_bytes: float, nodes: float, storage_bytes_per_s: float) -> float:
-    """Hours until every node has copied its data, the storage they share being the limit.
-
-    >>> shared_staging_hours(staged_bytes=3.6e12, nodes=10, storage_bytes_per_s=10e9)
-    1.0
-    """
-    return staged_bytes * nodes / (storage_bytes_per_s * SECONDS_PER_HOUR)
+# Hours until every node has copied its data, the storage they share being the limit.
+shared_staging_hours = quotient(
+    "shared_staging_hours",
+    ("staged_bytes", "nodes"),
+    ("storage_bytes_per_s", SECONDS_PER_HOUR),
+    unit="hours",
+    source="definition; every node copies the whole dataset",
+)

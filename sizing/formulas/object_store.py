@@ -2,7 +2,7 @@
 
 import math
 
-from tokenmill.sizing.formula import formula
+from tokenmill.sizing.formula import formula, quotient
 from tokenmill.sizing.formulas.training import SECONDS_PER_HOUR
 
 PRICED_REQUESTS = 1000  # prices are printed for so many
@@ -18,14 +18,10 @@ def requests(*, read_bytes: float, request_bytes: float, readers: float = 1.0) -
     return math.ceil(read_bytes / request_bytes) * readers
 
 
-@formula(unit="requests/s")
-def read_requests_per_s(*, read_bytes_per_s: float, request_bytes: float) -> float:
-    """GET requests each second that a read rate takes.
-
-    >>> read_requests_per_s(read_bytes_per_s=1e9, request_bytes=1e6)
-    1000.0
-    """
-    return read_bytes_per_s / request_bytes
+# GET requests each second that a read rate takes.
+read_requests_per_s = quotient(
+    "read_requests_per_s", "read_bytes_per_s", "request_bytes", unit="requests/s"
+)
 
 
 @formula(
@@ -40,24 +36,13 @@ def prefixes(*, requests_per_s: float, prefix_requests_per_s: float) -> float:
     return math.ceil(requests_per_s / prefix_requests_per_s)
 
 
-@formula(unit="hours")
-def request_hours(*, requests: float, requests_per_s: float) -> float:
-    """Hours that so many requests take at a limit of their rate.
+# Hours that so many requests take at a limit of their rate.
+request_hours = quotient(
+    "request_hours", "requests", ("requests_per_s", SECONDS_PER_HOUR), unit="hours"
+)
 
-    >>> request_hours(requests=19.8e6, requests_per_s=5500)
-    1.0
-    """
-    return requests / (requests_per_s * SECONDS_PER_HOUR)
-
-
-@formula(unit="USD")
-def requests_usd(*, requests: float, usd_per_1000: float) -> float:
-    """What requests cost.
-
-    >>> requests_usd(requests=10e6, usd_per_1000=0.0004)
-    4.0
-    """
-    return requests / PRICED_REQUESTS * usd_per_1000
+# What requests cost.
+requests_usd = quotient("requests_usd", ("requests", "usd_per_1000"), PRICED_REQUESTS, unit="USD")
 
 
 @formula(unit="USD", equation="egress_bytes / 10^9 x usd_per_gb")

@@ -2,19 +2,13 @@
 
 import math
 
-from tokenmill.sizing.formula import formula
+from tokenmill.sizing.formula import formula, product, quotient
 
 TIB = 1024**4  # in which file systems are provisioned
 
 
-@formula(unit="ratio")
-def shortfall(*, needed: float, offered: float) -> float:
-    """How many times what is offered is needed, both in one unit; up to 1 it is enough.
-
-    >>> round(shortfall(needed=26e9, offered=3e9), 1)
-    8.7
-    """
-    return needed / offered
+# How many times what is offered is needed, both in one unit; up to 1 it is enough.
+shortfall = quotient("shortfall", "needed", "offered", unit="ratio")
 
 
 @formula(
@@ -54,26 +48,18 @@ def bought_bytes(
     return math.ceil(usable_bytes / step_bytes) * step_bytes if step_bytes else usable_bytes
 
 
-@formula(unit="bytes/s", source="definition: parity and copies are written too, in whole stripes")
-def raw_write_bytes_per_s(*, write_bytes_per_s: float, redundancy: float) -> float:
-    """Bytes/s that the drives of a file system take while its clients write.
+# Bytes/s that the drives of a file system take while its clients write.
+# Parity and copies are written too; reads touch one copy.
+raw_write_bytes_per_s = product(
+    "raw_write_bytes_per_s",
+    "write_bytes_per_s",
+    "redundancy",
+    unit="bytes/s",
+    source="definition: parity and copies are written too, in whole stripes",
+)
 
-    Parity and copies are written too; reads touch one copy.
-
-    >>> raw_write_bytes_per_s(write_bytes_per_s=40e9, redundancy=1.25) / 1e9  # GB/s
-    50.0
-    """
-    return write_bytes_per_s * redundancy
-
-
-@formula(unit="bytes/s")
-def offered_together(*, units: float, of_one: float) -> float:
-    """Bytes/s, or requests/s, of drives or of groups of nodes.
-
-    >>> offered_together(units=8, of_one=7e9) / 1e9  # GB/s
-    56.0
-    """
-    return units * of_one
+# Bytes/s, or requests/s, of drives or of groups of nodes.
+offered_together = product("offered_together", "units", "of_one", unit="bytes/s")
 
 
 @formula(

@@ -15,7 +15,7 @@ import pytest
 from tokenmill import sizing
 from tokenmill.sizing import formulas
 from tokenmill.sizing.claims.claim import FOLDER
-from tokenmill.sizing.formula import Formula, formula, total
+from tokenmill.sizing.formula import Formula, formula, product, quotient, total
 from tokenmill.sizing.requirement import Input
 
 OF_CLAIMS = "tokenmill.sizing.claims.formulas"
@@ -53,6 +53,17 @@ def test_a_requirement_says_how_it_came_about():
 def test_a_formula_is_called_as_the_function_that_it_was():
     assert volume(width=3.0, height=4.0, depth=2.0) == 6.0
     assert (volume.__name__, volume.__doc__) == ("volume", "Of a box, over its depth.")
+
+
+def test_a_product_or_quotient_takes_its_arguments_and_no_other():
+    area = product("area", "width", "height", unit="m2")
+    depth = quotient("depth", "volume", ("width", "height"), unit="m")
+    assert list(depth.arguments) == ["volume", "width", "height"]
+    assert depth.equation == "volume / (width x height)"
+    assert depth(volume=24.0, width=3.0, height=4.0) == 2.0
+    for given in ({"width": 3.0}, {"width": 3.0, "height": 4.0, "depth": 2.0}):
+        with pytest.raises(TypeError, match="area takes width, height, got width"):
+            area(**given)
 
 
 HOURS_PER_DAY = 24

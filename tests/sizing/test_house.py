@@ -1,4 +1,4 @@
-"""Sizing starts at once, and each formula has an example."""
+"""Sizing starts at once; each formula has an example, or is declared by its own name."""
 
 import doctest
 import importlib
@@ -37,3 +37,14 @@ def test_every_formula_has_a_doctest(name):
     assert formulas
     for formula in formulas:
         assert any(t.examples for t in finder.find(formula)), formula.function
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_a_product_or_quotient_is_called_as_what_it_is_assigned_to(name):
+    """By which sheets find the rows that it computed."""
+    declared = {
+        key: v.function.__name__
+        for key, v in vars(importlib.import_module(name)).items()
+        if isinstance(v, Formula) and v.takes is not None
+    }
+    assert declared == {key: key for key in declared}

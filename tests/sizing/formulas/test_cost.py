@@ -11,7 +11,6 @@ from tokenmill.sizing.formulas.cost import (
     total_usd,
     waste_usd,
     waste_usd_per_day,
-    waste_usd_per_hour,
 )
 from tokenmill.sizing.formulas.training import accelerator_hours
 
@@ -28,7 +27,6 @@ def test_a_30b_on_610_billion_tokens_costs_326_000_dollars_at_45_percent(mfu, us
 
 def test_a_tenth_of_16_384_accelerators_costs_3_300_dollars_an_hour():
     waste = {"waste_frac": 0.1, "accelerators": 16_384, "usd_per_hour": 2.0}
-    assert waste_usd_per_hour(**waste) == pytest.approx(3276.8)
     assert waste_usd_per_day(**waste) == pytest.approx(24 * 3276.8)
     assert waste_usd(waste_usd_per_day=24 * 3276.8, days=10) == pytest.approx(786_432)
 
