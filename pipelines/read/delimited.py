@@ -54,7 +54,7 @@ class _Lines:
     n_columns: of the header.  alike: lines behind the row's first with so many fields.
     """
 
-    def __init__(self, blocks: Iterator[bytes], most: int) -> None:
+    def __init__(self, blocks: Iterator[list[bytes]], most: int) -> None:
         self._lines = read_lines(blocks, start=0, stop=None, max_bytes=most)
         self.mark, self._most = b",", most
         self.number = self.n_columns = 0
@@ -103,7 +103,7 @@ class _Lines:
 
 
 def rows_of(
-    blocks: Iterator[bytes], form: str, most: int, quote: str | None = None
+    blocks: Iterator[list[bytes]], form: str, most: int, quote: str | None = None
 ) -> Iterator[Row]:
     """The rows of a file, the header first; blank lines are no rows.
 

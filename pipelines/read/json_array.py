@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from tokenmill.pipelines.read.lines import LineGroup, LostLine, in_limits
-from tokenmill.pipelines.read.stream import DamagedError
+from tokenmill.pipelines.read.stream import DamagedError, pieces
 from tokenmill.pipelines.read.text import BOM
 
 INVALID, DAMAGED = "invalid_json", "damaged_json"
@@ -109,7 +109,7 @@ class _Array:
         self._start = max(self._start - n, 0)
 
 
-def array_lines(blocks: Iterator[bytes], max_bytes: int) -> Iterator[LineGroup | LostLine]:
+def array_lines(blocks: Iterator[list[bytes]], max_bytes: int) -> Iterator[LineGroup | LostLine]:
     """Yield the objects of an array as lines, in order; what ends it too early is the last.
 
     max_bytes: an object of more ends it, and is never held.
@@ -117,8 +117,8 @@ def array_lines(blocks: Iterator[bytes], max_bytes: int) -> Iterator[LineGroup |
     array = _Array(max_bytes)
     try:
         for block in blocks:
-            for start in range(0, len(block), GROUP_BYTES):
-                array.held += block[start : start + GROUP_BYTES]
+            for piece in pieces(iter(block), GROUP_BYTES):
+                array.held += piece
                 yield from array.lines()
                 if len(array.held) > max_bytes:
                     limit = f"limits.max_document_bytes is {max_bytes}; what is behind is not read"

@@ -113,16 +113,16 @@ def read_jsonl(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
 
 
 def _lines_of(
-    blocks: Iterator[bytes], start: int, stop: int | None, max_bytes: int
+    blocks: Iterator[list[bytes]], start: int, stop: int | None, max_bytes: int
 ) -> tuple[bool, Iterator[Lines | LineGroup | LostLine]]:
     """Whether a file is one array, and its objects, or the lines of a shard."""
     if start == 0 and stop is None:
         try:
-            first = next(blocks, b"")
+            first = next(blocks, [])
         except stream.DamagedError as e:
             return False, iter([LostLine(0, e.cause, str(e), 0)])
         blocks = chain([first], blocks)
-        if is_array(first):
+        if is_array(b"".join(first)):
             return True, array_lines(blocks, max_bytes)
     return False, read_lines(blocks, start=start, stop=stop, max_bytes=max_bytes)
 

@@ -98,34 +98,43 @@ class _Open:
         self.pieces: list[bytes] = []
         self.bytes = 0
 
-    def add(self, piece: bytes) -> None:
-        self.bytes += len(piece)
+    def add(self, *pieces: bytes) -> None:
+        self.bytes += sum(map(len, pieces))
         if self.bytes > self.limit:
             self.pieces.clear()
-        elif piece:
-            self.pieces.append(piece)
+        else:
+            self.pieces += pieces
 
 
 def read_lines(
-    blocks: Iterator[bytes], *, start: int, stop: int | None, max_bytes: int
+    blocks: Iterator[list[bytes]], *, start: int, stop: int | None, max_bytes: int
 ) -> Iterator[Lines | LostLine]:
     """Yield the lines that begin in [start, stop), in order.
 
-    blocks: the stream from `first_byte(start)` on.
+    blocks: the stream from `first_byte(start)` on, each in pieces.
     max_bytes: a longer line comes as `LostLine`, never held in memory whole.
     """
     line = _Open(first_byte(start), max_bytes)
     try:
-        for block in blocks:
-            first, last = block.find(b"\n"), block.rfind(b"\n")
-            if first >= 0:
-                line.add(block[:first])
-                others = [memoryview(block)[first + 1 : last]] if first < last else []
-                yield from _finished(line, others, start, stop)
-                line = _Open(line.offset + line.bytes + 1 + last - first, max_bytes)
-                if stop is not None and line.offset >= stop:
-                    return
-            line.add(block[last + 1 :])
+        for pieces in blocks:
+            ending = [i for i, piece in enumerate(pieces) if b"\n" in piece]
+            if not ending:
+                line.add(*pieces)
+                continue
+            i, j = ending[0], ending[-1]
+            first, last = pieces[i].find(b"\n"), pieces[j].rfind(b"\n")
+            line.add(*pieces[:i], pieces[i][:first])
+            others = [memoryview(piece) for piece in pieces[i : j + 1]]
+            others[-1] = others[-1][:last]
+            others[0] = others[0][first + 1 :]
+            size = sum(map(len, others)) + 1
+            if (i, first) == (j, last):
+                others, size = [], 0
+            yield from _finished(line, others, start, stop)
+            line = _Open(line.offset + line.bytes + 1 + size, max_bytes)
+            if stop is not None and line.offset >= stop:
+                return
+            line.add(pieces[j][last + 1 :], *pieces[j + 1 :])
     except DamagedError as e:
         if _within(line.offset, start, stop):
             yield LostLine(line.offset, e.cause, str(e), line.bytes)
@@ -139,9 +148,9 @@ def _finished(
 ) -> Iterator[Lines | LostLine]:
     """`first`, which has just ended, and the whole lines behind it, if they are in the range.
 
-    others: one piece, if there are any.
+    others: in pieces, if there are any.
     """
-    offset, parts = first.offset + first.bytes + 1, list(others)
+    offset, parts = first.offset + first.bytes + 1, [*others]
     if _within(first.offset, start, stop):
         if first.bytes > first.limit:
             yield _too_long(first.offset, first.bytes, first.limit)

@@ -46,7 +46,7 @@ class Stream:
     def close(self) -> None:
         self._file.close()
 
-    def blocks(self, start: int, stop: int | None = None) -> Iterator[bytes]:
+    def blocks(self, start: int, stop: int | None = None) -> Iterator[list[bytes]]:
         """Blocks of at least `BLOCK_BYTES`, from byte `start` on, which is `first` at least.
 
         They end where pieces do, so that they do not depend on where the stream was taken up; and
@@ -64,14 +64,14 @@ class Stream:
                 skip = 0
                 at += len(held[-1])
                 if size >= BLOCK_BYTES or ends_past(held[-1], at - len(held[-1]), stop):
-                    yield b"".join(held)
+                    yield held
                     held, size = [], 0
         except Exception:  # whatever broke off is told behind what came before, which is good
             if held:
-                yield b"".join(held)
+                yield held
             raise
         if held:
-            yield b"".join(held)
+            yield held
 
     def _from_first(self) -> Iterator[bytes]:
         yield from list(self._kept)
@@ -199,8 +199,10 @@ def read_blocks(
     stop: int | None = None,
     limits: Limits,
     run: str = "",
-) -> Generator[bytes, None, None]:
+) -> Generator[list[bytes], None, None]:
     """Blocks of about `BLOCK_BYTES` of the uncompressed file, from byte `start` on.
+
+    Each is the pieces that it came in: who needs it whole joins them, once.
 
     stop: where another shard begins: a block ends early once it holds the end of the last line
         that begins before, so that small shards do not read each other's lines.
@@ -214,7 +216,8 @@ def read_blocks(
     if compression is None:
         with open_input(path) as file:
             file.seek(start)
-            yield from raw_blocks(file, path) if stop is None else _to(stop, file, path, start)
+            whole = raw_blocks(file, path) if stop is None else _to(stop, file, path, start)
+            yield from ([block] for block in whole)
         return
     key = (run, path)
     stream = take(key, start) if run else None

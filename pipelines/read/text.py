@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 
 import pyarrow as pa
 
@@ -51,8 +52,8 @@ def read_text(shard: SourceShard, row: int, limits: Limits) -> SourceDocument:
     path, name = shard.paths[row], shard.names[row]
     data = bytearray()
     try:
-        for block in read_blocks(path, compression_of(path), limits=limits):
-            data += block
+        for piece in chain.from_iterable(read_blocks(path, compression_of(path), limits=limits)):
+            data += piece
             if len(data) > limits.max_document_bytes:
                 message = f"over limits.max_document_bytes, {limits.max_document_bytes}"
                 raise UnreadableError("too_large", message)

@@ -187,7 +187,8 @@ def _first_pages(reader: "_Reader", shard: SourceShard, limits: Limits) -> Itera
     blocks = read_blocks(shard.paths[0], shard.compression, limits=limits)
     with contextlib.closing(blocks):
         first = islice(blocks, LOOKED_BYTES // BLOCK_BYTES)  # where they end a sample is cut off
-        yield from islice(reader.pages(Tar(first)), LOOKED_SAMPLES)
+        tar = Tar(map(b"".join, first))
+        yield from islice(reader.pages(tar), LOOKED_SAMPLES)
 
 
 def texts_taken(shard: SourceShard, limits: Limits) -> tuple[list[str], list[str], list[str]]:
@@ -218,7 +219,7 @@ def read_webdataset(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     images = how.images or Images()
     blocks = read_blocks(shard.paths[0], shard.compression, limits=how.limits)
     with contextlib.closing(blocks):
-        pages = _Reader(shard, how.limits, images, notes).pages(Tar(blocks))
+        pages = _Reader(shard, how.limits, images, notes).pages(Tar(map(b"".join, blocks)))
         yield from illustrated.batches(shard, with_missing(pages, shard), images, notes)
 
 

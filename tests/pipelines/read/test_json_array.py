@@ -18,14 +18,14 @@ objects = st.lists(st.dictionaries(strings, values, max_size=3), min_size=1, max
 
 
 def pieces_of(data, size):
-    return iter([data[at : at + size] for at in range(0, len(data), size)])
+    return iter([[data[at : at + size]] for at in range(0, len(data), size)])
 
 
 @given(objects, st.sampled_from([None, 1, "\t"]), st.integers(1, 50), st.booleans())
 def test_objects_come_whole_and_at_their_bytes_however_the_file_is_cut(made, indent, size, bom):
     data = b"\xef\xbb\xbf" * bom + json.dumps(made, indent=indent, ensure_ascii=False).encode()
     first = data.index(b"{") + 1
-    blocks = pieces_of(data, size) if size >= first else iter([data[:first], data[first:]])
+    blocks = pieces_of(data, size) if size >= first else iter([[data[:first], data[first:]]])
     got = [(at, line) for group in array_lines(blocks, 10**6) for at, line in group.pairs()]
     assert [json.loads(line) for _, line in got] == made
     assert all(data[at : at + len(line.rstrip())] == line.rstrip() for at, line in got)
@@ -35,7 +35,7 @@ def test_objects_come_whole_and_at_their_bytes_however_the_file_is_cut(made, ind
 def test_one_that_is_cut_short_tells_so(made, size, data):
     whole = json.dumps(made).encode()
     cut = whole[: data.draw(st.integers(2, len(whole) - 1))]
-    *items, last = array_lines(iter([cut[:2], *pieces_of(cut[2:], size)]), 10**6)
+    *items, last = array_lines(iter([[cut[:2]], *pieces_of(cut[2:], size)]), 10**6)
     there = [json.loads(line) for group in items for line in group.lines]
     assert there == made[: len(there)]
     assert isinstance(last, LostLine)

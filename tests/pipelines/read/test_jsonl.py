@@ -315,14 +315,21 @@ def test_a_line_over_the_limit_fails_alone(tmp_path, shard_bytes):
     assert [f["id"] for f in got.failures] == [f"d.jsonl#{17}", f"d.jsonl#{34 + len(long)}"]
 
 
-@given(st.lists(st.integers(0, 12), max_size=9), st.integers(1, 30), st.booleans())
-@example([6, 7, 8, 9], 3, True)
-@example([1, 8, 7, 6], 30, True)
-@example([1, 7], 30, True)
-def test_lines_come_whole_up_to_the_limit_whatever_blocks_they_lie_in(lengths, size, ended):
+cuts = st.tuples(st.integers(1, 30), st.integers(1, 4))
+
+
+@given(st.lists(st.integers(0, 12), max_size=9), cuts, st.booleans())
+@example([6, 7, 8, 9], (3, 1), True)
+@example([6, 0, 8, 9, 0], (3, 4), True)
+@example([1, 8, 7, 6], (30, 1), True)
+@example([1, 7], (30, 1), True)
+def test_lines_come_whole_up_to_the_limit_whatever_pieces_they_lie_in(lengths, cut, ended):
+    """cut: bytes of a piece, and pieces of a block."""
+    size, each = cut
     data = b"".join(bytes([97 + i]) * n + b"\n" for i, n in enumerate(lengths))
     data = data if ended else data[:-1]
-    blocks = (data[at : at + size] for at in range(0, len(data), size))
+    pieces = [data[at : at + size] for at in range(0, len(data), size)]
+    blocks = (pieces[i : i + each] for i in range(0, len(pieces), each))
     got = []
     for item in read_lines(blocks, start=0, stop=None, max_bytes=7):
         if isinstance(item, LostLine):
