@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
+from rich.protocol import is_renderable
 from rich.table import Table
 from rich.text import Text
 
@@ -17,6 +18,7 @@ PIPED_WIDTH = 110
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and newline
 MOST_WIDE = 6  # columns of a document's table whose names stand in one line
 MATCH = "bold black on yellow"
+AROUND_CHARS, MATCH_CHARS = 80, 240  # shown of a text, beside what is marked, and of that
 
 
 class _Console(Console):
@@ -81,7 +83,33 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> 
             no_wrap=right,
         )
     for row in rows:
-        made.add_row(*[Text(_cell(value)) for value in row])
+        made.add_row(
+            *[Text(_cell(v)) if isinstance(v, str) or not is_renderable(v) else v for v in row]
+        )
+    return made
+
+
+def beside(of: section.Comparison) -> Group:
+    """Two texts in columns, some of each around what is marked."""
+    sides = Table(box=None, pad_edge=False, expand=True)
+    for side in of.sides:
+        sides.add_column(Text(printable(side.name), style="bold"), ratio=1, overflow="fold")
+    sides.add_row(*(marked(side.pieces) for side in of.sides))
+    facts = Text(printable(" · ".join(of.facts)), style="dim")
+    return Group(Text(printable(of.title), style="bold"), sides, facts)
+
+
+def marked(pieces: Sequence[section.Piece]) -> Text:
+    """A text in one line, what is marked as such, shortened where it is long."""
+    made = Text()
+    for n, piece in enumerate(pieces):
+        text = printable(re.sub(r"\s+", " ", piece.text))
+        head = tail = MATCH_CHARS // 2
+        if not piece.marked:
+            head, tail = AROUND_CHARS * (n > 0), AROUND_CHARS * (n + 1 < len(pieces))
+        if len(text) > head + tail:
+            text = f"{text[:head]}…{text[len(text) - tail :]}"
+        made.append(text, MATCH if piece.marked else "")
     return made
 
 

@@ -85,20 +85,22 @@ def _of_id(name: str) -> ClaimVerdict:
 
 
 def _listed(verdicts: Sequence[ClaimVerdict]) -> Iterator[Any]:
+    columns = ("claim", ">published", ">computed", "verdict")
     for document, claims in groupby(verdicts, key=lambda v: v.document):
-        made = _table(document, "claim", "verdict")
-        for claim in claims:
-            why = [Padding(Text(line, style="dim"), INDENTED) for line in _notes(claim)]
-            made.add_row(
-                Group(Text(claim.id, style="bold"), Text(claim.claim), *why),
-                "\n".join(f.published for f in claim.figures),
-                "\n".join(f.computed.partition(" ")[0] for f in claim.figures),  # units beside it
-                Text(claim.verdict, style=STYLES[claim.verdict]),
-            )
-        yield made
+        yield table(document, columns, map(_row, claims))
     explained = any(v.verdict == "explained" for v in verdicts)
     way = ["--id CLAIM shows the figures that explain one"] if explained else []
     yield [counted(verdicts), *way]
+
+
+def _row(claim: ClaimVerdict) -> tuple[Any, ...]:
+    why = [Padding(Text(line, style="dim"), INDENTED) for line in _notes(claim)]
+    return (
+        Group(Text(claim.id, style="bold"), Text(claim.claim), *why),
+        "\n".join(f.published for f in claim.figures),
+        "\n".join(f.computed.partition(" ")[0] for f in claim.figures),  # units beside it
+        Text(claim.verdict, style=STYLES[claim.verdict]),
+    )
 
 
 def _in_full(claim: ClaimVerdict) -> Iterator[Any]:
@@ -116,16 +118,5 @@ def _notes(claim: ClaimVerdict) -> list[str]:
 
 
 def _figures(title: str, figures: Sequence[FigureVerdict]) -> Table:
-    made = _table(title, "figure", "within tolerance")
-    for f in figures:
-        made.add_row(f.of, f.published, f.computed, "yes" if f.within else "no")
-    return made
-
-
-def _table(title: str, what: str, verdict: str) -> Table:
-    made = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
-    made.add_column(what, ratio=1, overflow="fold")
-    made.add_column("published", justify="right", no_wrap=True)
-    made.add_column("computed", justify="right", no_wrap=True)
-    made.add_column(verdict, no_wrap=True)
-    return made
+    columns = ("figure", ">published", ">computed", "within tolerance")
+    return table(title, columns, [(f.of, f.published, f.computed, f.within) for f in figures])

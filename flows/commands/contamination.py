@@ -2,16 +2,13 @@
 
 import argparse
 import contextlib
-import re
 import sys
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
-from rich.console import Group
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from tokenmill.dedup.overlap.index import MAX_NGRAM
@@ -19,24 +16,18 @@ from tokenmill.dedup.text.fold import FOLDINGS
 from tokenmill.flows.asked import ask_check, check_of
 from tokenmill.flows.commands.shared import result_of, run_settings, server_ahead
 from tokenmill.flows.exits import NO, PARTIAL
-from tokenmill.flows.show import MATCH, as_json, filled, printable, show, table
+from tokenmill.flows.show import as_json, beside, printable, show
 from tokenmill.flows.troubles import MOST_FAILURES, bounded, exit_code, failures
 from tokenmill.pipelines.contamination.check import DOCUMENT, Check, ContaminationJob
 from tokenmill.pipelines.contamination.copies import Copies
 from tokenmill.pipelines.contamination.index import Folds
-from tokenmill.pipelines.contamination.model import (
-    AnyExample,
-    BenchmarkSummary,
-    EditedExample,
-    IgnoredPassage,
-    ParaphraseExample,
-    Report,
-)
+from tokenmill.pipelines.contamination.model import Report
 from tokenmill.pipelines.contamination.paraphrases import Paraphrasing
 from tokenmill.pipelines.contamination.report import unsearched
 from tokenmill.pipelines.contamination.report_found import (
     PAGE_ONLY,
     found_in_short,
+    found_sections,
     items_table,
     warnings,
 )
@@ -44,6 +35,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.read.plan import texts_from, unlike
 from tokenmill.pipelines.read.readers import passed_over
+from tokenmill.sizing.document import section
 from tokenmill.sizing.document.section import count
 from tokenmill.sizing.errors import nearest
 from tokenmill.sizing.units import format_bytes, parse_fraction
@@ -63,12 +55,11 @@ FAIL_KINDS = {
     "paraphrase": "paraphrased",
 }
 FOUND_KINDS = ("dirty", "widespread", "edited", "context")
-MOST_WORST, MOST_SOURCES = 5, 5
+MOST_ROWS = 5
+# sections of the page whose tables are shown, and how many of these are not
+SHOWN = {"benchmarks": 1, "documents": 0, "sources": 0, "contexts": 0, "ignored": 0}
 # of each kind of examples
 MOST_SHOWN = {"examples": 3, "widespread": 2, "edited": 2, "paraphrases": 2}
-AROUND_CHARS, MATCH_CHARS = 80, 240  # of an example, beside and in the match
-
-AnExample = TypeVar("AnExample", bound=AnyExample)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -232,7 +223,7 @@ def _folds(text: str | None) -> Folds:
 def show_report(report: Report, out: Path) -> None:
     """Print what was found, in the order a reader asks."""
     read, folder = count(report.documents.read, "document"), out.absolute()
-    first, *others = found_in_short(report, read)
+    (first, *others), page = found_in_short(report, read), found_sections(report)
     show(
         [
             f"{read}, {format_bytes(report.documents.text_bytes)} of text,"
@@ -242,16 +233,8 @@ def show_report(report: Report, out: Path) -> None:
             *others,
         ],
         items_table(report, "items of benchmarks", PAGE_ONLY),
-        filled(_foldings(report.benchmarks)),
-        filled(_worst(report)),
-        filled(_sources(report)),
-        filled(_contexts(report)),
-        _ignored(report),
-        *(
-            _example(example)
-            for kind, most in MOST_SHOWN.items()
-            for example in one_a_benchmark(getattr(report, kind) or ())[:most]
-        ),
+        *_tables(page),
+        *map(beside, examples(page)),
         [
             *_troubles(report),
             *(f"{k:<9} {folder / report.files[k]}" for k in ("report", "items", "overlaps")),
@@ -259,132 +242,23 @@ def show_report(report: Report, out: Path) -> None:
     )
 
 
-def hundredths(frac: float) -> str:
-    """A share as it is read.
-
-    >>> hundredths(4 / 3270), hundredths(0.0)
-    ('0.122', '0')
-    """
-    return f"{100 * frac:.3g}"
-
-
-def _foldings(benchmarks: Sequence[BenchmarkSummary]) -> Table:
-    """Items that would have been missed without seeing through a disguise."""
-    names = list(dict.fromkeys(name for b in benchmarks for name in b.foldings))
-    rows = [
-        (b.name, *(b.foldings.get(name, 0) for name in names)) for b in benchmarks if b.foldings
-    ]
-    columns = ("benchmark", *(f">{name.replace('_', ' ')}" for name in names))
-    return table("of these, items seen only through a folding", columns, rows)
+def _tables(page: Sequence[section.Section]) -> Iterator[section.Table]:
+    """Those of the page, the first rows of each."""
+    for part in page:
+        tables = [b for b in part.blocks if isinstance(b, section.Table) and b.rows]
+        for of in tables[SHOWN[part.key] :] if part.key in SHOWN else ():
+            if of.folded:
+                continue
+            caption = of.caption + (f", the first {MOST_ROWS}" * (len(of.rows) > MOST_ROWS))
+            yield replace(of, caption=caption, rows=of.rows[:MOST_ROWS])
 
 
-def _worst(report: Report) -> Table:
-    rows = [
-        (
-            f"{document.source}: {document.id}",
-            document.items,
-            format_bytes(document.overlap_bytes),
-            hundredths(document.overlap_bytes / document.text_bytes),
-        )
-        for document in report.worst[:MOST_WORST]
-    ]
-    columns = ("document", ">items", ">overlap", ">% of its text")
-    return table("documents with most of them", columns, rows)
-
-
-def _sources(report: Report) -> Table:
-    sources = report.sources if len(report.sources) > 1 else ()
-    labels = {"docs": ">documents", "pairs": ">items in them"}
-    labels |= {"edited_docs": ">with edited copies"} if report.edited_docs else {}
-    rows = [(s.source, *(getattr(s, name) for name in labels)) for s in sources[:MOST_SOURCES]]
-    return table("sources", ("source", *labels.values()), rows)
-
-
-def _contexts(report: Report) -> Table:
-    rows = [
-        (printable(" ".join(c.text.split())[:AROUND_CHARS]), c.item, c.items, c.documents)
-        for c in report.contexts[:MOST_SOURCES]
-    ]
-    columns = ("passage", "first item", ">items", ">documents")
-    return table("passages of items, found without the question", columns, rows)
-
-
-def _ignored(report: Report) -> list[str]:
-    """Why n-grams of items count for nothing, with a passage for each reason."""
-    reasons = ", ".join(f"{k:,} {name}" for name, k in report.n_ignored.items() if k)
-    if not reasons:
-        return []
-    n, rows = sum(report.n_ignored.values()), one_a_reason(report.ignored)
-    return [
-        f"{n:,} n-grams stand in the corpus but count for nothing ({reasons}), as",
-        *(f"  {count(row.documents, 'document')}: {row.passage}" for row in rows),
-    ]
-
-
-def one_a_reason(ignored: Sequence[IgnoredPassage]) -> list[IgnoredPassage]:
-    """The first passage of each reason; those in too many documents first, which may be items."""
-    first = {row.reason: row for row in reversed(ignored)}
-    return [first[reason] for reason in sorted(first, key=lambda r: ("frequent" not in r, r))]
-
-
-def one_a_benchmark(examples: Sequence[AnExample]) -> list[AnExample]:
-    """The first of each benchmark, then the second of each, and so on."""
-    met: Counter[str] = Counter()
-    ranks = []
-    for example in examples:
-        ranks.append(met[example.benchmark])
-        met[example.benchmark] += 1
-    return [examples[n] for n in sorted(range(len(examples)), key=ranks.__getitem__)]
-
-
-def _example(example: AnyExample) -> Group:
-    """An item beside the document that has most of it."""
-    document = f"{example.source}: {example.id}, byte {example.start_byte:,}"
-    sides = Table(box=None, pad_edge=False, show_header=True, expand=True)
-    for head in (example.item, document):
-        sides.add_column(Text(printable(head), style="bold"), ratio=1, overflow="fold")
-    sides.add_row(shown_item(example), highlighted(example.before, example.match, example.after))
-    return Group(sides, Padding(Text(_how(example), style="dim"), (0, 0)))
-
-
-def _how(example: AnyExample) -> str:
-    seen = f", seen through {', '.join(example.foldings)}" if example.foldings else ""
-    if isinstance(example, EditedExample):
-        return f"a copy with {hundredths(example.containment)} % of the item's word pairs{seen}"
-    if isinstance(example, ParaphraseExample):
-        kind = "a sibling" if example.sibling else "a paraphrase, perhaps,"
-        n_all, share = example.numbers, hundredths(example.share)
-        numbers = f", {example.agreeing} of {count(n_all, 'number')}" if n_all else ""
-        return f"{kind} with {share} % of the item's words by weight{numbers}{seen}"
-    places = count(example.spans, "place")
-    return f"{hundredths(example.found_frac)} % of the item's n-grams in {places}{seen}"
-
-
-def shown_item(example: AnyExample) -> Text:
-    """The item with its longest match marked; of an edited one, all from its first match on."""
-    text, spans = example.item_text.text, example.item_text.spans
-    start, end = max(spans, key=lambda span: span[1] - span[0], default=(0, 0))
-    if isinstance(example, EditedExample | ParaphraseExample) and spans:
-        start, end = spans[0][0], spans[-1][1]
-    return highlighted(text[:start], text[start:end], text[end:])
-
-
-def highlighted(before: str, match: str, after: str) -> Text:
-    """A match, marked, in some of the text around it; control characters are made visible."""
-    before, match, after = (printable(re.sub(r"\s+", " ", part)) for part in (before, match, after))
-    left, right = before[-AROUND_CHARS:], after[:AROUND_CHARS]
-    return Text.assemble(
-        "…" if left != before else "",
-        left,
-        (_middle_out(match), MATCH),
-        right,
-        "…" if right != after else "",
-    )
-
-
-def _middle_out(text: str) -> str:
-    half = MATCH_CHARS // 2
-    return text if len(text) <= MATCH_CHARS else f"{text[:half]} … {text[-half:]}"
+def examples(page: Sequence[section.Section]) -> Iterator[section.Comparison]:
+    """Those of the page, of each kind some, the first of each benchmark first."""
+    for part in page:
+        rows = [block.rows for block in part.blocks if isinstance(block, section.Comparisons)]
+        in_turn = [row for turn in zip_longest(*rows) for row in turn if row is not None]
+        yield from in_turn[: MOST_SHOWN.get(part.key, 0)]
 
 
 def _troubles(report: Report) -> list[str | Text]:

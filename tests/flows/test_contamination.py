@@ -10,15 +10,12 @@ from tests.pipelines.contamination.corpus import QUESTIONS, one_in_ten_replaced,
 from tokenmill.dedup.text.fold import FOLDINGS
 from tokenmill.flows.arguments import parser
 from tokenmill.flows.cli import main
-from tokenmill.flows.commands.contamination import (
-    highlighted,
-    one_a_benchmark,
-    one_a_reason,
-    parse_check,
-    shown_item,
-)
+from tokenmill.flows.commands.contamination import examples, parse_check
+from tokenmill.flows.show import marked
 from tokenmill.pipelines.contamination.copies import Copies
-from tokenmill.pipelines.contamination.model import EditedExample, IgnoredPassage, ItemText
+from tokenmill.sizing.document.section import Comparison, Comparisons, Passage, Piece, Section
+
+SIDE = Passage("item", ())
 
 
 class Corpus:
@@ -66,9 +63,9 @@ def test_tables_show_what_was_found(corpus, finished, capsys):
     assert riddles.split()[1:] == ["9", "1", "1", "12.5", "%", "0", "2", "7", "1", "1", "8"]
     for word in (
         "compat",
-        "a copy with",
-        "a: a-3",
-        "documents with most",
+        "of its words, in pairs or in place",
+        "document a-3 (doc_id",
+        "Documents",
         "items.parquet",
     ):
         assert word in shown
@@ -330,24 +327,16 @@ def test_a_document_cannot_steer_the_terminal(corpus, tmp_path, capsys, server):
 
 
 def test_a_long_match_is_shown_without_its_middle():
-    shown = highlighted("b" * 500, "m" * 1000, "a").plain
-    assert shown == f"…{'b' * 80}{'m' * 120} … {'m' * 120}a"
-
-
-def test_of_an_edited_item_all_from_its_first_to_its_last_match_is_marked():
-    text = ItemText(text="one two three four five", spans=((4, 7), (14, 18)))
-    shown = shown_item(EditedExample.model_construct(item_text=text))
-    assert [shown.plain[span.start : span.end] for span in shown.spans] == ["two three four"]
-    assert shown.plain == text.text
+    shown = marked([Piece("b" * 500), Piece("m" * 1000, marked=True), Piece("a")])
+    assert shown.plain == f"…{'b' * 80}{'m' * 120}…{'m' * 120}a"
+    assert [shown.plain[span.start : span.end] for span in shown.spans] == [shown.plain[81:-1]]
 
 
 def test_examples_are_of_every_benchmark_first():
-    names = ("a1", "a2", "a3", "b4", "c5", "c6")
-    rows = [EditedExample.model_construct(benchmark=b, item=i) for b, i in names]
-    assert [row.item for row in one_a_benchmark(rows)] == ["1", "4", "5", "2", "6", "3"]
+    def of(*names):
+        rows = tuple(Comparison(title=n, facts=(), sides=(SIDE, SIDE)) for n in names)
+        return Comparisons(caption="", rows=rows, n_open=1, n_all=9, noun="item")
 
-
-def test_of_ignored_passages_those_in_too_many_documents_come_first():
-    reasons = ("letterless", "frequent", "frequent")
-    rows = [IgnoredPassage.model_construct(passage=f"{n}", reason=r) for n, r in enumerate(reasons)]
-    assert [row.passage for row in one_a_reason(rows)] == ["1", "0"]
+    blocks = [of("a1", "a2"), of("b1"), of("c1", "c2")]
+    pages = [Section(key, "", blocks) for key in ("examples", "widespread", "others")]
+    assert [row.title for row in examples(pages)] == ["a1", "b1", "c1", "a1", "b1"]
