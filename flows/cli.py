@@ -55,11 +55,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _hold(args: argparse.Namespace) -> None:
-    """Hold what is named to the roots.
-
-    Raises:
-        ConfigError: they do not allow it.
-    """
+    """Hold what is named to the roots."""
     values = [v for of in vars(args).values() for v in (of if isinstance(of, list) else [of])]
     given = [v for v in values if isinstance(v, Named) and v != "-"]  # which is a stream
     if given:

@@ -139,13 +139,13 @@ class _Running:
     def _run(self, group: Sequence[Chain]) -> list[Outcome]:
         """Do a group, in the thread that calls."""
         name = _named([work for chain in group for work in chain])
-        lane = Lane(self._pool, self._pace, self._heard, self._stopping)
+        lane = Lane(self._pool, self._pace, self._told, self._stopping)
         with self._notes.group(self._phase.name, name) as log:
             outcomes = lane.run(self._job, group)
             log += _lines(name, outcomes)
         return outcomes
 
-    def _heard(self, outcome: Outcome) -> None:
+    def _told(self, outcome: Outcome) -> None:
         self._show.advance(outcome)
         self._phase.told(outcome)
 

@@ -334,9 +334,6 @@ def _found(runs: Sequence[Path], text: str, shown: Callable[[int], Answer]) -> A
 
     These are the number, with commas or in brackets behind the id, the id, and "source: id".
     Digits are an id where no document has the number.
-
-    Raises:
-        ConfigError: no document of the runs has the id, or several have.
     """
     number = text.replace(",", "")
     if number.isdecimal() and int(number) < 2**64:

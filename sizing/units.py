@@ -292,11 +292,7 @@ def _finite(value: float, unit: str, digits: int) -> str:
 
 
 def _quantity(text: str, accepted: str) -> _Quantity:
-    """Read a number with a unit of bytes or bits, a rate or not.
-
-    Raises:
-        UnitError: no such quantity; says what is missing where that can be told.
-    """
+    """Read a number with a unit of bytes or bits, a rate or not."""
     match = _QUANTITY.fullmatch(text.strip())
     if match is None:
         raise UnitError(f"{text!r} {_complaint(text.strip())}; accepted: {accepted}")

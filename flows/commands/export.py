@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Iterator
 from typing import Any, get_args
 
+from tokenmill.flows.commands.shared import bytes_of
 from tokenmill.flows.exits import OK, PARTIAL
 from tokenmill.flows.progress import watcher, watching
 from tokenmill.flows.show import as_json, show, table
@@ -13,7 +14,7 @@ from tokenmill.pipelines.runs.work import Phase
 from tokenmill.pipelines.tokens.export.exported import asked
 from tokenmill.pipelines.tokens.export.run import ExportReport, SplitReport, export
 from tokenmill.pipelines.tokens.export.text import TextForm, TextReport, export_text
-from tokenmill.sizing.units import UnitError, format_bytes, parse_bytes
+from tokenmill.sizing.units import format_bytes
 
 
 def run(args: argparse.Namespace) -> int:
@@ -25,9 +26,10 @@ def run(args: argparse.Namespace) -> int:
             texts = export_text(place(args.run), out, form, _tell)
         as_json(texts) if args.json else show(*text_lines(texts))
         return OK
+    size = args.shard_bytes
     what = asked(
         args.format,
-        shard_bytes=_size(args.shard_bytes),
+        shard_bytes=size and bytes_of("--shard-bytes", size),
         by_source=args.by_source,
         tokens_only=args.tokens_only,
     )
@@ -99,12 +101,3 @@ def _tell(done: int, total: int) -> None:
     watcher.get().advance()
     if done == total:
         watcher.get().end()
-
-
-def _size(text: str | None) -> int | None:
-    if text is None:
-        return None
-    try:
-        return parse_bytes(text)
-    except UnitError as e:
-        raise ConfigError(f"--shard-bytes: {e}") from e

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from tokenmill.flows.commands.shared import bytes_of
 from tokenmill.flows.exits import NO, OK
 from tokenmill.flows.sheets import write_texts
 from tokenmill.flows.show import as_json, show
@@ -29,7 +30,6 @@ from tokenmill.pipelines.probe.run import Settings, probe
 from tokenmill.pipelines.probe.shards import silent
 from tokenmill.sizing.requirements import size
 from tokenmill.sizing.sheet import Sheet
-from tokenmill.sizing.units import UnitError, parse_bytes
 
 NUMBERS = ("accelerators", "most", "processes", "seconds", "chunk_rows", "connections")
 
@@ -70,7 +70,7 @@ def _probed(
     if args.fill is not None:
         width = int(sheet.sources[0].token_width_bytes.value)
         seq_len = sheet.plan.model.seq_len
-        n_bytes = _bytes("--fill", args.fill)
+        n_bytes = bytes_of("--fill", args.fill)
         fill(folder, n_bytes, width=width, seq_len=seq_len, tell=tell)
     try:
         return probe(folder, sheet, settings, plan=args.plan or "of defaults", tell=tell)
@@ -103,7 +103,7 @@ def parse_settings(args: argparse.Namespace) -> Settings:
     return Settings(
         **given,
         checkpoint=None if args.checkpoint is None else folder_here(args.checkpoint),
-        checkpoint_bytes=None if n_bytes is None else _bytes("--checkpoint-bytes", n_bytes),
+        checkpoint_bytes=None if n_bytes is None else bytes_of("--checkpoint-bytes", n_bytes),
     )
 
 
@@ -120,13 +120,3 @@ def blocks(data: Mapping[str, Any]) -> list[Any]:
         *checkpoint_blocks(data),
         conditions(data),
     ]
-
-
-def _bytes(option: str, text: str) -> int:
-    try:
-        found = parse_bytes(text)
-    except UnitError as e:
-        raise ConfigError(f"{option}: {e}") from e
-    if found == 0:
-        raise ConfigError(f"{option} {text}: must be over 0")
-    return found

@@ -11,6 +11,7 @@ from tokenmill.flows.asked import Asked, Ingesting, whole
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.strict import parse_yaml
+from tokenmill.sizing.units import UnitError, parse_bytes
 
 if TYPE_CHECKING:
     from tokenmill.flows.ended import Ended
@@ -44,6 +45,21 @@ def setting(text: str) -> tuple[str, Any]:
         raise ConfigError(f"--set {text!r}: the value is not YAML") from e
     except PlanError as e:
         raise ConfigError(f"--set {key}: {e}") from e
+
+
+def bytes_of(option: str, text: str) -> int:
+    """The bytes that an option is given, as 5GB.
+
+    Raises:
+        ConfigError: it is no size over 0.
+    """
+    try:
+        found = parse_bytes(text)
+    except UnitError as e:
+        raise ConfigError(f"{option}: {e}") from e
+    if found == 0:
+        raise ConfigError(f"{option} {text}: must be over 0")
+    return found
 
 
 def run_settings(args: argparse.Namespace) -> dict[str, Any]:

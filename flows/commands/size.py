@@ -110,7 +110,6 @@ def _run(args: argparse.Namespace, corpus: Path | None) -> int:
 
 
 def _unplanned(args: argparse.Namespace) -> str | None:
-    """That all of the plan is assumed, and the way out."""
     return None if args.plan is not None else f"{NO_PLAN}{', '.join(example_names())}"
 
 

@@ -30,11 +30,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _step(name: str) -> type[Config]:
-    """The step of a name, or the section of a recipe, as html.
-
-    Raises:
-        ConfigError: there is none; near ones are named.
-    """
+    """The step of a name, or the section of a recipe, as html."""
     of_recipe = sections()
     if name in STEPS:
         return STEPS[name]

@@ -50,7 +50,9 @@ def in_short(report: Report) -> str:
 def artifacts(report: Report, out: Place) -> Iterator[Shown]:
     """What a run has to show, in the order a reader asks; keys end in the recipe's name."""
     name = report.name
-    yield Shown(key_of("report", name), _document(out), f"{in_short(report)}; {link_to(out, PAGE)}")
+    with viewed(out) as folder:
+        text = f"{link_to(out, PAGE)}\n\n{read_text(folder / DOCUMENT)}"
+    yield Shown(key_of("report", name), text, f"{in_short(report)}; {link_to(out, PAGE)}")
     yield Shown(key_of("ledger", name), ledger_rows(report), "where the documents went")
     if removals := removal_rows(report):
         yield Shown(key_of("removals", name), removals, "why documents left")
@@ -82,10 +84,3 @@ def cluster_rows(report: Report) -> list[Row]:
         for step, found in report.clusters.items()
         for doc_id, size in found.largest
     ]
-
-
-def _document(out: Place) -> str:
-    """The report in Markdown, and where the page is."""
-    with viewed(out) as folder:
-        text = read_text(folder / DOCUMENT)
-    return f"{link_to(out, PAGE)}\n\n{text}"

@@ -136,11 +136,7 @@ def _put(path: Path, value: object) -> str:
 
 
 def _got(path: Path, digest: str) -> Any:
-    """What a job is told.
-
-    Raises:
-        ConfigError: it is not what was set down: to unpickle that could do anything.
-    """
+    """What a job is told, if it is what was set down: to unpickle that could do anything."""
     data = mirror.read_bytes(path)
     if hashlib.sha256(data).hexdigest() != digest:
         raise ConfigError(f"{mirror.address(path)}: not what was submitted; prepare again")
@@ -224,11 +220,7 @@ class _Planner:
         return ended
 
     def _hand_out(self, job: Job, phase: str, works: Sequence[Work[Any]]) -> NoReturn:
-        """Submit an array, and the planner behind it.
-
-        Raises:
-            HandedOutError: always, where SLURM takes them.
-        """
+        """Submit an array, and the planner behind it, which ends this one (HandedOutError)."""
         options, step = job.options.slurm, works[0].step
         tasks = min(options.maximum, len(works))
         groups = _groups(works, tasks * options.workers)
@@ -247,11 +239,7 @@ class _Planner:
         raise HandedOutError(f"{phase}: {len(works):,} works, array {array} of {tasks:,} tasks")
 
     def _given_up(self, job: Job, works: Sequence[Work[Any]]) -> list[Outcome]:
-        """Works that an array began, all of them, and none of which it ended.
-
-        Raises:
-            ConfigError: it did not begin them all.
-        """
+        """Works that an array began, all of them, and none of which it ended."""
         step, _, groups, name, array = self._behind
         if len(mirror.find(job.out / FOLDER / name / array, "*")) < int(groups):
             raise ConfigError(

@@ -120,15 +120,12 @@ def _hand_over(client: Client, ended: Any, done: "Future[list[Outcome]]") -> Non
 def _result(client: Client, ended: Any) -> list[Outcome]:
     """What a task returned, however long that takes: a worker that dies takes results with it,
     and another, which may yet have to be started, does their tasks again.
-
-    Raises:
-        ConfigError: the scheduler is gone; asking it would hang.
     """
     while True:
         try:
             outcomes: list[Outcome] = ended.result(timeout=CONNECT_S)
         except TimeoutError:
-            if client.status != "running":
+            if client.status != "running":  # asking it would hang
                 raise ConfigError(LOST) from None
         else:
             return outcomes

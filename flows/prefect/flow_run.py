@@ -49,11 +49,7 @@ def our_flow(name: str, run_name: str) -> Callable[[Callable[..., Ended]], Flow[
 
 
 def _state(work: Callable[[], Ended]) -> State[Any]:
-    """Do the work; the state that tells how it ended.
-
-    Raises:
-        Exception: a bug of ours, whose traceback is wanted.
-    """
+    """Do the work; the state that tells how it ended."""
     coming: Queue[Note] = Queue()
     noting = Thread(target=copy_context().run, args=(Noting().until_the_end, coming), daemon=True)
     noting.start()

@@ -278,12 +278,7 @@ def _tree(store: fs.FileSystem, base: str) -> Iterator[fs.FileInfo]:
 
 
 def _entries(store: fs.FileSystem, folder: str) -> list[fs.FileInfo]:
-    """What lies in a folder, sorted; a local link back to a folder above it is left out.
-
-    Raises:
-        InputError: a name is not UTF-8, which Arrow cannot open (cause "name_not_utf8").
-        ConfigError: a link led here, and out of the roots.
-    """
+    """What lies in a folder, sorted; a local link back to a folder above it is left out."""
     if isinstance(store, fs.LocalFileSystem):
         places.within_roots(folder)
     selector = fs.FileSelector(folder, allow_not_found=True)

@@ -104,11 +104,7 @@ def _compare(figures: Iterable[Figure], tolerance: Tolerance) -> tuple[FigureVer
 
 
 def _figure(figure: Figure, tolerance: Tolerance) -> FigureVerdict:
-    """How what is computed compares with what was published.
-
-    Raises:
-        UnitError: they cannot be compared.
-    """
+    """How what is computed compares with what was published."""
     published = parse_quantity(figure.published)
     computed = amount(figure.expression)
     if published.unit.base != computed.unit.base:

@@ -70,9 +70,6 @@ def _called(dotted: str) -> tuple[Callable[..., float], Unit]:
     """A function and the unit of its result, which a formula tells.
 
     dotted: "module.function" of sizing.formulas, or as `PLACES` has it.
-
-    Raises:
-        AttributeError: there is no such function.
     """
     name, _, function = dotted.rpartition(".")
     path = PLACES.get(name, f"sizing.formulas.{name}")

@@ -61,11 +61,7 @@ def _mfu(sheet: Sheet) -> Given:
 
 
 def _check(sheet: Sheet, mfu: float) -> None:
-    """Warn of what no accelerator reaches; what is computed twice is work for it all the same.
-
-    Raises:
-        PlanError: more than its whole peak would be needed.
-    """
+    """Warn of what no accelerator reaches; what is computed twice is work for it all the same."""
     again = sheet.plan.training.recompute_frac
     hfu = compute.hfu_of_mfu(mfu=mfu, recompute_frac=again)
     told = f"MFU {mfu:.3g}" + (f", with recomputation HFU {hfu:.3g}," if again else "")

@@ -168,11 +168,7 @@ def train(training: LmTraining) -> Fitted:
 
 
 def _read(training: LmTraining, name: str, names: Names) -> tuple[Documents, dict[str, Any]]:
-    """Documents of the inputs `name`, and where they come from.
-
-    Raises:
-        ConfigError: an input cannot be read, or there is no word in them.
-    """
+    """Documents of the inputs `name`, and where they come from."""
 
     def words_of(texts: pa.Array) -> tuple[U64, I64]:
         placed = placed_words(texts)
