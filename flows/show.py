@@ -1,9 +1,11 @@
 """What commands print: paragraphs and tables on stdout, in plain width where it is no terminal."""
 
 import json
+import math
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -87,6 +89,21 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> 
             *[Text(_cell(v)) if isinstance(v, str) or not is_renderable(v) else v for v in row]
         )
     return made
+
+
+def of_page(
+    page: Iterable[section.Section], shown: Mapping[str, slice], most: int | None = None
+) -> Iterator[section.Table]:
+    """Tables of a page that stand open and have rows.
+
+    shown: which, by the keys of their sections.  most: rows of each.
+    """
+    for part in page:
+        tables = [b for b in part.blocks if isinstance(b, section.Table)]
+        for of in tables[shown.get(part.key, slice(0))]:
+            if of.rows and not of.folded:
+                first = f", the first {most}" if len(of.rows) > (most or math.inf) else ""
+                yield replace(of, caption=of.caption + first, rows=of.rows[:most])
 
 
 def beside(of: section.Comparison) -> Group:

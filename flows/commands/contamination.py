@@ -4,7 +4,6 @@ import argparse
 import contextlib
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Literal
@@ -16,7 +15,7 @@ from tokenmill.dedup.text.fold import FOLDINGS
 from tokenmill.flows.asked import ask_check, check_of
 from tokenmill.flows.commands.shared import result_of, run_settings, server_ahead
 from tokenmill.flows.exits import NO, PARTIAL
-from tokenmill.flows.show import as_json, beside, printable, show
+from tokenmill.flows.show import as_json, beside, of_page, printable, show
 from tokenmill.flows.troubles import MOST_FAILURES, bounded, exit_code, failures
 from tokenmill.pipelines.contamination.check import DOCUMENT, Check, ContaminationJob
 from tokenmill.pipelines.contamination.copies import Copies
@@ -56,8 +55,11 @@ FAIL_KINDS = {
 }
 FOUND_KINDS = ("dirty", "widespread", "edited", "context")
 MOST_ROWS = 5
-# sections of the page whose tables are shown, and how many of these are not
-SHOWN = {"benchmarks": 1, "documents": 0, "sources": 0, "contexts": 0, "ignored": 0}
+# tables of the page that are shown, by their sections
+SHOWN = {
+    "benchmarks": slice(1, None),  # the first stands above, without columns
+    **dict.fromkeys(("documents", "sources", "contexts", "ignored"), slice(None)),
+}
 # of each kind of examples
 MOST_SHOWN = {"examples": 3, "widespread": 2, "edited": 2, "paraphrases": 2}
 
@@ -233,24 +235,13 @@ def show_report(report: Report, out: Path) -> None:
             *others,
         ],
         items_table(report, "items of benchmarks", PAGE_ONLY),
-        *_tables(page),
+        *of_page(page, SHOWN, MOST_ROWS),
         *map(beside, examples(page)),
         [
             *_troubles(report),
             *(f"{k:<9} {folder / report.files[k]}" for k in ("report", "items", "overlaps")),
         ],
     )
-
-
-def _tables(page: Sequence[section.Section]) -> Iterator[section.Table]:
-    """Those of the page, the first rows of each."""
-    for part in page:
-        tables = [b for b in part.blocks if isinstance(b, section.Table) and b.rows]
-        for of in tables[SHOWN[part.key] :] if part.key in SHOWN else ():
-            if of.folded:
-                continue
-            caption = of.caption + (f", the first {MOST_ROWS}" * (len(of.rows) > MOST_ROWS))
-            yield replace(of, caption=caption, rows=of.rows[:MOST_ROWS])
 
 
 def examples(page: Sequence[section.Section]) -> Iterator[section.Comparison]:

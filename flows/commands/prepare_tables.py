@@ -3,25 +3,33 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rich.table import Table
 from rich.text import Text
 
 from tokenmill.flows.commands.size import UNVERIFIED, requirements_table, warning
-from tokenmill.flows.show import filled, printable, show, table
+from tokenmill.flows.show import of_page, printable, show, table
 from tokenmill.flows.troubles import MOST_FAILURES, NOTHING, bounded, failures
 from tokenmill.pipelines.contamination.report_found import PAGE_ONLY, items_table, warnings
 from tokenmill.pipelines.core.places import Place, below
-from tokenmill.pipelines.prepare.report.images import WAY_TO_IMAGES, absent_columns, sources_without
+from tokenmill.pipelines.prepare.report.images import WAY_TO_IMAGES, sources_without
 from tokenmill.pipelines.prepare.report.model import Report
-from tokenmill.pipelines.prepare.report.sections import against_lines, further_tables, storage_way
+from tokenmill.pipelines.prepare.report.sections import (
+    against_lines,
+    further_tables,
+    headline,
+    sections,
+    storage_way,
+)
 from tokenmill.pipelines.read.plan import unlike
 from tokenmill.pipelines.read.readers import passed_over
-from tokenmill.pipelines.tokens.mix.report import columns_of, mixed_in_short, mixture_rows
+from tokenmill.pipelines.tokens.mix.report import columns_of, mixture_rows
 from tokenmill.sizing.document.section import count
 from tokenmill.sizing.report.notes import chosen_wait
 from tokenmill.sizing.report.outline import about, first_rows
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.units import format_bytes
+
+# tables of the report's page that are shown, by their sections
+SHOWN = {"ledger": slice(3), "images": slice(2)}
 
 
 def show_report(
@@ -31,15 +39,13 @@ def show_report(
 
     compared: what was predicted beside it.  sheet: what storage it takes to train on it.
     """
-    summary, mixture = report.found_items, report.mixture
+    summary, mixture, page = report.found_items, report.mixture, sections(report)
     show(
-        _ledger(report),
-        filled(table("why", ("stage", "outcome", "reason", ">docs"), report.documents_that_left())),
+        *of_page(page, SHOWN),
         mixture
         and table("mixture of the training split", columns_of(mixture), mixture_rows(mixture)),
-        *image_tables(report),
-        *(table(t.caption, ("what", ">value"), t.rows) for t in further_tables(report).values()),
-        headline(report),
+        *further_tables(report).values(),
+        [headline(report), *(against_lines(report.against) if report.against else ())],
         [f"warning: {printable(line)}" for line in bounded(report.warnings, "report.md")],
         summary
         and [
@@ -73,50 +79,6 @@ def _storage(sheet: Sheet, out: Place) -> Iterator[Any]:
     yield [UNVERIFIED, f"storage  {below(out, 'requirements.html')}"]
 
 
-def _ledger(report: Report) -> Table:
-    """Where the documents went."""
-    how = "by cutting" if report.mixture is None else "by cutting or repeating"
-    columns = ["stage", ">docs in", f">made {how}", ">removed", ">failed", ">docs out", ">text out"]
-    rows = [[row.stage, *row.counts, format_bytes(row.bytes_out)] for row in report.ledger]
-    if not any(row.docs_created for row in report.ledger):
-        del columns[2]
-        for cells in rows:
-            del cells[2]
-    return table(f"{report.name}: where the documents went", columns, rows)
-
-
-def image_tables(report: Report) -> list[Table]:
-    """Images by stage, and by reason; nothing for a run of text alone."""
-    rows = [
-        (row.stage, *row.images.counts, format_bytes(row.images.bytes_out))
-        for row in report.ledger
-        if row.images
-    ]
-    if not rows:
-        return []
-    columns = ("stage", ">in", ">removed", ">failed", ">with document", ">out", ">bytes out")
-    made = [table("where the images went", columns, rows)]
-    reasons = report.images_that_left()
-    if reasons:
-        made.append(table("why images left", ("stage", "outcome", "reason", ">images"), reasons))
-    return made
-
-
-def headline(report: Report) -> list[str]:
-    """The figures that matter first, in sentences."""
-    total = report.total
-    tokens = "no tokens: text alone" if total.tokens is None else count(total.tokens, "token")
-    lines = [f"{count(total.docs, 'document')}, {tokens}"]
-    if report.mixture is not None:
-        lines.append(mixed_in_short(report.mixture))
-    if total.text_bytes_per_token is not None:
-        text = _with_error(total.text_bytes_per_token, total.text_bytes_per_token_se)
-        stored = _with_error(total.stored_bytes_per_token, total.stored_bytes_per_token_se)
-        of = "text token  " if total.images else "token       "
-        lines += [f"text bytes per {of}{text}", f"stored bytes per token     {stored}"]
-    return [*lines, *(against_lines(report.against) if report.against else ())]
-
-
 def troubles(report: Report) -> list[str | Text]:
     """A line for each input or shard that failed, in red; and each that is not what it could be."""
     lines = failures(report)
@@ -131,9 +93,8 @@ def troubles(report: Report) -> list[str | Text]:
         first = f", the first: {told}" if (told := report.first_failed.get(cause)) else ""
         lines.append(f"{count(n, 'document')} failed as {cause}{first}")
     red = [Text(printable(line), style="bold red") for line in bounded(lines, "report.md")]
-    lines = [printable(line) for line in absent_columns(report)[:MOST_FAILURES]]
-    for source in sources_without(report)[:MOST_FAILURES]:
-        lines.append(f"no image was read from {source}; {WAY_TO_IMAGES}")
+    without = sources_without(report)[:MOST_FAILURES]
+    lines = [f"no image was read from {source}; {WAY_TO_IMAGES}" for source in without]
     of = report.inputs
     return [*red, *lines, *passed_over(of.skipped, MOST_FAILURES, of.other_format or ())]
 
@@ -236,7 +197,3 @@ def is_enough(planned: dict[str, Any]) -> bool:
     """Whether there is as much disk as a run would take; an object store does not say."""
     free = planned["disk_free_bytes"]
     return free is None or bool(free >= _needed(planned))
-
-
-def _with_error(ratio: float | None, error: float | None) -> str:
-    return f"{ratio:.3f}" + (f" ± {error:.3f} (standard error)" if error is not None else "")
