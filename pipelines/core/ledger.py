@@ -13,6 +13,7 @@ Of images, where a recipe has them:
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 from typing import Any, Self
 
 from tokenmill.pipelines.core.errors import LedgerError
@@ -117,29 +118,19 @@ def check_chain(stages: Iterable[tuple[str, StageStats]], where: str) -> None:
     Raises:
         LedgerError: a stage does not balance, or documents or bytes vanish between two stages.
     """
-    previous: tuple[str, StageStats] | None = None
-    for name, stats in stages:
-        stats.check(f"{where}, {name}")
-        if previous is not None:
-            before, old = previous
-            _check_images(old.images, stats.images, f"{where}, from {before} to {name}")
-            if (old.docs_out, old.bytes_out) != (stats.docs_in, stats.bytes_in):
-                raise LedgerError(
-                    f"{where}: {before} let out {old.docs_out} documents of {old.bytes_out} bytes,"
-                    f" {name} took in {stats.docs_in} of {stats.bytes_in}"
-                )
-        previous = (name, stats)
-
-
-def _check_images(old: ImageStats | None, new: ImageStats | None, where: str) -> None:
-    """Check that a stage takes in the images that the one before let out."""
-    if old is None or new is None:
-        return
-    if (old.images_out, old.bytes_out) != (new.images_in, new.bytes_in):
-        raise LedgerError(
-            f"{where}: {old.images_out} images of {old.bytes_out} bytes went out,"
-            f" {new.images_in} of {new.bytes_in} came in"
-        )
+    checked = [(name, stats.check(f"{where}, {name}")) for name, stats in stages]
+    for (before, old), (name, new) in pairwise(checked):
+        if (old.docs_out, old.bytes_out) != (new.docs_in, new.bytes_in):
+            raise LedgerError(
+                f"{where}: {before} let out {old.docs_out} documents of {old.bytes_out} bytes,"
+                f" {name} took in {new.docs_in} of {new.bytes_in}"
+            )
+        out, came = old.images, new.images
+        if out and came and (out.images_out, out.bytes_out) != (came.images_in, came.bytes_in):
+            raise LedgerError(
+                f"{where}, from {before} to {name}: {out.images_out} images of {out.bytes_out}"
+                f" bytes went out, {came.images_in} of {came.bytes_in} came in"
+            )
 
 
 def _sum(a: Any, b: Any) -> Any:

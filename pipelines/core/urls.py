@@ -34,19 +34,14 @@ def normalized(urls: pa.Array, dropped: Sequence[str]) -> pa.Array:
 
     without = _parameters(tuple(dropped))
     every = urls.cast(pa.binary()).to_pylist()  # a URL's bytes may be no UTF-8
-    made = [
-        None if url is None else _normalized(_text(url), without, canonicalize_url) for url in every
-    ]
+    texts = (url and url.decode(errors="backslashreplace").strip() for url in every)
+    made = [text and _normalized(text, without, canonicalize_url) for text in texts]
     return pa.array(made, pa.string())
-
-
-def _text(url: bytes) -> str:
-    return url.decode(errors="backslashreplace").strip()
 
 
 def _normalized(url: str, dropped: re.Pattern[str] | None, canonical: Callable[[str], str]) -> str:
     """The one form of a URL; one that cannot be read, or is very long, stays as it is."""
-    if not url or len(url) > LONGEST:
+    if len(url) > LONGEST:
         return url
     if dropped is not None:
         url = _without(url, dropped)

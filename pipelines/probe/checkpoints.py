@@ -71,7 +71,9 @@ class CheckpointFile:
             path.unlink(missing_ok=True)
 
     def _run(self, path: Path) -> Written:
-        blocks = _blocks(self.seed + self.rank)
+        rng = np.random.default_rng(self.seed + self.rank)
+        # of sizes that never line up, so that storage finds no two alike
+        blocks = [rng.bytes(BLOCK_BYTES - 4096 * i - 1) for i in range(5)]
         begun, written, times = time.perf_counter(), 0, 0
         while times == 0 or (self.until is not None and not self.until.exists()):
             digest = self._write(path, blocks)
@@ -105,12 +107,6 @@ class CheckpointFile:
             while n := f.readinto(held):
                 digest.update(memoryview(held)[:n])
         return digest.intdigest()
-
-
-def _blocks(seed: int) -> list[bytes]:
-    """Random blocks of sizes that never line up, so that storage finds no two alike."""
-    rng = np.random.default_rng(seed)
-    return [rng.bytes(BLOCK_BYTES - 4096 * i - 1) for i in range(5)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -57,13 +57,10 @@ def search(
         ended = _ended(low, high, most, until)
         if ended is not None:
             return SearchResult(supported=low, failing=high, ended=ended, tried=tuple(tried))
-        trying = _next(low, high, need, most)
-
-
-def _next(low: int, high: int | None, need: int, most: int) -> int:
-    if high is None:
-        return min(2 * low, most)
-    return need if low < need < high else (low + high) // 2
+        if high is None:
+            trying = min(2 * low, most)
+        else:
+            trying = need if low < need < high else (low + high) // 2
 
 
 def _ended(low: int, high: int | None, most: int, until: float) -> Ended | None:

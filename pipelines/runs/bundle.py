@@ -8,7 +8,7 @@ import pickle
 import platform
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -54,9 +54,11 @@ def versions() -> Mapping[str, str]:
 
 @cache
 def _library_versions() -> Mapping[str, str]:
-    found = {name: _version(name) for name in LIBRARIES}
-    there = {name: version for name, version in found.items() if version is not None}
-    return {"python": platform.python_version(), **there}
+    found = {"python": platform.python_version()}
+    for name in LIBRARIES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def do_bundle(
@@ -81,7 +83,8 @@ def do_bundle(
         pa.set_cpu_count(1)  # there is a process for each core
     with within(job.identity):
         left = takewhile(lambda _work: of not in _stopped, works)
-        return [_portable(attempt(job, work)) for work in left]
+        ended = (attempt(job, work) for work in left)
+        return [replace(o, error=o.error and sendable(o.error)) for o in ended]
 
 
 def stop_bundles(of: str) -> None:
@@ -113,12 +116,6 @@ def check_process(job: Job, wanted: Mapping[str, str]) -> None:
         )
 
 
-def _portable(outcome: Outcome) -> Outcome:
-    if outcome.error is None:
-        return outcome
-    return replace(outcome, error=sendable(outcome.error))
-
-
 def sendable(error: BaseException) -> BaseException:
     """The error, or one that tells of it where it cannot be pickled."""
     try:
@@ -127,10 +124,3 @@ def sendable(error: BaseException) -> BaseException:
         notes = getattr(error, "__notes__", ())
         return ShardError(" ".join((f"{type(error).__name__}: {error}", *notes)))
     return error
-
-
-def _version(library: str) -> str | None:
-    try:
-        return version(library)
-    except PackageNotFoundError:
-        return None

@@ -290,21 +290,16 @@ def notes_table(notes: Mapping[str, int] | None) -> Iterator[Table]:
 def _repeated_rows(images: model.Images) -> Iterator[Table]:
     """What stands in the corpus most often, by step and key."""
     rows = [
-        (step, key, f"{n:,}", _unit(doc_id, number))
+        (step, key, f"{n:,}", f"shard {shard}, document {row}, number {number}")
         for step, facts in images.repeated.items()
         for key, of in facts.items()
         if isinstance(of, model.Repeated)
         for doc_id, number, n in (of.most or [])[:MOST_REPEATED]
+        for shard, row in [shard_and_row(doc_id)]
     ]
     if rows:
         columns = ("step", "by", ">times", "`first of them")
         yield table("What the corpus repeats most", columns, rows)
-
-
-def _unit(doc_id: int, number: int) -> str:
-    """Of an image or paragraph: where its document stands, and its place in it."""
-    shard, row = shard_and_row(doc_id)
-    return f"shard {shard}, document {row}, number {number}"
 
 
 def _pixels(n: float) -> str:

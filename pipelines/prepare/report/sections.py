@@ -86,21 +86,16 @@ def _key_figures(report: Report) -> list[KeyFigure]:
     rows = report.ledger
     figures = [KeyFigure("documents out", f"{rows[-1].docs_out:,}", f"of {rows[0].docs_in:,}")]
     if report.dataset is None or report.total.tokens is None:
-        return [
-            *figures,
-            KeyFigure("text out", format_bytes(rows[-1].bytes_out), "UTF-8"),
-            *([_kept_figure(report.text)] if report.text else []),
-        ]
+        figures.append(KeyFigure("text out", format_bytes(rows[-1].bytes_out), "UTF-8"))
+        if (text := report.text) is not None:
+            note = f"{text.format}, zstd level {text.zstd_level}"
+            figures.append(KeyFigure("kept text on disk", format_bytes(text.bytes), note))
+        return figures
     figures.append(KeyFigure("tokens", format_count(report.total.tokens)))
     for what in ("text", "stored"):
         value, sign, error = _ratio(report, what).partition(" ±")
         figures.append(KeyFigure(f"{what} bytes per token", value, sign + error))
     return [*figures, KeyFigure("dataset", format_bytes(report.dataset.bytes))]
-
-
-def _kept_figure(text: KeptText) -> KeyFigure:
-    note = f"{text.format}, zstd level {text.zstd_level}"
-    return KeyFigure("kept text on disk", format_bytes(text.bytes), note)
 
 
 def _ratio(report: Report, of: str) -> str:

@@ -168,8 +168,7 @@ def _longer(
     estimates = discounts(adjusted)
     kept = (own.counts > prune) | (own.n < FIRST_PRUNED)
     taken = np.where(kept, _discounted(adjusted, estimates), adjusted)
-    rows = _Rows(shorter.counts.keys)
-    contexts = rows.of(own.contexts)
+    contexts = _rows(shorter.counts.keys, own.contexts)
     # n-grams that are left out may stand behind words that are left out too
     known = contexts >= 0
     n_rows = len(shorter.probs)
@@ -180,24 +179,18 @@ def _longer(
     )
     mine, contexts = own.take(kept), contexts[kept]
     probs = (adjusted - taken)[kept] / totals[contexts]
-    probs += backoffs[contexts] * shorter.probs[rows.of(mine.suffixes)]
+    probs += backoffs[contexts] * shorter.probs[_rows(shorter.counts.keys, mine.suffixes)]
     longer = Smoothed(mine, probs, np.ones(len(probs)), estimates)
     return shorter._replace(backoffs=backoffs), longer
 
 
-class _Rows:
-    """The row of n-grams that a key is in; -1 for one that was left out."""
-
-    def __init__(self, keys: U64) -> None:
-        self._order = np.argsort(keys)
-        self._keys = keys[self._order]
-
-    def of(self, keys: U64) -> I64:
-        if not len(self._keys):
-            return np.full(len(keys), -1)
-        at = np.searchsorted(self._keys, keys).clip(max=len(self._keys) - 1)
-        rows: I64 = np.where(self._keys[at] == keys, self._order[at], -1)
-        return rows
+def _rows(keys: U64, wanted: U64) -> I64:
+    """(n_wanted,) where each stands among the keys; -1 for one that was left out."""
+    if not len(keys):
+        return np.full(len(wanted), -1)
+    order = np.argsort(keys)
+    at = order[np.searchsorted(keys, wanted, sorter=order).clip(max=len(keys) - 1)]
+    return np.where(keys[at] == wanted, at, -1)
 
 
 def discounts(adjusted: I64) -> Discounts:

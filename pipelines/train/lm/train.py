@@ -281,19 +281,16 @@ def blocks(about: About) -> Iterator[Block]:
         yield (
             "Caution: perplexities are mostly of how many words are not known. Train on more text."
         )
-    yield _percentiles(about["percentiles"])
+    rows = [(p, f"{value:,.1f}") for p, value in about["percentiles"].items()]
+    yield table("Perplexity of documents", (">percentile", ">perplexity"), rows)
     cutoffs = about["cutoffs"]
+    of = "the held-out text; give the corpus that is to be filtered as --cutoffs"
+    of = "--cutoffs" if cutoffs["of"] == "cutoffs" else of
     yield (
         f"Head below {cutoffs['head']:,.1f}, tail from {cutoffs['tail']:,.1f} on: percentiles"
         f" {about['training']['head']:g} and {about['training']['tail']:g} of"
-        f" {cutoffs['documents']:,} documents of {_said(cutoffs['of'])}."
+        f" {cutoffs['documents']:,} documents of {of}."
     )
-
-
-def _said(of: str) -> str:
-    if of == "cutoffs":
-        return "--cutoffs"
-    return "the held-out text; give the corpus that is to be filtered as --cutoffs"
 
 
 def _orders(orders: list[dict[str, Any]]) -> Table:
@@ -308,8 +305,3 @@ def _orders(orders: list[dict[str, Any]]) -> Table:
     ]
     columns = (">words", ">n-grams", ">D1", ">D2", ">D3+", "discounts")
     return table("N-grams, by modified Kneser-Ney", columns, rows)
-
-
-def _percentiles(percentiles: Mapping[str, float]) -> Table:
-    rows = [(p, f"{value:,.1f}") for p, value in percentiles.items()]
-    return table("Perplexity of documents", (">percentile", ">perplexity"), rows)
