@@ -152,7 +152,9 @@ def total(*, unit: str, source: str = "definition") -> Formula[...]:
     >>> total(unit="m")(width=3.0, height=4.0)
     7.0
     """
-    return Formula(_added, said="sum of its inputs", unit=unit, source=source)
+    return Formula(
+        lambda **parts: sum(parts.values()), said="sum of its inputs", unit=unit, source=source
+    )
 
 
 def greatest(*, unit: str, source: str = "definition") -> Formula[...]:
@@ -161,15 +163,8 @@ def greatest(*, unit: str, source: str = "definition") -> Formula[...]:
     >>> greatest(unit="m")(width=3.0, height=4.0)
     4.0
     """
-    return Formula(_greatest, said="the greatest of its inputs", unit=unit, source=source)
-
-
-def _greatest(**parts: float) -> float:
-    return max(parts.values())
-
-
-def _added(**parts: float) -> float:
-    return sum(parts.values())
+    said = "the greatest of its inputs"
+    return Formula(lambda **parts: max(parts.values()), said=said, unit=unit, source=source)
 
 
 def written(function: Callable[..., float]) -> str:

@@ -4,7 +4,6 @@ import argparse
 import contextlib
 import math
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 from tokenmill.flows.commands.shared import bytes_of
@@ -14,20 +13,10 @@ from tokenmill.flows.show import as_json, show
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place, folder_here, place
 from tokenmill.pipelines.probe.checkpoints import check_writable
-from tokenmill.pipelines.probe.document import (
-    LIMITS,
-    caution,
-    checkpoint_blocks,
-    conditions,
-    depths_table,
-    probe_files,
-    reads_table,
-    summary,
-    verdicts,
-    whole_job,
-)
+from tokenmill.pipelines.probe.document import probe_files, sections
 from tokenmill.pipelines.probe.run import Settings, probe
 from tokenmill.pipelines.probe.shards import silent
+from tokenmill.sizing.document.section import Table
 from tokenmill.sizing.requirements import size
 from tokenmill.sizing.sheet import Sheet
 
@@ -56,7 +45,9 @@ def run(args: argparse.Namespace) -> int:
         as_json(data)
     else:
         where = "--out FOLDER writes probe.md, .html and .json"
-        show(*blocks(data), "\n".join(map(str, written)) or where)
+        page = (block for section in sections(data) for block in section.blocks)
+        shown = (b for b in page if isinstance(b, str) or (isinstance(b, Table) and not b.folded))
+        show(*shown, "\n".join(map(str, written)) or where)
     return OK if data["verdict"]["outcome"] == "PASS" else NO
 
 
@@ -105,18 +96,3 @@ def parse_settings(args: argparse.Namespace) -> Settings:
         checkpoint=None if args.checkpoint is None else folder_here(args.checkpoint),
         checkpoint_bytes=None if n_bytes is None else bytes_of("--checkpoint-bytes", n_bytes),
     )
-
-
-def blocks(data: Mapping[str, Any]) -> list[Any]:
-    """The verdict and what it rests on."""
-    return [
-        summary(data),
-        caution(data) or None,
-        verdicts(data),
-        reads_table(data),
-        whole_job(data),
-        depths_table(data),
-        LIMITS[data["limit"]],
-        *checkpoint_blocks(data),
-        conditions(data),
-    ]

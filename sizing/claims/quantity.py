@@ -83,7 +83,8 @@ def parse_quantity(text: str) -> Quantity:
         raise UnitError(f"{text!r} is not a figure with its unit")
     number = match["number"].replace(",", "").replace("_", "")
     unit = _dollars(match["rest"]) if dollars else _counted(match["rest"])
-    step = 0.5 * 10.0 ** -_decimals(number)
+    mantissa, _, exponent = number.partition("e")
+    step = 0.5 * 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
     return Quantity(float(number) * unit.factor, unit, step * unit.factor)
 
 
@@ -117,8 +118,3 @@ def _dollars(suffix: str) -> Unit:
 def _size(prefix: str) -> int:
     sizes: dict[str, int] = {**SI, **BINARY}
     return sizes[prefix]
-
-
-def _decimals(number: str) -> int:
-    mantissa, _, exponent = number.partition("e")
-    return len(mantissa.partition(".")[2]) - int(exponent or 0)

@@ -1,7 +1,7 @@
 """A document as Markdown."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from tokenmill.sizing.document.passages import named
 from tokenmill.sizing.document.section import (
@@ -93,12 +93,8 @@ def _table(table: Table, title: str) -> str:
     lines += [[_plain(cell) for cell in row] for row in table.rows]
     if table.sums:
         lines[-1] = [f"**{cell}**" if cell else "" for cell in lines[-1]]
-    drawn = "\n".join(_line(line) for line in lines)
+    drawn = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
     return drawn if table.caption == title else f"**{_plain(table.caption)}**\n\n{drawn}"
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def _plain(text: str) -> str:

@@ -119,18 +119,15 @@ class Plan(Section):
                     f"checkpoints.{name} is stated but has no effect with mode: {mode}; it is of"
                     f" mode: {of_mode}"
                 )
-        count, per_node = self.cluster.count, self._per_node()
+        count, per_node = self.cluster.count, self.cluster.per_node
+        if per_node is None:
+            per_node = ACCELERATORS.find(self.cluster.accelerator, self.accelerators).per_node
         if count % per_node:
             made.append(
                 f"cluster.count {count:,} is not a multiple of the {per_node} accelerators of a"
                 " node: one node is not full"
             )
         return made
-
-    def _per_node(self) -> int:
-        if self.cluster.per_node is not None:
-            return self.cluster.per_node
-        return ACCELERATORS.find(self.cluster.accelerator, self.accelerators).per_node
 
     def stated(self, key: str) -> bool:
         """Whether `key`, as "cluster.mfu", was given rather than left at its default."""

@@ -22,7 +22,13 @@ def sheet_json(sheet: Sheet) -> dict[str, Any]:
         "corpora": {name: found.to_json() for name, found in sheet.measurements.items()},
         "headline": [row.name for row in headline(sheet)],
         "sections": [
-            {"title": section.title, "rows": [_row(row, sheet.rows) for row in section.rows]}
+            {
+                "title": section.title,
+                "rows": [
+                    {**row.to_json(), "shown": row.shown, "rests_on": rests_on(row, sheet.rows)}
+                    for row in section.rows
+                ],
+            }
             for section in sheet.sections
         ],
         "verdicts": [verdict.to_json() for verdict in verdicts],
@@ -71,7 +77,3 @@ def kind(given: Input) -> str:
     if not given.verified:
         return "unverified"
     return CHOSEN if OUR_CHOICE in given.source else "assumed"
-
-
-def _row(row: Requirement, rows: Mapping[str, Requirement]) -> dict[str, Any]:
-    return {**row.to_json(), "shown": row.shown, "rests_on": rests_on(row, rows)}

@@ -23,11 +23,10 @@ def by_image_tokens(sheet: Sheet) -> Table | None:
     if found is None or not found.image_tokens_unknown or sheet.stated(f"corpus.{KEY}"):
         return None
     tried = {f"{n:g}": n for n in TRIED} | {"patch 14": patch_tokens(found)}
-    rows = [(name, *_figures(sheet, tokens)) for name, tokens in tried.items()]
+    rows = []
+    for name, tokens in tried.items():
+        corpus = sheet.plan.corpus.model_copy(update={KEY: tokens})
+        plan = sheet.plan.model_copy(update={"corpus": corpus})
+        of = requirement_sheet(plan, sheet.measurements)
+        rows.append((name, *(of[f].shown if f in of else "not measured" for f in FIGURES)))
     return table(CAPTION, ("tokens", *(f">{name}" for name in FIGURES)), rows)
-
-
-def _figures(sheet: Sheet, tokens: float) -> tuple[str, ...]:
-    corpus = sheet.plan.corpus.model_copy(update={KEY: tokens})
-    other = requirement_sheet(sheet.plan.model_copy(update={"corpus": corpus}), sheet.measurements)
-    return tuple(other[name].shown if name in other else "not measured" for name in FIGURES)

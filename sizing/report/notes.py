@@ -141,13 +141,10 @@ def _drain(sheet: Sheet) -> str:
     if part.value == 1:
         return "storage has all of the interval"
     least = sheet[f"{JOB_RATE}, bare minimum"].shown
-    told = f"storage has {percent(part.value)} of the interval{_chosen(sheet, 'drain_frac')}"
+    key = "checkpoints.drain_frac"
+    chosen = "" if sheet.stated(key) else f" (our choice: {key})"
+    told = f"storage has {percent(part.value)} of the interval{chosen}"
     return f"{told}; with all of it {least} would do"
-
-
-def _chosen(sheet: Sheet, setting: str) -> str:
-    key = f"checkpoints.{setting}"
-    return "" if sheet.stated(key) else f" (our choice: {key})"
 
 
 def _money(sheet: Sheet) -> list[str]:

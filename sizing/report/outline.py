@@ -44,14 +44,15 @@ def sections(sheet: Sheet) -> list[Section]:
     """What a buyer wants to know, in the order in which it is asked."""
     warnings = tuple(f"Warning: {sentence}." for sentence in sheet.warnings)
     parts = [
-        Section("summary", "In short", (about(sheet), answer(sheet), why(sheet))),
+        Section("summary", "In short", (about(sheet), answer(sheet), f"{notes(sheet)[0]}.")),
         Section("headline", FIRST, _headline(sheet)),
         Section("warnings", "Warnings", warnings),
         Section("tiers", "Which storage would do", tier_blocks(sheet)),
     ]
     for section in sheet.sections:
         made = (_rows(section.title, section.rows, sheet),) if section.rows else ()
-        parts.append(Section(_key(section.title), section.title, made))
+        key = "".join(c if c.isalnum() else "-" for c in section.title.lower())
+        parts.append(Section(key, section.title, made))
     return [
         *parts,
         Section("assumptions", "Assumed and stated", _assumed(sheet)),
@@ -106,11 +107,6 @@ def answer(sheet: Sheet) -> str:
         f"{before if short else ''}What to buy: {sheet['raw capacity'].shown} of drives,"
         f" {sheet['usable capacity'].shown} usable,{fast}."
     )
-
-
-def why(sheet: Sheet) -> str:
-    """What the capacity is for."""
-    return f"{notes(sheet)[0]}."
 
 
 READS = "read bandwidth, whole job"
@@ -180,7 +176,11 @@ def _rows(caption: str, of: Sequence[Requirement], sheet: Sheet) -> Table:
 
 def _assumed(sheet: Sheet) -> tuple[str | Table, ...]:
     cells = [
-        (_name(given), given.shown, kind(given), given.key or NONE, given.source)
+        # a setting by its own name, else as the formula calls it
+        (
+            (given.key or given.name).rpartition(".")[2].replace("_", " "),
+            *(given.shown, kind(given), given.key or NONE, given.source),
+        )
         for given in assumptions(sheet)
     ]
     return (
@@ -190,14 +190,9 @@ def _assumed(sheet: Sheet) -> tuple[str | Table, ...]:
     )
 
 
-def _name(given: Input) -> str:
-    """What an input is called: a setting by its own name, else as the formula calls it."""
-    return (given.key or given.name).rpartition(".")[2].replace("_", " ")
-
-
 def _derived(sheet: Sheet) -> tuple[Derivations, ...]:
     return tuple(
-        Derivations(caption=section.title, rows=tuple(_derivation(row) for row in section.rows))
+        Derivations(caption=section.title, rows=tuple(map(_derivation, section.rows)))
         for section in sheet.sections
         if section.rows
     )
@@ -217,10 +212,6 @@ def _given(given: Input) -> Given:
     if given.computed_by is not None:
         return Given(given.name, given.told, "computed", given.computed_by)
     return Given(given.name, given.told, kind(given), given.source)
-
-
-def _key(title: str) -> str:
-    return "".join(c if c.isalnum() else "-" for c in title.lower())
 
 
 TITLE = "Storage requirements"

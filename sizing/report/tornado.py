@@ -10,7 +10,6 @@ from pydantic import ValidationError
 
 from tokenmill.sizing.document.section import NONE, Table, table
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.plan.plan import Plan
 from tokenmill.sizing.requirement import Input, leaves
 from tokenmill.sizing.requirements import requirement_sheet
 from tokenmill.sizing.sections.jobs import FIRST
@@ -101,7 +100,8 @@ def _varied(sheet: Sheet, given: Input) -> Moved | None:
         if given.interval == (None, None) and moved:
             fair = min(1.0, STEP * given.value / moved)
     try:
-        sheets = [_with(sheet, key, value) for value in (low, high)]
+        plans = [_set(sheet.plan, key.split("."), value) for value in (low, high)]
+        sheets = [requirement_sheet(plan, sheet.measurements) for plan in plans]
     except (PlanError, ValidationError, TypeError):
         return None
     ends = tuple((sheets[0][name].value, sheets[1][name].value) for name in MOVED)
@@ -127,11 +127,6 @@ def _moved(
     return Moved(name=name, ends=told, figures=ends, most=max(shares, default=0.0))
 
 
-def _with(sheet: Sheet, key: str, value: float) -> Sheet:
-    plan: Plan = _set(sheet.plan, key.split("."), value)
-    return requirement_sheet(plan, sheet.measurements)
-
-
 def _set(section: Any, steps: list[str], value: float) -> Any:
     name, *rest = steps
     if isinstance(section, tuple):
@@ -152,7 +147,9 @@ def tornado_table(sheet: Sheet) -> Table | None:
         if moved.most < LEAST:
             continue
         cells = [
-            NONE if pair is None or _same(sheet, name, pair) else _told(sheet, name, pair)
+            NONE
+            if pair is None or _same(sheet, name, pair)
+            else " to ".join(format_quantity(end, sheet[name].unit) for end in pair)
             for name, pair in zip(MOVED, moved.figures, strict=True)
         ]
         rows.append((moved.name, moved.ends, *cells))
@@ -162,7 +159,3 @@ def tornado_table(sheet: Sheet) -> Table | None:
 
 def _same(sheet: Sheet, name: str, pair: tuple[float, float]) -> bool:
     return all(abs(end / sheet[name].value - 1) < LEAST for end in pair)
-
-
-def _told(sheet: Sheet, name: str, pair: tuple[float, float]) -> str:
-    return " to ".join(format_quantity(end, sheet[name].unit) for end in pair)

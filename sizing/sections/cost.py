@@ -20,8 +20,13 @@ def add(sheet: Sheet) -> None:
     }
     days, ends = paid_days(sheet), WITH_FAILURES in sheet
     if ends:
-        parts["waste"] = _waste(sheet, days)
-    parts["storage"] = _storage(sheet, days)
+        a_day = sheet.add("cost of waste, one day", cost.waste_usd_per_day)
+        parts["waste"] = sheet.add(
+            "cost of waste", cost.waste_usd, waste_usd_per_day=a_day, days=days
+        )
+    name = "storage, TB-months billed"
+    held = sheet.add(name, cost.storage_tb_months, storage_bytes=billed(sheet), days=days)
+    parts["storage"] = sheet.add("storage cost", cost.storage_usd, tb_months=held)
     if HOT in sheet:
         parts["hot_pool"] = sheet[HOT]
     parts |= _requests(sheet)
@@ -30,11 +35,6 @@ def add(sheet: Sheet) -> None:
     _worth(sheet)
     if sheet.plan.checkpoints.mode == "sync":
         _twice_as_fast(sheet)
-
-
-def _waste(sheet: Sheet, days: Requirement) -> Requirement:
-    a_day = sheet.add("cost of waste, one day", cost.waste_usd_per_day)
-    return sheet.add("cost of waste", cost.waste_usd, waste_usd_per_day=a_day, days=days)
 
 
 def paid_days(sheet: Sheet) -> Requirement:
@@ -46,13 +46,6 @@ def billed(sheet: Sheet) -> Requirement:
     """What storage is paid for."""
     of = sheet.plan.prices.storage_billed
     return most_stored(sheet) if of == "stored" else sheet[f"{of} capacity"]
-
-
-def _storage(sheet: Sheet, days: Requirement) -> Requirement:
-    """What is billed, for as long as training takes."""
-    name = "storage, TB-months billed"
-    held = sheet.add(name, cost.storage_tb_months, storage_bytes=billed(sheet), days=days)
-    return sheet.add("storage cost", cost.storage_usd, tb_months=held)
 
 
 def _requests(sheet: Sheet) -> dict[str, Given]:

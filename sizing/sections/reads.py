@@ -88,18 +88,14 @@ def _reads_of(sheet: Sheet, name: str, source: SourceFacts) -> Requirement:
     rate = rate_of(sheet, source)
     if source.sample is None:
         return _sequence_reads(sheet, name, rate)
-    sample, runs = sheet[source.label("tokens a sample")], "training.sequences_per_read"
+    given: dict[str, Given] = {
+        "tokens_per_s": rate,
+        "sample_tokens": sheet[source.label("tokens a sample")],
+    }
+    runs = "training.sequences_per_read"
     if not sheet.stated(runs):
-        return sheet.add(
-            name, bandwidth.sample_reads_per_s, tokens_per_s=rate, sample_tokens=sample
-        )
-    return sheet.add(
-        name,
-        bandwidth.batch_reads_per_s,
-        tokens_per_s=rate,
-        sample_tokens=sample,
-        batch_samples=runs,
-    )
+        return sheet.add(name, bandwidth.sample_reads_per_s, **given)
+    return sheet.add(name, bandwidth.batch_reads_per_s, **given, batch_samples=runs)
 
 
 def _sequence_reads(sheet: Sheet, name: str, rate: Requirement) -> Requirement:
