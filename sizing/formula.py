@@ -18,7 +18,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial, update_wrapper
-from math import prod
+from math import ceil, prod
 from typing import Any, Generic, ParamSpec, TypeAlias
 
 from tokenmill.sizing.errors import PlanError
@@ -27,6 +27,7 @@ from tokenmill.sizing.spread import carried
 
 P = ParamSpec("P")
 Factor: TypeAlias = str | float  # an argument by its name, or a constant
+OF_NODE = ("accelerators", "per_node")
 
 
 @dataclass(eq=False)
@@ -121,8 +122,9 @@ def quotient(
     *,
     unit: str,
     source: str = "definition",
+    whole: bool = False,
 ) -> Formula[...]:
-    """The formula that divides a product by another; as `product`.
+    """The formula that divides a product by another; as `product`.  whole: it is rounded up.
 
     >>> speed = quotient("speed", "way", ("hours", 3600), unit="m/s")
     >>> speed(way=7200.0, hours=1.0), speed.equation
@@ -135,7 +137,8 @@ def quotient(
         if given.keys() != set(takes):
             raise TypeError(f"{name} takes {', '.join(takes)}, got {', '.join(given)}")
         value = prod(given[of] if isinstance(of, str) else of for of in tops)
-        return value / prod(given[of] if isinstance(of, str) else of for of in bottoms)
+        value /= prod(given[of] if isinstance(of, str) else of for of in bottoms)
+        return ceil(value) if whole else value
 
     computed.__name__ = name
     above, below = (
@@ -143,6 +146,23 @@ def quotient(
         for part in (tops, bottoms)
     )
     said = f"{above} / ({below})" if len(bottoms) > 1 else f"{above} / {below}" if below else above
+    said += ", rounded up" * whole
+    return Formula(computed, said=said, unit=unit, source=source, takes=takes)
+
+
+def of_node(name: str, whole: str, *, unit: str, source: str = "definition") -> Formula[...]:
+    """The formula of a node's share of a whole; all of it where the job is smaller than a node.
+
+    >>> share = of_node("share", "read", unit="bytes")
+    >>> [share(read=12e6, accelerators=n, per_node=8) for n in (32, 4)]
+    [3000000.0, 12000000.0]
+    """
+
+    def computed(*, accelerators: float, per_node: float, **given: float) -> float:
+        return given[whole] * min(per_node, accelerators) / accelerators
+
+    computed.__name__ = name
+    said, takes = f"{whole} x min(per_node, accelerators) / accelerators", (whole, *OF_NODE)
     return Formula(computed, said=said, unit=unit, source=source, takes=takes)
 
 

@@ -13,7 +13,7 @@ tar     files read from end to end, in requests of a stated size
 
 import math
 
-from tokenmill.sizing.formula import formula, product, quotient, total
+from tokenmill.sizing.formula import formula, of_node, product, quotient, total
 
 HDD_READS_PER_S = 150.0  # of one spindle, at random; unverified
 NVME_READS_PER_S = 500_000.0  # of one drive, at random, the lower of 0.5 to 1 M; unverified
@@ -45,29 +45,16 @@ def uncached_bytes_per_s(*, read_bytes_per_s: float, cached_frac: float) -> floa
     return read_bytes_per_s * (1 - cached_frac)
 
 
-@formula(unit="nodes")
-def nodes(*, accelerators: float, per_node: float) -> float:
-    """Nodes that the accelerators of a job stand in.
+# Nodes that the accelerators of a job stand in.
+nodes = quotient("nodes", "accelerators", "per_node", whole=True, unit="nodes")
 
-    >>> nodes(accelerators=1025, per_node=8)
-    129
-    """
-    return math.ceil(accelerators / per_node)
-
-
-@formula(unit="bytes/s", source="definition; every accelerator reads a share of its own")
-def node_read_bytes_per_s(
-    *, read_bytes_per_s: float, accelerators: float, per_node: float
-) -> float:
-    """The share of one node; all of it where the job is smaller than a node.
-
-    >>> node_read_bytes_per_s(read_bytes_per_s=12e6, accelerators=32, per_node=8)
-    3000000.0
-    >>> node_read_bytes_per_s(read_bytes_per_s=12e6, accelerators=4, per_node=8)
-    12000000.0
-    """
-    return read_bytes_per_s * min(per_node, accelerators) / accelerators
-
+# The share of one node; all of it where the job is smaller than a node.
+node_read_bytes_per_s = of_node(
+    "node_read_bytes_per_s",
+    "read_bytes_per_s",
+    unit="bytes/s",
+    source="definition; every accelerator reads a share of its own",
+)
 
 # The share of one accelerator.
 accelerator_read_bytes_per_s = quotient(
@@ -185,17 +172,15 @@ def _cached_epochs(held: float, nodes: float, last: int) -> float:
     return seen + (last - rising) * held
 
 
-@formula(
-    unit="drives", source="definition; redundancy and reads larger than one request come on top"
+# Drives that answer so many reads each second, whatever their size.
+drives_for_reads = quotient(
+    "drives_for_reads",
+    "reads_per_s",
+    "drive_reads_per_s",
+    whole=True,
+    unit="drives",
+    source="definition; redundancy and reads larger than one request come on top",
 )
-def drives_for_reads(*, reads_per_s: float, drive_reads_per_s: float) -> float:
-    """Drives that answer so many reads each second, whatever their size.
-
-    >>> drives_for_reads(reads_per_s=4121, drive_reads_per_s=150)
-    28
-    """
-    return math.ceil(reads_per_s / drive_reads_per_s)
-
 
 # Reads each second, where every sample is fetched apart, as an image with its caption.
 sample_reads_per_s = quotient(

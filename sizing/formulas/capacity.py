@@ -154,21 +154,10 @@ versions_bytes = product(
     source="definition; versions are taken to be of one size",
 )
 
-
-@formula(unit="bytes")
-def logs_bytes(
-    *,
-    accelerators: float,
-    training_days: float,
-    log_bytes_per_accelerator_day: float = LOG_BYTES_PER_ACCELERATOR_DAY,
-) -> float:
-    """Logs and metrics of a training run.
-
-    >>> logs_bytes(accelerators=1024, training_days=10) / 1e9  # GB
-    10.24
-    """
-    return accelerators * training_days * log_bytes_per_accelerator_day
-
+# Logs and metrics of a training run.
+logs_bytes = product(
+    "logs_bytes", "accelerators", "training_days", "log_bytes_per_accelerator_day", unit="bytes"
+)
 
 # all that is stored at once
 logical_bytes = total(unit="bytes", source="definition; all that is stored at once")

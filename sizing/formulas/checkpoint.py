@@ -6,7 +6,7 @@ asynchronous    training waits until it is copied to host memory; storage takes 
 
 import math
 
-from tokenmill.sizing.formula import formula, product, quotient
+from tokenmill.sizing.formula import formula, of_node, product, quotient
 from tokenmill.sizing.formulas.training import SECONDS_PER_DAY
 
 # One checkpoint: weights and optimizer state of all parameters, active or not.
@@ -28,17 +28,8 @@ rank_checkpoint_bytes = quotient(
     source="each rank writes what it holds: PyTorch distributed checkpoints, MLPerf Storage",
 )
 
-
-@formula(unit="bytes")
-def node_checkpoint_bytes(
-    *, checkpoint_bytes: float, accelerators: float, per_node: float
-) -> float:
-    """What one node writes of a checkpoint, or holds of it in host memory.
-
-    >>> node_checkpoint_bytes(checkpoint_bytes=5.6e12, accelerators=16_000, per_node=8) / 1e9  # GB
-    2.8
-    """
-    return checkpoint_bytes * min(per_node, accelerators) / accelerators
+# What one node writes of a checkpoint, or holds of it in host memory.
+node_checkpoint_bytes = of_node("node_checkpoint_bytes", "checkpoint_bytes", unit="bytes")
 
 
 @formula(unit="checkpoints")
@@ -94,18 +85,13 @@ drain_bytes_per_s = quotient(
     source="definition; written while training goes on, all ranks at once",
 )
 
-
-@formula(unit="bytes/s", source="definition; every rank writes its own part")
-def node_write_bytes_per_s(
-    *, write_bytes_per_s: float, accelerators: float, per_node: float
-) -> float:
-    """What one node writes each second while a checkpoint is written.
-
-    >>> node_write_bytes_per_s(write_bytes_per_s=20e9, accelerators=1000, per_node=8) / 1e6  # MB/s
-    160.0
-    """
-    return write_bytes_per_s * min(per_node, accelerators) / accelerators
-
+# What one node writes each second while a checkpoint is written.
+node_write_bytes_per_s = of_node(
+    "node_write_bytes_per_s",
+    "write_bytes_per_s",
+    unit="bytes/s",
+    source="definition; every rank writes its own part",
+)
 
 # Shortest interval in whose fraction storage can take a checkpoint.
 drain_interval_s = quotient(

@@ -10,7 +10,6 @@ TB = 1e12
 # What the accelerators cost.
 compute_usd = product("compute_usd", "accelerator_hours", "usd_per_hour", unit="USD")
 
-
 # What wasted time costs for each day of training.
 waste_usd_per_day = product(
     "waste_usd_per_day", "waste_frac", "accelerators", "usd_per_hour", HOURS_PER_DAY, unit="USD/day"

@@ -10,7 +10,7 @@ JSONL.gz   the text itself, before any tokenizer
 
 import math
 
-from tokenmill.sizing.formula import formula, total
+from tokenmill.sizing.formula import formula, product, total
 
 ARROW_DOC_BYTES = 50.0  # offsets 12, number 8, id and source 30: "part-00042.jsonl.gz#1234567"
 ARROW_SEQUENCE_BYTES = 16.0  # doc_id and doc_offset, 64 bits each
@@ -64,19 +64,14 @@ def packed_arrow_bytes(
     return tokens * token_width_bytes + tokens / seq_len * sequence_bytes
 
 
-@formula(
+# Parquet, compressed, a row a document.
+parquet_bytes = product(
+    "parquet_bytes",
+    "tokens",
+    "parquet_bytes_per_token",
     unit="bytes",
     source="Parquet's integers have 4 bytes or 8, whatever their range; compression decides",
 )
-def parquet_bytes(
-    *, tokens: float, parquet_bytes_per_token: float = PARQUET_BYTES_PER_TOKEN
-) -> float:
-    """Parquet, compressed, a row a document.
-
-    >>> parquet_bytes(tokens=1e12)
-    1900000000000.0
-    """
-    return tokens * parquet_bytes_per_token
 
 
 @formula(

@@ -23,18 +23,15 @@ read_requests_per_s = quotient(
     "read_requests_per_s", "read_bytes_per_s", "request_bytes", unit="requests/s"
 )
 
-
-@formula(
-    unit="partitions", source="definition; the store divides a prefix only after minutes of load"
+# Partitions (prefixes) that objects must be spread over so that none is asked too often.
+prefixes = quotient(
+    "prefixes",
+    "requests_per_s",
+    "prefix_requests_per_s",
+    whole=True,
+    unit="partitions",
+    source="definition; the store divides a prefix only after minutes of load",
 )
-def prefixes(*, requests_per_s: float, prefix_requests_per_s: float) -> float:
-    """Partitions (prefixes) that objects must be spread over so that none is asked too often.
-
-    >>> prefixes(requests_per_s=12_000, prefix_requests_per_s=5500)
-    3
-    """
-    return math.ceil(requests_per_s / prefix_requests_per_s)
-
 
 # Hours that so many requests take at a limit of their rate.
 request_hours = quotient(

@@ -76,11 +76,5 @@ def capacity_needed_bytes(*, needed: float, of_tib: float) -> float:
     return needed / of_tib * TIB
 
 
-@formula(unit="units")
-def units_needed(*, needed: float, of_one: float) -> float:
-    """Clients, drives or prefixes that together give what is needed, both in one unit.
-
-    >>> units_needed(needed=4121, of_one=150)
-    28
-    """
-    return math.ceil(needed / of_one)
+# Clients, drives or prefixes that together give what is needed, both in one unit.
+units_needed = quotient("units_needed", "needed", "of_one", whole=True, unit="units")

@@ -51,7 +51,6 @@ accelerator_hours = quotient(
     " arXiv:2204.02311",
 )
 
-
 # Accelerator hours of a job that lasts so many days.
 job_accelerator_hours = product(
     "job_accelerator_hours", "training_days", HOURS_PER_DAY, "accelerators", unit="hours"

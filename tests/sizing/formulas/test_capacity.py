@@ -127,7 +127,6 @@ def test_what_comes_in_is_the_text_of_all_documents_compressed():
 
 def test_versions_and_logs_multiply():
     assert versions_bytes(dataset_bytes=2.0, token_versions=3) == 6.0
-    assert logs_bytes(accelerators=16_384, training_days=54) == 16_384 * 54 * 1e6
     assert logs_bytes(accelerators=2, training_days=3, log_bytes_per_accelerator_day=5) == 30
 
 
