@@ -259,7 +259,7 @@ class Analysis:
         if shares is not None:
             unlike = self._testable & shares.asked_alike
             self._verbatim = Verbatim.build(texts, index, unlike, shares.units.groups)
-            self._only_verbatim[self._verbatim.all_items] = True
+            self._only_verbatim[[item for of in self._verbatim.items for item in of]] = True
             self._testable &= shares.testable | self._only_verbatim
         n_frequent = 0 if frequent is None else self._per_item(frequent)
         self._mostly_frequent = self._testable & (n_frequent >= np.maximum(self._counted, 1))

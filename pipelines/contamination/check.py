@@ -196,18 +196,6 @@ class ContaminationJob(Job):
     def load_index(self) -> BenchmarkIndex:
         return BenchmarkIndex.load(self.out / INDEX, self.check.matching)
 
-    def load_copies(self) -> ContainmentIndex | None:
-        """None where edited copies are not looked for."""
-        if self.check.copies is None:
-            return None
-        return ContainmentIndex.load(self.out / COPY_INDEX, gram_words=self.check.matching.words)
-
-    def load_others(self) -> ParaphraseIndex | None:
-        """None where items in other words are not looked for."""
-        if self.check.paraphrases is None:
-            return None
-        return ParaphraseIndex.load(self.out / OTHER_INDEX, gram_words=self.check.matching.words)
-
 
 def open_job(out: Path, check: Check, plan: Plan) -> ContaminationJob:
     """Begin a run in `out`, or continue the one that is there.
@@ -344,7 +332,11 @@ def search_shard(job: ContaminationJob, shard: SourceShard) -> Done[SearchFacts]
     index, check, source = job.load_index(), job.check, shard.source
     stats, damage, first = StageStats(), list[str](), dict[str, str]()
     edited, others = check.copies, check.paraphrases
-    of_copies, of_others = job.load_copies(), job.load_others()
+    of_copies, of_others, words = None, None, check.matching.words
+    if edited is not None:
+        of_copies = ContainmentIndex.load(job.out / COPY_INDEX, gram_words=words)
+    if others is not None:
+        of_others = ParaphraseIndex.load(job.out / OTHER_INDEX, gram_words=words)
     files = [job.part(folder, shard.key) for folder in SCRATCH]
     with contextlib.ExitStack() as stack:
         writers = [

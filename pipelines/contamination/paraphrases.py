@@ -5,7 +5,7 @@ PARAPHRASE of every shard ─ best_explained, CopyAnalysis.add ─► items that
 """
 
 from collections.abc import Sequence
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 import pyarrow as pa
@@ -99,27 +99,19 @@ def siblings(rows: pa.RecordBatch | pa.Table) -> Bools:
     return few
 
 
-class Agreement(NamedTuple):
-    """Words of a text and of a window that agree: spans of characters, ascending."""
-
-    item: tuple[tuple[int, int], ...]
-    window: tuple[tuple[int, int], ...]
-
-
 def agreeing_words(
     item: Sequence[tuple[int, int, str]], window: Sequence[tuple[int, int, str]]
-) -> Agreement:
-    """The words of both that have a stem in common.
+) -> list[tuple[tuple[int, int], ...]]:
+    """The words of the one and of the other that have a stem in common: spans of characters.
 
     item, window: start, end, and the word folded, in lower case, without punctuation.
     """
     stems = [_stems([word for *_, word in words]) for words in (item, window)]
     shared = [np.isin(own, other).tolist() for own, other in (stems, stems[::-1])]
-    spans = [
+    return [
         tuple((start, end) for (start, end, _), both in zip(words, marks, strict=True) if both)
         for words, marks in zip((item, window), shared, strict=True)
     ]
-    return Agreement(*spans)
 
 
 def _stems(words: list[str]) -> I64:

@@ -11,7 +11,6 @@ from tokenmill.pipelines.contamination.model import (
     AnyExample,
     BenchmarkSummary,
     EditedExample,
-    ItemText,
     NgramExample,
     ParaphraseExample,
     Settings,
@@ -250,10 +249,12 @@ def _comparisons(
 
 
 def _comparison(example: AnyExample) -> Comparison:
+    shown, document = example.item_text, _document(example)
+    before, behind = _left_out(shown.chars_before), _left_out(shown.chars_behind)
     return Comparison(
         title=example.item,
         facts=tuple(_facts(example)),
-        sides=(_item(example.item_text), _document(example)),
+        sides=(Passage("item", (*before, *_marked(shown.text, shown.spans), *behind)), document),
     )
 
 
@@ -278,11 +279,6 @@ def _facts(example: AnyExample) -> list[str]:
         return [*facts, "written as in the item"]
     differences = example.differences
     return [*facts, *foldings, *([f"differs in {', '.join(differences)}"] if differences else [])]
-
-
-def _item(shown: ItemText) -> Passage:
-    before, behind = _left_out(shown.chars_before), _left_out(shown.chars_behind)
-    return Passage("item", (*before, *_marked(shown.text, shown.spans), *behind))
 
 
 def _marked(text: str, spans: Iterable[tuple[int, int]]) -> list[Piece]:

@@ -310,12 +310,17 @@ def edited_examples(
 
     most: items of a benchmark; those with the best copies come first.
     """
+    rows = _best_copies(index, copies, "containment", most).to_pylist()
+    return tuple(_side_by_side(row, index, copies) for row in rows)
+
+
+def _best_copies(index: BenchmarkIndex, copies: CopyAnalysis, share: str, most: int) -> pa.Table:
+    """Of each benchmark the copies of edited items with the greatest of a column."""
     table = copies.examples
     some = table.filter(pa.array(copies.edited()[np.asarray(table["item"])]))
     which = index.texts.benchmarks_of(np.asarray(some["item"]))
-    best = best_of(which, np.asarray(some["containment"]), np.asarray(some["doc_id"]), most)
-    rows = some.take(pa.array(best)).to_pylist()
-    return tuple(_side_by_side(row, index, copies) for row in rows)
+    best = best_of(which, np.asarray(some[share]), np.asarray(some["doc_id"]), most)
+    return some.take(pa.array(best))
 
 
 def _side_by_side(
@@ -346,11 +351,7 @@ def paraphrase_examples(
 
     most: items of a benchmark.
     """
-    table = others.examples
-    some = table.filter(pa.array(others.edited()[np.asarray(table["item"])]))
-    which = index.texts.benchmarks_of(np.asarray(some["item"]))
-    best = best_of(which, np.asarray(some["score"]), np.asarray(some["doc_id"]), most)
-    some = some.take(pa.array(best))
+    some = _best_copies(index, others, "score", most)
     return tuple(
         _in_other_words(row, index, others, sibling)
         for row, sibling in zip(some.to_pylist(), siblings(some).tolist(), strict=True)
@@ -363,15 +364,15 @@ def _in_other_words(
     """row: of schema PARAPHRASE."""
     text = index.texts.texts[row["text"]].as_py()[:MOST_COPY_CHARS]
     match = row["match"][:MOST_COPY_CHARS]
-    agreed = agreeing_words(_words(text, index.folding), _words(match, index.folding))
+    of_item, of_match = agreeing_words(_words(text, index.folding), _words(match, index.folding))
     return model.ParaphraseExample(
         **_placed(row, index, others.item_docs),
         **{name: row[name] for name in ("score", "numbers", "agreeing", "before", "after")},
         share=row["containment"],
         sibling=sibling,
         match=match,
-        spans=agreed.window,
-        item_text=model.ItemText(text=text, spans=agreed.item),
+        spans=of_match,
+        item_text=model.ItemText(text=text, spans=of_item),
     )
 
 
@@ -473,13 +474,9 @@ def _without_punctuation(text: str) -> str:
     words = re.split(r"(\s+)", text)
     kept = []
     for word, space in zip(words[::2], [*words[1::2], ""], strict=True):
-        left = "".join(c for c in word if not _is_punctuation(c))
+        left = "".join(c for c in word if c not in punctuation and not flags_of(ord(c)) & PUNCT)
         kept += [left, space] if left or not word else []
     return "".join(kept)
-
-
-def _is_punctuation(char: str) -> bool:
-    return char in punctuation or bool(flags_of(ord(char)) & PUNCT)
 
 
 class Word(NamedTuple):

@@ -73,10 +73,6 @@ class Verbatim:
         grams[np.searchsorted(ngrams.hashes, windows.grams)] = True
         return cls(known, [of_one[text] for text in known], inner, grams)
 
-    @property
-    def all_items(self) -> list[int]:
-        return [item for items in self.items for item in items]
-
     @cached_property
     def _longest(self) -> int:
         return max(map(len, self.texts), default=0)

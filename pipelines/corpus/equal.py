@@ -84,8 +84,9 @@ class EqualStep(KeyedStep, VerdictStep):
 
     @property
     def kept(self) -> Keep:
-        """Which of equal documents stays."""
-        return "first"
+        """Which of equal documents stays: as its setting `keep` says, if it has one."""
+        kept: Keep = getattr(self, "keep", "first")
+        return kept
 
     def key_fields(self) -> list[pa.Field]:
         return [pa.field(column.keys, KEY) for column in self.shuffled]
@@ -190,13 +191,9 @@ class SameUrl(EqualStep):
     drop_parameters: tuple[str, ...] = TRACKING
 
     @model_validator(mode="after")
-    def _library_is_there(self) -> "SameUrl":
+    def _can_normalize(self) -> "SameUrl":
         if self.url == "normalized" and find_spec(LIBRARY) is None:
             raise ValueError(f"needs the {LIBRARY} library; pip install 'tokenmill[web]'")
-        return self
-
-    @model_validator(mode="after")
-    def _parameters_of_normalized_urls(self) -> "SameUrl":
         if self.url == "exact" and self.drop_parameters != TRACKING:
             raise ValueError("drop_parameters are those of url: normalized; add it")
         return self
@@ -207,10 +204,6 @@ class SameUrl(EqualStep):
 
     def versions(self) -> dict[str, str]:
         return {} if self.url == "exact" else {LIBRARY: version(LIBRARY)}
-
-    @property
-    def kept(self) -> Keep:
-        return self.keep
 
     @property
     def shuffled(self) -> tuple[Shuffled, ...]:
@@ -231,7 +224,10 @@ class SameUrl(EqualStep):
         urls = documents["url"]
         compared = urls if self.url == "exact" else normalized(urls, self.drop_parameters)
         keys = [fixed_size_list(text_keys(compared))]
-        return [*keys, pa.array(_date_order(documents["date"]))] if self.needs_dates else keys
+        if not self.needs_dates:
+            return keys
+        since_1970 = documents["date"].cast(pa.int64()).fill_null(np.iinfo(np.int64).min)
+        return [*keys, pa.array(np.asarray(since_1970).view(np.uint64) ^ np.uint64(1 << 63))]
 
 
 class SameImages(EqualStep):
@@ -250,10 +246,6 @@ class SameImages(EqualStep):
 
     by: ImageKey = "url"
     keep: Literal["first", "last"] = "last"
-
-    @property
-    def kept(self) -> Keep:
-        return self.keep
 
     def key_parameters(self) -> dict[str, Any]:
         return {"by": self.by}
@@ -292,12 +284,6 @@ def _spans(rows: U64, kind: Literal["md5", "xxh3"]) -> U64:
     """(n, 2) digests of rows of numbers."""
     ends = np.arange(len(rows) + 1) * rows.shape[1] * rows.itemsize
     return span_digests(np.ascontiguousarray(rows).reshape(-1).view(np.uint8), ends, kind)
-
-
-def _date_order(dates: pa.Array) -> U64:
-    """(n_docs,) numbers in the order of dates (timestamps); 0 where there is none."""
-    since_1970 = np.asarray(dates.cast(pa.int64()).fill_null(np.iinfo(np.int64).min))
-    return since_1970.view(np.uint64) ^ np.uint64(1 << 63)
 
 
 def find_equal(run: RunFolder, part: Pass, name: str, number: int) -> Done:

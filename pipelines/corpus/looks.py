@@ -150,7 +150,9 @@ def _looks_of(
         seen = _on(cells, background)
         brightness = _brightness(seen)
         hashes.append(hash_of(brightness))
-        looks.append(look_of(brightness, _colours(seen, brightness), cells[..., 3]))
+        blue, red = (seen[..., 2] - brightness) * 0.564, (seen[..., 0] - brightness) * 0.713
+        colours = np.stack([blue, red], axis=-1) + 128  # Cb and Cr, as JPEG has them
+        looks.append(look_of(brightness, colours, cells[..., 3]))
     return Looks(kind, np.array(hashes, np.uint64), np.stack(looks))
 
 
@@ -178,10 +180,3 @@ def _brightness(seen: F64) -> F64:
     """(32, 32) by ITU-R BT.601, as Pillow's mode L has it."""
     found: F64 = seen @ np.array([0.299, 0.587, 0.114])
     return found
-
-
-def _colours(seen: F64, brightness: F64) -> F64:
-    """(32, 32, 2) Cb and Cr, as JPEG has them, about 128."""
-    blue = (seen[..., 2] - brightness) * 0.564
-    red = (seen[..., 0] - brightness) * 0.713
-    return np.stack([blue, red], axis=-1) + 128

@@ -149,7 +149,7 @@ class NearDedup(KeyedStep, VerdictStep):
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 1
 
     @model_validator(mode="after")
-    def _bands_fit(self) -> "NearDedup":
+    def _settings_that_go_together(self) -> "NearDedup":
         fields = type(self).model_fields
         given = [n for n in ("bands", "rows") if getattr(self, n) != fields[n].default]
         if self.threshold is not None and given:
@@ -160,15 +160,7 @@ class NearDedup(KeyedStep, VerdictStep):
                 f"{lsh.bands} bands of {lsh.rows} rows need {lsh.num_perm} permutations,"
                 f" num_perm is {self.num_perm}"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _verify_is_a_short_decimal(self) -> "NearDedup":
-        Ratio.of(self.verify)
-        return self
-
-    @model_validator(mode="after")
-    def _stars_keep_the_first(self) -> "NearDedup":
+        Ratio.of(self.verify)  # a short decimal
         if self.keep == "leading" and self.cluster == "stars":
             raise ValueError("keep: leading is of cluster: components; stars keep the first")
         if self.looks_at_images and self.cluster == "components":

@@ -126,8 +126,10 @@ def find_near_images(run: RunFolder, part: Pass) -> Done:
     with arrow_file(path, units.RUN) as writer:
         for start in range(0, len(leaving), AT_ONCE):
             at = leaving[start : start + AT_ONCE]
-            of, bits = there[found.of[at]], found.bits[at]
-            writer.write_batch(units.run_of(rows, there[at], of, bits))
+            names = rows.take_in_any_order(("doc_id", "number"), there[found.of[at]])
+            of = names["doc_id"].astype(np.uint64), names["number"].astype(np.int32)
+            by, bits = np.zeros(len(at), np.uint8), found.bits[at].astype(np.uint32)
+            writer.write_batch(units.Leaving(there[at], by, bits, *of).batch())
     files = []
     for shard, key in enumerate(keys):
         begin, end = rows.starts[shard : shard + 2].tolist()

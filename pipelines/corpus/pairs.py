@@ -44,12 +44,6 @@ def read_pairs(path: Path) -> Iterator[Pairs]:
         yield np.column_stack([batch[0], batch[1]])
 
 
-def trees_between(path: Path, lo: int, hi: int) -> Pairs:
-    """The (n, 2) rows of a forest, which ascend, from `lo` to before `hi`."""
-    found = [np.column_stack([b[0], b[1]]) for b in rows_between([path], "row", [lo, hi])]
-    return np.concatenate([np.empty((0, 2), np.int64), *found])
-
-
 LARGEST_CLUSTERS = 20
 CLOSEST = 6  # pairs of the least similarity that are told
 PERCENTS = 101
@@ -71,7 +65,9 @@ def write_kept(
     largest: clusters of which a pair is told; None tells of none.
     """
     of_group = corpus.group(group)[1]
-    pairs = np.concatenate([trees_between(path, of_group.start, of_group.stop) for path in paths])
+    between = rows_between(paths, "row", [of_group.start, of_group.stop])
+    found = [np.column_stack([batch[0], batch[1]]) for batch in between]
+    pairs = np.concatenate([np.empty((0, 2), np.int64), *found])
     left = corpus.memory_left(
         step.name, len(pairs), KEPT_BYTES, works=corpus.shards.n_groups, of="duplicates"
     )

@@ -3,13 +3,12 @@
 receipts of a step: its largest clusters, pairs worth a look ── show, one work ── their texts
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import U64
 from tokenmill.pipelines.core.schema import ROW_BITS
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.step import Chain, Pass
@@ -49,7 +48,8 @@ def show(run: RunFolder, part: Pass, wanted: tuple[tuple[int, int], ...]) -> Don
     most = dict(wanted)
     ids = np.array([doc_id for doc_id, _ in wanted], np.uint64)
     documents = []
-    for key in _shards_of(corpus, ids):
+    held = set((ids >> np.uint64(ROW_BITS)).tolist())
+    for key in (key for key in corpus.shard_keys() if corpus.ordinal(key) in held):
         keyed = open_arrow(corpus.path(KEYS, key=key))[0]
         for number, keys in enumerate(keyed):
             here = np.flatnonzero(np.isin(values(keys, "doc_id"), ids))
@@ -61,9 +61,3 @@ def show(run: RunFolder, part: Pass, wanted: tuple[tuple[int, int], ...]) -> Don
                 text = row["text"]
                 documents.append({**row, "text": text[: most[row["doc_id"]]], "chars": len(text)})
     return Done(facts={"documents": documents})
-
-
-def _shards_of(corpus: Corpus, ids: U64) -> Iterator[str]:
-    """The keys of this run's shards that have any of some documents."""
-    held = set((ids >> np.uint64(ROW_BITS)).tolist())
-    return (key for key in corpus.shard_keys() if corpus.ordinal(key) in held)

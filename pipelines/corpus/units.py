@@ -221,21 +221,6 @@ def leaving_between(paths: Sequence[Path], lo: int, hi: int) -> Leaving:
     return found.at(np.diff(found.rows, prepend=-1) > 0)
 
 
-def run_of(rows: files.Rows, here: I64, first: I64, counts: npt.NDArray[Any]) -> pa.RecordBatch:
-    """A batch of schema RUN.
-
-    here: (n,) rows to be taken out, ascending.  first: (n,) that they repeat.  counts: (n,).
-    """
-    names = rows.take_in_any_order(("doc_id", "number"), first)
-    return Leaving(
-        here.astype(np.int64),
-        np.zeros(len(here), np.uint8),
-        counts.astype(np.uint32),
-        names["doc_id"].astype(np.uint64),
-        names["number"].astype(np.int32),
-    ).batch()
-
-
 def write_found(path: Path, opened: Opened, found: Leaving, alive: Bools | None = None) -> None:
     """Write what was found of a shard.
 

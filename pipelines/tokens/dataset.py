@@ -38,7 +38,6 @@ from tokenmill.pipelines.storage.atomic import write_json
 from tokenmill.pipelines.storage.files import arrow_stream, parquet_file
 from tokenmill.pipelines.storage.inputs import open_input
 from tokenmill.pipelines.tokens.mix.buckets import Buckets, Mixed
-from tokenmill.pipelines.tokens.options import TextFormat
 from tokenmill.pipelines.tokens.run import TOKENS, TokenRun
 from tokenmill.pipelines.tokens.shards import (
     TokenFiles,
@@ -98,13 +97,6 @@ def split_folder(job: TokenRun, split: str) -> Path:
     return job.dataset if len(splits(job)) == 1 else job.dataset / split
 
 
-def text_path(job: TokenRun, plan: Layout, number: int, form: TextFormat) -> Path:
-    """Where the documents of a file of the dataset are kept as text."""
-    below = split_folder(job, plan.split).relative_to(job.dataset)
-    stem = file_name(number, plan.files).removesuffix(".arrow")
-    return job.out / TEXT / below / f"{stem}.{form}"
-
-
 @dataclass(frozen=True, kw_only=True)
 class FileFacts(WorkFacts):
     """Of a file of the dataset. rows: documents, or sequences.  texts: documents kept as text.
@@ -122,24 +114,27 @@ def write_file(job: TokenRun, plan: Layout, number: int) -> Done[FileFacts]:
     start, output = number * plan.file_size, job.tokenizing.output
     stop = plan.size if number == plan.files - 1 else start + plan.file_size
     span = _span(job, plan, start, stop)
+    path = split_folder(job, plan.split) / file_name(number, plan.files)
     paths: list[Path] = []
     n_rows = n_texts = absent = 0
     with contextlib.ExitStack() as files:
         write, keep = None, None
         if plan.dtype is not None:
             schema = _schema(job, plan)
-            paths.append(split_folder(job, plan.split) / file_name(number, plan.files))
-            write = files.enter_context(arrow_stream(paths[-1], schema)).write_batch
+            paths.append(path)
+            write = files.enter_context(arrow_stream(path, schema)).write_batch
         if output.text is not None:
             kept = kept_schema(job)
-            paths.append(text_path(job, plan, number, output.text))
+            below = path.relative_to(job.dataset).with_suffix(f".{output.text}")
+            paths.append(job.out / TEXT / below)
             keep = files.enter_context(text_file(paths[-1], kept))
         for columns, documents in _rows(job, span, texts=keep is not None):
             if columns is not None and write is not None:
                 batch = pa.record_batch([columns[n] for n in schema.names], schema=schema)
                 write(batch)
                 n_rows += batch.num_rows
-                absent += without_bytes(columns)
+                if "images" in columns and columns["images"].type == pa.list_(STORED):
+                    absent += columns["images"].flatten().field("bytes").null_count
             if documents is not None and keep is not None:
                 keep(as_kept(documents, kept))
                 n_texts += documents.num_rows
@@ -173,14 +168,6 @@ def _rows(
             if images.store == "bytes":
                 pictures = with_bytes(pictures, Spool(job.path(SPOOL, key=key)))
             yield columns_of(rows) | {"images": pictures}, rows
-
-
-def without_bytes(columns: Mapping[str, pa.Array]) -> int:
-    """How many images of a batch have no bytes; none where the column only says where they are."""
-    if "images" not in columns or columns["images"].type != pa.list_(STORED):
-        return 0
-    missing: int = columns["images"].flatten().field("bytes").null_count
-    return missing
 
 
 def columns_of(batch: pa.RecordBatch) -> dict[str, pa.Array]:

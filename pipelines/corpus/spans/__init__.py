@@ -2,6 +2,6 @@
 
     text ── minimizers ── n-grams ── runs ── apply
 
-Read `settings` first, then `step`, the order of the phases. `size` cuts the work; then `ngrams`,
-with the runs they make, and `apply`.
+Read `step` first, its settings and the order of the phases; then `ngrams`, with the runs they make,
+and `apply`.
 """

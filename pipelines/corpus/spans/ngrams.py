@@ -4,30 +4,138 @@ text of a group ── spill_minimizers ── hashes by range ── find_known
                                                                        that stand twice, by group
 text of a group ── spill_ngrams ── n-grams of known minimizers, by range ── find_equal_ngrams
 a group's n-grams of every range ── find_runs ── FOUND: what is to go, a file a shard
+
+How many works there are follows from the bytes of text alone. Shards are gathered in groups of
+about GROUP_BYTES: text is read a group a work. N-grams are parted in ranges by their hashes, of
+about RANGE_BYTES of text each. Text is read twice, so that no n-gram has to be kept.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby, islice, pairwise
 from operator import attrgetter
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import I64, U64
-from tokenmill.dedup.overlap.ngrams import Known
+from tokenmill.dedup.arrays import I64, U64, text_buffers
+from tokenmill.dedup.overlap.ngrams import Known, Ngrams
 from tokenmill.dedup.same.partition import prefix_bits
+from tokenmill.dedup.text.words import Units, lines, whole_documents
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.schema import needed
 from tokenmill.pipelines.corpus import shuffle
-from tokenmill.pipelines.corpus.rows import Corpus
-from tokenmill.pipelines.corpus.spans.settings import FOUND_SPANS, SPANS, SpanSettings
-from tokenmill.pipelines.corpus.spans.size import Group, Size, shards_of, span_paths, texts
+from tokenmill.pipelines.corpus.rows import Corpus, groups_of
+from tokenmill.pipelines.corpus.spans.step import FOUND_SPANS, SPANS, RepeatedSpans
 from tokenmill.pipelines.corpus.step import Pass
-from tokenmill.pipelines.runs.folder import RunFolder
+from tokenmill.pipelines.corpus.verdicts import alive_of, last_with_verdicts
+from tokenmill.pipelines.runs.folder import FILTERED, RunFolder
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import Rows, arrow_file, open_arrow, open_sidecar, values
+from tokenmill.pipelines.storage.mirror import present
+
+GROUP_BYTES = 1 << 30
+RANGE_BYTES = 1 << 26
+BYTES_PER_WORD = 6.0  # of English text, what stands between words included
+REPEATED_FRAC = 0.3  # of n-grams, that stand twice; behind `near` there were 3 to 18 %
+MOST_BITS = 12  # each work of a range looks into a file of each group, and the other way round
+RUN_ROWS = 1 << 7  # of a range in each chunk that is spilled: fewer would be read by the page
+LEAST_ROWS, MOST_ROWS = 1 << 17, 1 << 20
+
+
+class Size(NamedTuple):
+    """groups: how many.  bits: of a hash, that tell its range."""
+
+    groups: int
+    bits: int
+
+    @property
+    def ranges(self) -> int:
+        return 1 << self.bits
+
+    @property
+    def chunk_rows(self) -> int:
+        """Hashes that are parted at a time."""
+        return min(max(self.ranges * RUN_ROWS, LEAST_ROWS), MOST_ROWS)
+
+
+class Group(NamedTuple):
+    """Shards of this run from the `first` to before the `last`, counted from 0."""
+
+    number: int
+    first: int
+    last: int
+
+
+def sized(text_bytes: Sequence[int]) -> tuple[Size, list[Group]]:
+    """text_bytes: of each shard."""
+    starts = np.concatenate(([0], np.cumsum(text_bytes))).astype(np.int64)
+    edges = groups_of(starts, GROUP_BYTES).tolist()
+    groups = [Group(n, *edges[n : n + 2]) for n in range(len(edges) - 1)]
+    bits = (max(int(starts[-1]) - 1, 0) // RANGE_BYTES).bit_length()
+    return Size(len(groups), min(bits, MOST_BITS)), groups
+
+
+def scratch_bytes(text_bytes: float, ngrams: Ngrams) -> float:
+    """About how many bytes of files there are for so much text, before any is deleted.
+
+    A minimizer takes 8, and 12 if it is known; an n-gram of a known one 16, and 16 if it goes. Two
+    in `runs + 1` places are minimizers (Schleimer et al. 2003), where a window has `runs` runs.
+    """
+    words, runs = text_bytes / BYTES_PER_WORD, ngrams.ngram - ngrams.run + 1
+    return words * (2 / (runs + 1) * (8 + 12 * REPEATED_FRAC) + 32 * REPEATED_FRAC)
+
+
+def span_paths(corpus: Corpus, what: str, numbers: range) -> list[Path]:
+    """Files of the step's scratch."""
+    return [corpus.path(SPANS, what=what, number=number) for number in numbers]
+
+
+class Texts(NamedTuple):
+    """A batch of documents.
+
+    shard: of the corpus.  doc_ids: (n_docs,) of all.  rows: (n_left,) int64 of the corpus, of those
+    that no step before removes.  units: of these.
+    """
+
+    shard: int
+    doc_ids: pa.Array
+    rows: I64
+    units: Units
+
+
+def shards_of(corpus: Corpus, group: Group) -> range:
+    """Numbers of a group's shards in the corpus, where those of earlier runs come first."""
+    before = corpus.shards.n_earlier
+    return range(before + group.first, before + group.last)
+
+
+def texts(corpus: Corpus, group: Group) -> Iterator[Texts]:
+    """The documents of a group, batch by batch."""
+    split = lines if corpus.last_step(RepeatedSpans).of_lines else whole_documents
+    before = last_with_verdicts(corpus.part)
+    for shard in shards_of(corpus, group):
+        key = corpus.shards.keys[shard].as_py()
+        alive = None if before is None else alive_of(corpus, before, key)
+        at = int(corpus.shards.starts[shard])
+        for batch in _batches(corpus, key):
+            left = np.ones(batch.num_rows, np.bool_) if alive is None else next(alive)
+            text = batch["text"] if left.all() else batch["text"].filter(pa.array(left))
+            rows = np.flatnonzero(left) + at
+            yield Texts(shard, batch["doc_id"], rows, split(text_buffers(text)))
+            at += batch.num_rows
+
+
+def _batches(corpus: Corpus, key: str) -> Iterator[pa.RecordBatch]:
+    """A shard's documents, of which one batch is unpacked at a time."""
+    path = present(corpus.path(FILTERED, key=key))
+    with pa.memory_map(str(path)) as source:
+        reader = pa.ipc.open_file(source)
+        for number in range(reader.num_record_batches):
+            yield reader.get_batch(number)
+
 
 HASHES = pa.schema([pa.field("key", shuffle.key_type(1))])
 KNOWN = pa.schema(
@@ -48,7 +156,7 @@ LEAST_BYTES = 1 << 19  # with less memory than this, nothing is gained by trying
 def spill_minimizers(run: RunFolder, part: Pass, group: Group, size: Size) -> Done:
     """Write the minimizers of a group's documents by range, and the names of all its documents."""
     corpus = Corpus(run, part)
-    step = corpus.last_step(SpanSettings)
+    step = corpus.last_step(RepeatedSpans)
     corpus.memory_left(
         step.name, size.chunk_rows, CHUNK_BYTES, least=LEAST_BYTES, works=size.groups, of="n-grams"
     )
@@ -68,7 +176,7 @@ def find_known(run: RunFolder, part: Pass, number: int, size: Size) -> Done:
     corpus = Corpus(run, part)
     rows = shuffle.Range(span_paths(corpus, "minimizers", range(size.groups)), size.bits, number)
     left = corpus.memory_left(
-        SpanSettings.name, rows.n, 1, least=LEAST_BYTES, works=size.ranges, of="minimizers"
+        RepeatedSpans.name, rows.n, 1, least=LEAST_BYTES, works=size.ranges, of="minimizers"
     )
     twice = np.zeros(rows.n, np.bool_)
     for members, _ in equal_rows(rows, left):
@@ -104,7 +212,9 @@ def read_known(corpus: Corpus, group: Group, size: Size) -> Known:
     found = [np.empty(0, np.uint64), *(values(batch, "hash").copy() for batch in mine)]
     n = sum(map(len, found))
     least, works = size.chunk_rows * 2 * CHUNK_BYTES, size.groups
-    corpus.memory_left(SpanSettings.name, n, KNOWN_BYTES, least=least, works=works, of="minimizers")
+    corpus.memory_left(
+        RepeatedSpans.name, n, KNOWN_BYTES, least=least, works=works, of="minimizers"
+    )
     back = shuffle.WORD_BITS - size.bits if size.bits else 0
     return Known.of(shuffle.turned(np.concatenate(found), back))
 
@@ -122,7 +232,7 @@ FOUND_BYTES = 64  # of each: rows, places, those in order
 def spill_ngrams(run: RunFolder, part: Pass, group: Group, size: Size) -> Done:
     """Write the n-grams of a group's documents that may stand twice, by range."""
     corpus = Corpus(run, part)
-    known, ngrams = read_known(corpus, group, size), corpus.last_step(SpanSettings).ngrams()
+    known, ngrams = read_known(corpus, group, size), corpus.last_step(RepeatedSpans).ngrams()
     path = corpus.path(SPANS, what="ngrams", number=group.number)
     with shuffle.range_file(path, PLACED, size.bits, size.chunk_rows) as by_range:
         for text in texts(corpus, group):
@@ -136,7 +246,7 @@ def spill_ngrams(run: RunFolder, part: Pass, group: Group, size: Size) -> Done:
 def find_equal_ngrams(run: RunFolder, part: Pass, number: int, size: Size) -> Done:
     """Write the n-grams of a range that are to go, and where each stands first."""
     corpus = Corpus(run, part)
-    step = corpus.last_step(SpanSettings)
+    step = corpus.last_step(RepeatedSpans)
     rows = shuffle.Range(span_paths(corpus, "ngrams", range(size.groups)), size.bits, number)
     of_found = AT_ONCE * FOUND_BYTES
     least, works = LEAST_BYTES + of_found, size.ranges
@@ -197,7 +307,7 @@ Places = U64
 def find_runs(run: RunFolder, part: Pass, group: Group, size: Size) -> Done:
     """Write what is to go of each shard of a group."""
     corpus = Corpus(run, part)
-    left = corpus.memory_left(SpanSettings.name, 0, 0, least=LEAST_BYTES, works=size.groups)
+    left = corpus.memory_left(RepeatedSpans.name, 0, 0, least=LEAST_BYTES, works=size.groups)
     names, shards = _names(corpus), shards_of(corpus, group)
     n_batches = [len(names.shard(s).batches) if _has_rows(names, s) else 0 for s in shards]
     found = _found(corpus, names, shards, size, max(left // GATHERED_BYTES, 1))

@@ -77,7 +77,14 @@ def mix(
         for split, mixed in plans.items()
     )
     counted = yield from do_phase(Phase(name="mix counts", works=counts, whole=True), finished)
-    return [(_stream(counted[split].facts), mixed) for split, mixed in plans.items()]
+    streams = []
+    for split, mixed in plans.items():
+        of = counted[split].facts
+        rows = zip(of.tokens, of.docs, of.text_bytes, of.tokens, strict=True)
+        streams.append(
+            (tuple(TokenShard(f"bucket {n}", *row) for n, row in enumerate(rows)), mixed)
+        )
+    return streams
 
 
 def _group(job: TokenRun, made: Sequence[Receipt], finished: Finished, inputs: str) -> Phases[str]:
@@ -123,12 +130,6 @@ def count(job: TokenRun, mixed: Mixed) -> Done[BucketFacts]:
         for name, counts in total.items():
             counts += np.asarray(found[name])
     return Done(facts=BucketFacts(**{name: counts.tolist() for name, counts in total.items()}))
-
-
-def _stream(counted: BucketFacts) -> tuple[TokenShard, ...]:
-    tokens, docs, text_bytes = counted.tokens, counted.docs, counted.text_bytes
-    rows = zip(tokens, docs, text_bytes, tokens, strict=True)
-    return tuple(TokenShard(f"bucket {number}", *row) for number, row in enumerate(rows))
 
 
 def groups_of(shards: Sequence[Weighed], split: str, width: int) -> Iterator[tuple[Weighed, ...]]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.readers import reader_named
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished
@@ -62,7 +61,8 @@ def weighed(job: TokenRun, made: Sequence[Receipt], finished: Finished) -> tuple
             source=shard.source,
             weight=weight,
             tokens=receipt.facts["measured"]["tokens"],
-            salt=_salt(shard),
+            # the file, where ids may be of that alone; files read whole have their name as id
+            salt="" if reader_named(shard.format).whole else str(PurePosixPath(shard.names[0])),
             grouping=grouping,
         )
         for shard, weight, receipt in zip(shards, of_shards, made, strict=True)
@@ -121,8 +121,3 @@ def weights(mix: Mix, tokens: Mapping[str, int], *, epochs: int = 1) -> dict[str
                 f" repeated {made[name] * epochs:,.0f} times; lower its share, or mix.tokens"
             )
     return made
-
-
-def _salt(shard: SourceShard) -> str:
-    """The file, where ids may be of that file alone; files read whole have their name as id."""
-    return "" if reader_named(shard.format).whole else PurePosixPath(shard.names[0]).as_posix()

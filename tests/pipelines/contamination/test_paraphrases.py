@@ -134,5 +134,5 @@ def test_words_agree_by_their_beginning_and_numbers_by_their_value():
     item = [(0, 5, "three"), (6, 12, "baking"), (13, 18, "robes"), (19, 21, "16")]
     window = [(0, 1, "3"), (2, 7, "bakes"), (8, 13, "robes"), (14, 17, "160")]
     agreed = agreeing_words(item, window)
-    assert agreed == (((0, 5), (6, 12), (13, 18)), ((0, 1), (2, 7), (8, 13)))
-    assert agreeing_words([], window) == ((), ())
+    assert agreed == [((0, 5), (6, 12), (13, 18)), ((0, 1), (2, 7), (8, 13))]
+    assert agreeing_words([], window) == [(), ()]

@@ -14,14 +14,9 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.corpus import near, pairs
 from tokenmill.pipelines.corpus import pairs as cluster_facts
 from tokenmill.pipelines.corpus.near import EDGE, EDGES, NearDedup, join_forests, levels
-from tokenmill.pipelines.corpus.pairs import (
-    FOREST,
-    FORESTS,
-    read_pairs,
-    trees_between,
-    write_pairs,
-)
+from tokenmill.pipelines.corpus.pairs import FOREST, FORESTS, read_pairs, write_pairs
 from tokenmill.pipelines.corpus.rows import DOC_IDS, IDS, Corpus, write_rows
+from tokenmill.pipelines.corpus.shuffle import rows_between
 from tokenmill.pipelines.storage.files import arrow_file
 
 N = 40
@@ -67,7 +62,10 @@ def test_the_last_forest_is_the_clusters_of_all_edges(tmp_path_factory, bands, k
     path = job.path(FORESTS, 0, step="near", level=len(counts) - 1, number=0)
     found = [pair for some in read_pairs(path) for pair in some.tolist()]
     assert found == expected
-    assert trees_between(path, 7, 20).tolist() == [p for p in expected if 7 <= p[0] < 20]
+    between = [
+        list(pair.values()) for b in rows_between([path], "row", [7, 20]) for pair in b.to_pylist()
+    ]
+    assert between == [p for p in expected if 7 <= p[0] < 20]
     assert done.facts["clusters"] == len({of for _, of in expected})
 
 

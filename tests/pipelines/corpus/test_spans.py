@@ -15,10 +15,10 @@ from tests.strategies import THOROUGH, document_batch, examples, few, text_colum
 from tokenmill.dedup.arrays import text_buffers
 from tokenmill.dedup.text.words import lines
 from tokenmill.pipelines.core.schema import PLACEHOLDER, doc_ids
-from tokenmill.pipelines.corpus.spans import size
+from tokenmill.pipelines.corpus.spans import ngrams
 from tokenmill.pipelines.corpus.spans.apply import _have_images, without_spans
 from tokenmill.pipelines.corpus.spans.ngrams import FOUND
-from tokenmill.pipelines.corpus.spans.settings import SpanSettings
+from tokenmill.pipelines.corpus.spans.step import RepeatedSpans
 
 STEPS = [
     {"ngram": 3},
@@ -34,11 +34,11 @@ SIZES = [(1 << 29, 1 << 26, 1 << 17), (40, 30, 7), (1, 1, 1), (90, 1, 3)]
 
 
 def set_sizes(monkeypatch, group, of_range, chunk):
-    monkeypatch.setattr(size, "GROUP_BYTES", group)
-    monkeypatch.setattr(size, "RANGE_BYTES", of_range)
-    monkeypatch.setattr(size, "MOST_BITS", 3)
-    monkeypatch.setattr(size, "LEAST_ROWS", chunk)
-    monkeypatch.setattr(size, "MOST_ROWS", chunk)
+    monkeypatch.setattr(ngrams, "GROUP_BYTES", group)
+    monkeypatch.setattr(ngrams, "RANGE_BYTES", of_range)
+    monkeypatch.setattr(ngrams, "MOST_BITS", 3)
+    monkeypatch.setattr(ngrams, "LEAST_ROWS", chunk)
+    monkeypatch.setattr(ngrams, "MOST_ROWS", chunk)
 
 
 def all_texts(shards):
@@ -133,7 +133,7 @@ def test_a_removed_document_names_the_one_it_shares_its_longest_run_with():
     found = pa.record_batch(
         [pa.array(c, f.type) for c, f in zip(columns, FOUND, strict=True)], schema=FOUND
     )
-    removed = without_spans(SpanSettings(ngram=2, least_chars=99), documents, found).result.removed
+    removed = without_spans(RepeatedSpans(ngram=2, least_chars=99), documents, found).result.removed
     named = dict(
         zip(removed["doc_id"].to_pylist(), removed["duplicate_of"].to_pylist(), strict=True)
     )
