@@ -143,8 +143,9 @@ def blocks(
             parts = _parts(block, rows.start, longest or 0, how)
             yield from parts if longest is not None else [_joined(list(parts))]
             continue
-        if len(room.stops) < _most_words(block):  # many documents without a word
-            room = _room(BLOCK_BYTES, rows.stop - rows.start)
+        n_docs = rows.stop - rows.start
+        if len(room.stops) < _most_words(block.n_bytes, n_docs):  # many documents without a word
+            room = _room(BLOCK_BYTES, n_docs)
         hashes, stops, doc_words = _words(block, room, how)
         yield Block(rows.start, hashes, stops, doc_words, block.offsets[:-1], 0, 0)
 
@@ -214,11 +215,11 @@ def _words(text: TextBuffers, room: _Room, how: _How) -> tuple[U64, I64, I64]:
     return read_only(hashes), read_only(stops), read_only(doc_words)
 
 
-def _most_words(text: TextBuffers) -> int:
+def _most_words(n_bytes: int, n_docs: int) -> int:
     """A bound: a word takes a byte and, but for the last of a document, a space; one to spare."""
-    return (text.n_bytes + len(text.offsets) - 1) // 2 + 1
+    return (n_bytes + n_docs) // 2 + 1
 
 
 def _room(n_bytes: int, n_docs: int) -> _Room:
-    n_words = (n_bytes + n_docs) // 2 + 1
+    n_words = _most_words(n_bytes, n_docs)
     return _Room(np.empty(n_words, np.uint64), np.empty(n_words, np.int64))

@@ -10,14 +10,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
-from tokenmill.dedup.arrays import I64, U32, U64, TextBuffers
+from tokenmill.dedup.arrays import I64, U32, U64, TextBuffers, text_buffers
 from tokenmill.dedup.kernels import ngrams as kernels
-from tokenmill.dedup.kernels.table import FINAL, FOLD
-from tokenmill.dedup.kernels.words import WORD_SEED
 from tokenmill.dedup.text.words import LARGE_BYTES, Words, hashes_of, pieces
-
-_MASK = (1 << 64) - 1
 
 
 class Shingles(NamedTuple):
@@ -63,29 +60,6 @@ def leaving(ngram: int) -> np.uint64:
     return np.uint64(pow(int(kernels.NGRAM_BASE), ngram - 1, 1 << 64))
 
 
-def word_hash(word: bytes) -> int:
-    """Hash a word's UTF-8 bytes to 64 bits.
-
-    Eight bytes at a time, little-endian, the last ones zero-padded, then the length.
-    """
-    h = int(WORD_SEED)
-    for i in range(0, len(word), 8):
-        chunk = int.from_bytes(word[i : i + 8], "little")
-        h = (h ^ chunk) * int(FOLD) & _MASK
-        h ^= h >> 32
-    h = (h ^ len(word)) * int(FINAL) & _MASK
-    return h ^ h >> 32
-
-
-def ngram_hash(words: list[int]) -> int:
-    """Combine word hashes, in their order, to a 64-bit hash of the n-gram."""
-    s = 0
-    for word in words:
-        s = (s * int(kernels.NGRAM_BASE) + word) & _MASK
-    s = (s ^ s >> 32) * int(kernels.NGRAM_FINAL) & _MASK
-    return s ^ s >> 32
-
-
 def shingle_hash(shingle: bytes) -> int:
     """Hash one shingle, given as its lower-cased words in UTF-8 with single spaces between.
 
@@ -96,4 +70,6 @@ def shingle_hash(shingle: bytes) -> int:
     >>> m = datasketch.MinHash(num_perm=112, scheme="affine32", hashfunc=shingle_hash)
     >>> m.update(b"five words make one shingle")
     """
-    return ngram_hash([word_hash(word) for word in shingle.split(b" ")]) >> 32
+    text = text_buffers(pa.array([shingle.decode()]))
+    (found,) = shingles_of(text, ngram=shingle.count(b" ") + 1, words="whitespace")
+    return int(found.hashes[0])

@@ -82,6 +82,32 @@ OF_SOURCE = {
     "pairs": ">pairs of document and item",
     "edited_docs": ">documents with edited copies",
 }
+SIDE_BY_SIDE = {  # titles of sections, and what is said above their examples
+    "examples": (
+        "Side by side",
+        "Items of which a document has most, each beside the document that has most of it. Marked:"
+        " the longest stretch of the document that repeats the item, and its n-grams in the item."
+        " Characters that cannot be seen stand by their names.",
+    ),
+    "widespread": (
+        "Widespread items",
+        "Items in more than {many}: their n-grams count for nothing, as common phrases do, and they"
+        " are no dirty items by the published rule. If these are questions rather than phrases, the"
+        " corpus has them many times over.",
+    ),
+    "edited": (
+        "Edited copies",
+        "Items that are neither dirty nor widespread, of which a document has an edited copy."
+        " Marked: the stretch of the document that has most of the item's word pairs, and the"
+        " words of the item that it has.",
+    ),
+    "paraphrases": (
+        "Paraphrases or siblings",
+        "Items found in no other way, most of whose words a document has in one place, in any"
+        " order: in other words, by a sibling of the same template, or by chance. They make no item"
+        " dirty. Marked: the words that agree, by their first letters, and the numbers.",
+    ),
+}
 REASONS = {
     "frequent": "in too many documents",
     "shared": "of many items of a benchmark",
@@ -96,10 +122,10 @@ def found_sections(summary: Summary) -> list[Section]:
     """By benchmark, side by side, by document, by source, and n-grams that were ignored."""
     return [
         Section("benchmarks", "By benchmark", _benchmarks(summary)),
-        Section("examples", "Side by side", _examples(summary)),
-        Section("widespread", "Widespread items", _widespread(summary)),
-        Section("edited", "Edited copies", _edited(summary)),
-        Section("paraphrases", "Paraphrases or siblings", _paraphrases(summary)),
+        _side_by_side(summary, "examples", "found_items"),
+        _side_by_side(summary, "widespread", "widespread"),
+        _side_by_side(summary, "edited", "edited"),
+        _side_by_side(summary, "paraphrases", "paraphrased"),
         Section("documents", "Documents with most items", _worst(summary)),
         Section("sources", "By source", _sources(summary)),
         Section("contexts", "Passages that were found", _contexts(summary)),
@@ -196,56 +222,24 @@ def _foldings(benchmarks: Sequence[BenchmarkSummary]) -> list[Table]:
     return [table(caption, columns, rows)] if rows else []
 
 
-def _examples(summary: Summary) -> list[str | Comparisons]:
-    note = (
-        "Items of which a document has most, each beside the document that has most of it. Marked:"
-        " the longest stretch of the document that repeats the item, and its n-grams in the item."
-        " Characters that cannot be seen stand by their names."
-    )
-    return _comparisons(note, summary.examples, {b.name: b.found_items for b in summary.benchmarks})
+def _side_by_side(summary: Summary, name: str, counted: str) -> Section:
+    """Examples by benchmark, behind a note.
 
-
-def _widespread(summary: Summary) -> list[str | Comparisons]:
-    note = (
-        f"Items in more than {count(summary.settings.most_docs or 0, 'document')}: their n-grams"
-        " count for nothing, as common phrases do, and they are no dirty items by the published"
-        " rule. If these are questions rather than phrases, the corpus has them many times over."
-    )
-    n_items = {b.name: b.widespread for b in summary.benchmarks}
-    return _comparisons(note, summary.widespread, n_items)
-
-
-def _edited(summary: Summary) -> list[str | Comparisons]:
-    note = (
-        "Items that are neither dirty nor widespread, of which a document has an edited copy."
-        " Marked: the stretch of the document that has most of the item's word pairs, and the"
-        " words of the item that it has."
-    )
-    n_items = {b.name: b.edited or 0 for b in summary.benchmarks}
-    return _comparisons(note, summary.edited or (), n_items)
-
-
-def _paraphrases(summary: Summary) -> list[str | Comparisons]:
-    note = (
-        "Items found in no other way, most of whose words a document has in one place, in any"
-        " order: in other words, by a sibling of the same template, or by chance. They make no item"
-        " dirty. Marked: the words that agree, by their first letters, and the numbers."
-    )
-    n_items = {b.name: b.paraphrased or 0 for b in summary.benchmarks}
-    return _comparisons(note, summary.paraphrases or (), n_items)
-
-
-def _comparisons(
-    note: str, examples: Sequence[AnyExample], n_items: Mapping[str, int]
-) -> list[str | Comparisons]:
-    """By benchmark, behind the note.  n_items: of each, those that there are examples of."""
+    name: of the examples in the summary.  counted: of the items that there are examples of.
+    """
+    title, note = SIDE_BY_SIDE[name]
+    examples: Sequence[AnyExample] = getattr(summary, name) or ()
     blocks = []
-    for name, n_all in n_items.items():
-        rows = tuple(_comparison(e) for e in examples if e.benchmark == name)
+    for benchmark in summary.benchmarks:
+        rows = tuple(_comparison(e) for e in examples if e.benchmark == benchmark.name)
+        n_all = getattr(benchmark, counted) or 0
         if rows:
-            block = Comparisons(caption=name, rows=rows, n_open=MOST_OPEN, n_all=n_all, noun="item")
+            block = Comparisons(
+                caption=benchmark.name, rows=rows, n_open=MOST_OPEN, n_all=n_all, noun="item"
+            )
             blocks.append(block)
-    return [note, *blocks] if blocks else []
+    many = count(summary.settings.most_docs or 0, "document")
+    return Section(name, title, [note.format(many=many), *blocks] if blocks else [])
 
 
 def _comparison(example: AnyExample) -> Comparison:

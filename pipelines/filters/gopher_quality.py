@@ -78,16 +78,12 @@ class GopherQuality(Filter):
         return tuple(dict.fromkeys(stop_words))
 
     @model_validator(mode="after")
-    def _each_a_word(self) -> "GopherQuality":
+    def _possible(self) -> "GopherQuality":
         for word in self.stop_words:
             if word.isascii() and word.isalpha() and not self.words.startswith("spacy"):
                 continue  # one word by either rule; asking would load Numba with every recipe
             if split(word, self.words) != [word]:
                 raise ValueError(f"stop word {word!r} is not one word; no word of a text equals it")
-        return self
-
-    @model_validator(mode="after")
-    def _limits_in_order(self) -> "GopherQuality":
         check_order(self, "words", "avg_word_length")
         if self.min_stop_words is not None and self.min_stop_words > len(self.stop_words):
             raise ValueError(

@@ -449,7 +449,7 @@ def _raw(
         name if own is None else _as_string(own, line, shard.id),
         place,
         text,
-        _values(images),
+        [value_of(v) for v in images] if isinstance(images, list) else value_of(images),
         listed,
         url if isinstance(url, str) else None,
         value.get(illustrated.METADATA) if listed else {k: value.get(k) for k in illustrated.SIDES},
@@ -457,7 +457,3 @@ def _raw(
         beside_of(value, shard.columns),
     )
     return raw, lost
-
-
-def _values(images: Any) -> illustrated.Values:
-    return [value_of(v) for v in images] if isinstance(images, list) else value_of(images)

@@ -125,11 +125,6 @@ class Images(Config):
     webdataset: bool = False
 
     @property
-    def all_decode(self) -> bool:
-        """Whether `datasets` can show each image that has bytes."""
-        return self.verify and self.max_pixels <= READER_PIXELS
-
-    @property
     def keeps_bytes(self) -> bool:
         """Whether anything at the end of a run needs the bytes."""
         return self.store == "bytes" or self.webdataset

@@ -22,7 +22,7 @@ from tokenmill.pipelines.core.schema import OF_PAGES
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.corpus.copies import read_counts
 from tokenmill.pipelines.read.batch import read_images
-from tokenmill.pipelines.read.images.stored import in_token_shard, kept_columns
+from tokenmill.pipelines.read.images.stored import REFERENCE, SPOOLED, kept_columns
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 from tokenmill.pipelines.tokens.image_measure import ImageMeasure
@@ -72,7 +72,8 @@ def token_schema(
         fields += OF_PAGES
     fields += copies_fields(copies)
     if images is not None:
-        fields += [pa.field("images", in_token_shard(images)), pa.field("size", pa.int64())]
+        stored = pa.list_(SPOOLED if images.store == "bytes" else REFERENCE)
+        fields += [pa.field("images", stored), pa.field("size", pa.int64())]
     return pa.schema(fields)
 
 

@@ -6,6 +6,12 @@ from functools import cache
 
 import regex
 
+from tokenmill.dedup.kernels.ngrams import NGRAM_BASE, NGRAM_FINAL
+from tokenmill.dedup.kernels.table import FINAL, FOLD
+from tokenmill.dedup.kernels.words import WORD_SEED
+
+_MASK = (1 << 64) - 1
+
 ALONE = regex.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\p{Yi}\p{Tangut}\p{Nushu}"
     r"\p{Khitan_Small_Script}\u3006\u3031-\u3035\u303C\u30FC\uFF70\u2E80-\u2FD5]"
@@ -65,3 +71,31 @@ def shingles(text, ngram=5, words="unicode"):
         return []
     n_windows = max(1, len(found) - ngram + 1)
     return [" ".join(found[i : i + ngram]).encode() for i in range(n_windows)]
+
+
+def word_hash(word):
+    """Hash a word's UTF-8 bytes to 64 bits.
+
+    Eight bytes at a time, little-endian, the last ones zero-padded, then the length.
+    """
+    h = int(WORD_SEED)
+    for i in range(0, len(word), 8):
+        chunk = int.from_bytes(word[i : i + 8], "little")
+        h = (h ^ chunk) * int(FOLD) & _MASK
+        h ^= h >> 32
+    h = (h ^ len(word)) * int(FINAL) & _MASK
+    return h ^ h >> 32
+
+
+def ngram_hash(words):
+    """Combine word hashes, in their order, to a 64-bit hash of the n-gram."""
+    s = 0
+    for word in words:
+        s = (s * int(NGRAM_BASE) + word) & _MASK
+    s = (s ^ s >> 32) * int(NGRAM_FINAL) & _MASK
+    return s ^ s >> 32
+
+
+def shingle_hash(shingle):
+    """Hash a shingle, given as its lower-cased words in UTF-8 with single spaces between."""
+    return ngram_hash([word_hash(word) for word in shingle.split(b" ")]) >> 32

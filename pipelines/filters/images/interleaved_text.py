@@ -29,8 +29,6 @@ from tokenmill.pipelines.filters.text.node_facts import ENGLISH, NodeFacts, node
 from tokenmill.pipelines.filters.text.parts import Parts, split_at
 from tokenmill.pipelines.read.images.nodes import BREAK, are_samples
 
-MODELS = {"min_language_score": "language identification", "max_perplexity": "perplexity"}
-
 
 class NodeLimits(Config):
     """What a text must meet, in this order; limits are included, `None` turns a rule off.
@@ -51,8 +49,7 @@ class NodeLimits(Config):
     min_common_words_ratio: of words, `common_words` ("too_few_common_words").
     spam_words_ratio: of words, `spam_words`, from which on a text is spam ("spam_words").
 
-    Words are lower-cased, and special characters at their ends taken off. min_language_score and
-    max_perplexity need models, and none ships: see `InterleavedText`.
+    Words are lower-cased, and special characters at their ends taken off.
     """
 
     min_words: Count | None = 4
@@ -66,18 +63,10 @@ class NodeLimits(Config):
     punctuation_from: Count = 12
     min_common_words_ratio: Fraction | None = 0.8
     spam_words_ratio: Fraction | None = 0.12
-    min_language_score: float | None = None
-    max_perplexity: float | None = None
 
     @model_validator(mode="after")
-    def _possible(self) -> "NodeLimits":
+    def _limits_in_order(self) -> "NodeLimits":
         check_order(self, "words")
-        for key, what in MODELS.items():
-            if getattr(self, key) is not None:
-                raise ValueError(
-                    f"{key} needs a model for {what}, and none ships; leave it out, compute the"
-                    " scores elsewhere, and take the step document_scores"
-                )
         return self
 
     def rules(self, facts: NodeFacts) -> list[Rule]:
@@ -135,10 +124,6 @@ class Nodes(NamedTuple):
         left = pc.if_else(pa.array(failing), images, self.parts.text)
         return self.parts._replace(text=left).joined(~failing | (self.n_images > 0))
 
-    def measured_text(self, keep: Bools) -> pa.Array:
-        """(n_docs,) large_string, what is to be measured of documents with some of their nodes."""
-        return self.parts._replace(text=self.measured).joined(keep & ~self.is_image)
-
 
 def split_nodes(text: pa.Array) -> Nodes:
     """Take documents, (n_docs,) large_string, apart."""
@@ -187,7 +172,7 @@ class InterleavedText(Filter):
     14,346 of those nodes that have four words, and on 97.7 % of 300 documents of C4; words are
     split at all whitespace, as by `str.split()`;
     unusual spaces are not replaced in the text; and language (of documents, by fastText, 0.8) and
-    perplexity (of documents, by KenLM, 1,500) need models.
+    perplexity (of documents, by KenLM, 1,500) need models: steps `language` and `perplexity`.
     """
 
     name: ClassVar[str] = "interleaved_text"
@@ -225,7 +210,8 @@ class InterleavedText(Filter):
         edited = batch
         if failing.any():
             edited = with_column(batch, "text", nodes.without(failing))
-        left = self._rules(nodes.measured_text(~failing), self.document)
+        measured_nodes = nodes.parts._replace(text=nodes.measured)
+        left = self._rules(measured_nodes.joined(~failing & ~nodes.is_image), self.document)
         document_rules = [rule._replace(fails=rule.fails & ~spared) for rule in left]
         if self.annotates:
             measured = [np.where(spared, np.nan, rule.value) for rule in left[1:]]

@@ -25,7 +25,7 @@ from tokenmill.pipelines.filters.models.text import normalize
 from tokenmill.sizing.roots import held
 
 LIBRARY, PIECES = "kenlm", "sentencepiece"  # modules
-BINARY = b"mmap lm http://kheafield.com/code format version"
+BINARY = b"mmap lm http://kheafield.com/code format version"  # a file of either begins so
 ARPA = b"\\data\\"
 Normalization = Literal["ccnet", "none"]
 
@@ -65,11 +65,6 @@ class KenlmModel:
         if self._normalize:
             return [normalize(line) for line in text.split("\n")]
         return text.replace("\0", " ").split("\n")  # it would end a line for the library
-
-
-def begins_kenlm(begins: bytes) -> bool:
-    """Whether the first bytes of a file are those of a binary file of KenLM, or of ARPA."""
-    return begins.startswith(BINARY) or begins.lstrip().startswith(ARPA)
 
 
 @functools.cache  # once a process

@@ -33,7 +33,8 @@ def kind_of(path: Path) -> Kind | None:
         begins = f.read(4096)
     if begins.startswith(MAGIC):
         return "train-lm"
-    return "kenlm" if kenlm.begins_kenlm(begins) else None
+    is_kenlm = begins.startswith(kenlm.BINARY) or begins.lstrip().startswith(kenlm.ARPA)
+    return "kenlm" if is_kenlm else None
 
 
 class LmFile(PinnedFile):

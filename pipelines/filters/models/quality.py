@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field, model_validator
 
-from tokenmill.dedup.arrays import F64, Bools
+from tokenmill.dedup.arrays import F64
 from tokenmill.pipelines.core.config import BY_NAME, PinnedFile
 from tokenmill.pipelines.core.filter import Filter, Kinds
 from tokenmill.pipelines.core.step import StageResult
@@ -81,16 +81,14 @@ class Quality(Filter):
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         scores = scorer(self.model, self.label).scores(batch["text"])
-        verdicts = (~self._keeps(scores, batch["id"])).astype(np.uint8)
-        found = {"": scores}
+        if self.threshold is not None:
+            keeps = scores >= self.threshold
+        else:
+            draws = quality_model.uniform(batch["id"], "quality", self.seed)
+            keeps = draws < quality_model.kept_share(scores, self.alpha)
+        verdicts, found = (~keeps).astype(np.uint8), {"": scores}
         result = self.judge(batch, verdicts, ("low_quality",), values=scores, found=found)
         return result._replace(notes=counted(scores))
-
-    def _keeps(self, scores: F64, ids: pa.Array) -> Bools:
-        if self.threshold is not None:
-            return scores >= self.threshold
-        draws = quality_model.uniform(ids, "quality", self.seed)
-        return draws < quality_model.kept_share(scores, self.alpha)
 
 
 @functools.cache  # once a process

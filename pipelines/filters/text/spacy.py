@@ -76,7 +76,11 @@ class Splitter:
         self._tokenizer = _tokenizer(language)
         self.rules = tuple(r for r in self._tokenizer.rules if r and not any(map(str.isspace, r)))
         without = _tokenizer(language, rules=False)
-        plainly = {rule: _words(without, rule) for rule in self._matched()}
+        # rules that spaCy also looks for in the words of a text, not in its pieces alone
+        t = self._tokenizer
+        found = (t.find_prefix, t.find_infix, t.find_suffix)
+        matched = [rule for rule in self.rules if any(find(rule) for find in found)]
+        plainly = {rule: _words(without, rule) for rule in matched}
         self.bridges = np.zeros((256, 256), np.uint8)
         pairs = {pair for words in plainly.values() for pair in pairwise(words)}
         for before, behind in pairs:
@@ -84,11 +88,6 @@ class Splitter:
         self._bridge = _any_of(f"{a} {b}" for a, b in sorted(pairs))
         changed = [r for r, words in plainly.items() if words != _words(self._tokenizer, r)]
         self._holds_rule = _any_of(changed)
-
-    def _matched(self) -> list[str]:
-        """Rules that spaCy also looks for in the words of a text, not in its pieces alone."""
-        t = self._tokenizer
-        return [r for r in self.rules if t.find_prefix(r) or t.find_infix(r) or t.find_suffix(r)]
 
     def is_touchy(self, piece: str) -> bool:
         """Whether words around a piece may change how it is split: it has a rule inside."""

@@ -20,7 +20,7 @@ from tokenmill.pipelines.core.shard import SourceShard, folder_of
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.folder import located
 from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
-from tokenmill.pipelines.read.options import Images
+from tokenmill.pipelines.read.options import READER_PIXELS, Images
 from tokenmill.pipelines.read.readers import reader_named
 
 SPOOLED = pa.struct([IMAGE.field(name) for name in ("path", "bytes", "offset")])
@@ -33,11 +33,6 @@ REFERENCE = pa.struct(
 )
 MOST_BYTES = np.iinfo(np.int32).max  # of images of a document, in a row of the dataset
 WAY_OUT = "take images.store: bytes"
-
-
-def in_token_shard(images: Images) -> pa.DataType:
-    """The column of a token shard."""
-    return pa.list_(SPOOLED if images.store == "bytes" else REFERENCE)
 
 
 def in_dataset(images: Images) -> pa.DataType:
@@ -56,7 +51,9 @@ def features_of(
     """
     features = {field.name: _feature(field.type) for field in schema}
     if images is not None and images.store == "bytes":
-        shown = {} if all_there and images.all_decode else {"decode": False}
+        # whether `datasets` can show each image that has bytes
+        all_decode = all_there and images.verify and images.max_pixels <= READER_PIXELS
+        shown = {} if all_decode else {"decode": False}
         features["images"] = {"feature": {"_type": "Image", **shown}, "_type": "List"}
     return features
 

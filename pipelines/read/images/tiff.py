@@ -206,13 +206,10 @@ def pages_of(image: SourceImage, most_bytes: int) -> list[SourceImage]:
     ] or [image]
 
 
-def _may_have_pages(image: SourceImage) -> bool:
-    return bool(image.data) and image.data[0] in b"IM"  # type: ignore[index]
-
-
 def with_pages(document: SourceDocument, most_bytes: int) -> SourceDocument:
     """A document whose images have a page each; pages follow one another where their image was."""
-    if document.lost is not None or not any(map(_may_have_pages, document.images)):
+    may_have = any(image.data and image.data[0] in b"IM" for image in document.images)
+    if document.lost is not None or not may_have:
         return document
     pages = [pages_of(image, most_bytes) for image in document.images]
     if all(of[0] is image for of, image in zip(pages, document.images, strict=True)):

@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 
 from tests.dedup.strategies import hard_documents
 from tests.reference import spans as reference
-from tests.reference.shingle import words_of
+from tests.reference.shingle import ngram_hash, word_hash, words_of
 from tests.strategies import text_columns
 from tokenmill.dedup.arrays import text_buffers
 from tokenmill.dedup.kernels import ngrams as kernels
 from tokenmill.dedup.overlap.cut import cut_words, without_units
 from tokenmill.dedup.overlap.ngrams import Known, Ngrams
 from tokenmill.dedup.text import words as word_module
-from tokenmill.dedup.text.shingle import ngram_hash, word_hash
 from tokenmill.dedup.text.words import lines, whole_documents, word_hashes, word_places
 
 KINDS = ("unicode", "whitespace")

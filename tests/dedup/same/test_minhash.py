@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.dedup.strategies import hard_documents
 from tests.reference import minhash as reference
-from tests.reference.shingle import shingles
+from tests.reference.shingle import shingle_hash, shingles
 from tests.strategies import text_columns
 from tokenmill.dedup.same.minhash import (
     EMPTY,
@@ -21,7 +21,6 @@ from tokenmill.dedup.same.minhash import (
     signatures,
 )
 from tokenmill.dedup.text import shingle, words
-from tokenmill.dedup.text.shingle import shingle_hash
 
 configs = st.builds(
     MinHash,
