@@ -114,7 +114,6 @@ class Postings(NamedTuple):
     texts: I32
 
     def only(self, wanted: Bools) -> "Postings":
-        """Those of the seeds for which `wanted` is true."""
         counts = np.diff(self.offsets)
         offsets = np.append(0, np.cumsum(counts[wanted]))
         texts = self.texts[np.repeat(wanted, counts)]

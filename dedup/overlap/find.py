@@ -41,7 +41,6 @@ class Hits(NamedTuple):
     ends: I64
 
     def only(self, wanted: Bools | I64) -> "Hits":
-        """Those of the hits for which `wanted` is true, or at such places."""
         return Hits(self.n_docs, *(column[wanted] for column in self[1:]))
 
 
@@ -64,7 +63,6 @@ class Overlaps(NamedTuple):
     marks: U8
 
     def only(self, wanted: Bools) -> "Overlaps":
-        """Those of the spans for which `wanted` is true."""
         return Overlaps._make(column[wanted] for column in self)
 
 

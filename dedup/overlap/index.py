@@ -230,7 +230,6 @@ class NgramIndex(Saved):
         return representatives
 
     def n_items_of(self, grams: I64) -> I64:
-        """How many items have each of some n-grams."""
         return self.item_offsets[grams + 1] - self.item_offsets[grams]
 
     def table(self) -> kernels.Table:

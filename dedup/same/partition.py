@@ -30,7 +30,6 @@ class Partitions(NamedTuple):
 
     @property
     def largest(self) -> int:
-        """Rows of the largest partition."""
         return int(np.diff(self.starts).max())
 
     @property

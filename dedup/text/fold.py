@@ -210,7 +210,6 @@ def _edits(find: Callable[[Edits], Found], given: TextBuffers) -> Edits:
 
 
 def spliced(given: TextBuffers, edits: Edits) -> Step:
-    """Do the edits to a text."""
     removed = int((edits.spots[:, 1] - edits.spots[:, 0]).sum())
     size = given.n_bytes - removed + len(edits.fresh)
     out, offsets = np.empty(size, np.uint8), np.empty(len(given.offsets), np.int64)

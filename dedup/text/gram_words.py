@@ -78,8 +78,6 @@ class _How(NamedTuple):
 
 
 class _Room(NamedTuple):
-    """Where the words of a block go."""
-
     hashes: U64
     stops: I64
 

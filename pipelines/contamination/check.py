@@ -267,7 +267,6 @@ class SearchFacts(WorkFacts):
 
 
 def phases(job: ContaminationJob, plan: Plan) -> Phases[Finished]:
-    """Yield the phases of the job in order."""
     finished = Finished(shards=plan.shards)
     index = yield from do_one(index_work(job), finished)
     works = tuple(

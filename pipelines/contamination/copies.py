@@ -232,7 +232,6 @@ class CopyAnalysis:
         return self._examples.table()
 
     def edited(self) -> Bools:
-        """(n_items,) the edited items."""
         return self._unseen & (self.item_docs > 0)
 
     def _count_documents(self, edited: pa.RecordBatch) -> None:

@@ -454,7 +454,6 @@ class Cleaner:
     def _evidence(
         self, batch: pa.RecordBatch, found: pa.RecordBatch, copies: pa.RecordBatch
     ) -> Evidence:
-        """Tell what counts of what was found."""
         rows = pc.index_in(found["doc_id"], batch["doc_id"])
         found, docs = found.filter(rows.is_valid()), np.asarray(rows.drop_null()).astype(np.int64)
         hits = hits_of(found)
@@ -581,7 +580,6 @@ def _stats(
 
 
 def _dropped(batch: pa.RecordBatch, gone: Bools, told: Evidence) -> StageResult:
-    """The documents without those that are `gone`."""
     return keep_where(
         NAME,
         batch,

@@ -190,7 +190,6 @@ def count_corpus(founds: Iterable[pa.RecordBatch], n_grams: int) -> GramCounts:
 
 
 def save_counts(path: Path, counts: GramCounts) -> None:
-    """Write the counts, atomically."""
     with arrow_file(path, COUNTS) as writer:
         writer.write_batch(pa.record_batch(list(map(pa.array, counts)), schema=COUNTS))
 

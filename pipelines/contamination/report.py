@@ -119,7 +119,6 @@ def _inputs(report: Report) -> list[str | Table]:
 
 
 def _key_figures(report: Report) -> list[KeyFigure]:
-    """The figures that matter first."""
     benchmarks = report.benchmarks
     touched, total = sum(b.found_items > 0 for b in benchmarks), report.total
     in_copies = f"in {count(report.edited_docs, 'document')}"

@@ -343,7 +343,6 @@ def _going(part: Part, kept: I64, first_new_row: int) -> Iterator[I64]:
 
 
 def write_equal(run: RunFolder, part: Pass, name: str, group: int) -> Done:
-    """Write the verdicts on every shard of a group."""
     corpus, step = Corpus(run, part), part.step(name, EqualStep)
     paths = [corpus.path(FORESTS, step=name, level=0, number=n) for n in range(corpus.n_ranges)]
 

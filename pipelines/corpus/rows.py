@@ -69,7 +69,6 @@ class Shards(NamedTuple):
 
     @property
     def n_earlier(self) -> int:
-        """Shards of earlier runs."""
         return int(self.keys.null_count)
 
     @property
@@ -161,7 +160,6 @@ class Corpus:
     part: Pass
 
     def path(self, folder: Folder, **fields: object) -> Path:
-        """A file of the pass."""
         return self.run.path(folder, self.part.index, **fields)
 
     def last_step(self, kind: type[StepT]) -> StepT:

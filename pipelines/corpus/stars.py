@@ -415,7 +415,6 @@ def _gone(corpus: Corpus, round_: int, rows: I64) -> Bools:
 def join_edges(
     run: RunFolder, part: Pass, round_: int, level: int, number: int, n_below: int
 ) -> Done:
-    """Join some files of edges of the level below."""
     corpus = Corpus(run, part)
     below = range(number * FAN_IN, min((number + 1) * FAN_IN, n_below))
     paths = [corpus.path(ALIKE, round=round_, level=level - 1, number=n) for n in below]

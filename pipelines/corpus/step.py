@@ -471,7 +471,6 @@ def key_parameters(steps: Iterable[CorpusStep]) -> dict[str, Any]:
 
 
 def key_schema(steps: Sequence[CorpusStep]) -> pa.Schema:
-    """Columns of the key sidecar of these steps."""
     fields = [pa.field("doc_id", pa.uint64())]
     fields += [field for step in steps for field in step.key_fields()]
     return with_parameters(pa.schema(fields), key_parameters(steps))

@@ -81,7 +81,6 @@ class Going(NamedTuple):
 
 
 def write_verdicts(corpus: Corpus, step: VerdictStep, group: int, going: Going) -> list[Path]:
-    """Write the verdicts of a step on every shard of a group."""
     rows, path = corpus.rows(), corpus.path(step.verdict_folder(), group=group)
     shards, of_group = corpus.group(group)
     alive = alive_before(corpus, step.name, group)

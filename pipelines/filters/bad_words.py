@@ -124,7 +124,6 @@ class _LookedFor:
 
 
 def _parts(words: list[str]) -> Iterator[str]:
-    """Alternatives of a pattern, some at a time."""
     part: list[str] = []
     for word in words:
         part.append("".join(c if c.isalnum() else f"\\x{{{ord(c):x}}}" for c in word))

@@ -259,7 +259,6 @@ class Pii(Filter):
         return spans.where(personal(finder.kind, text, *spans))
 
     def finders(self) -> Iterator[Finder]:
-        """What is masked, in order."""
         only, phones = self.public_only, self.phone_replacements
         if self.emails:
             of_mail = partial(emails, anywhere=self.rules == "context")

@@ -202,7 +202,6 @@ def turns_in(kind: pa.DataType) -> pa.DataType | None:
 
 
 def is_listed(kind: pa.DataType) -> bool:
-    """Whether a column holds lists."""
     return _values(kind) is not None
 
 

@@ -200,7 +200,6 @@ def cut_delimited(
 
 
 def read_delimited(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
-    """Yield the documents of a file, a row each."""
     limits = how.limits
     blocks = stream.read_blocks(shard.paths[0], shard.compression, limits=limits, run=how.run)
     with contextlib.closing(blocks):

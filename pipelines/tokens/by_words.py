@@ -138,7 +138,6 @@ class ByWords:
         self._apart: U8 = np.zeros(0, np.uint8)
 
     def encode(self, text: pa.Array) -> Ragged:
-        """The ids of each document, without any start or end."""
         made = [self._part(text[some]) for some in parts(text_buffers(text).lengths, PART_BYTES)]
         lengths = [np.diff(part.offsets) for part in made]
         offsets = np.concatenate([np.zeros(1, np.int64), *lengths])

@@ -256,7 +256,6 @@ class TokenizersReference:
         return [found[i].content for i in sorted(found)]
 
     def token_to_id(self, token: str) -> int | None:
-        """The id of a token of the vocabulary, or None."""
         found: int | None = self.tokenizer.token_to_id(token)
         return found
 

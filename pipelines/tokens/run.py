@@ -79,8 +79,6 @@ class Tokenizing:
 
 @dataclass(frozen=True, kw_only=True)
 class TokenRun(RunFolder):
-    """A run directory that gets a dataset."""
-
     @property
     def tokenizing(self) -> Tokenizing:
         raise NotImplementedError

@@ -119,7 +119,6 @@ class Units(NamedTuple):
         return [range(*cut) for cut in pairwise(cuts)]
 
     def shards_of(self, span: Span) -> range:
-        """The shards that have units of a span."""
         first = int(np.searchsorted(self.starts, span.start, side="right")) - 1
         return range(first, int(np.searchsorted(self.starts, span.stop, side="left")))
 
@@ -360,7 +359,6 @@ def count_units(run: RunFolder, part: Pass, bucket: int, number: int) -> Done:
 
 
 def write_repeated(run: RunFolder, part: Pass, group: int) -> Done:
-    """Write what was found of every shard of a group."""
     corpus = Corpus(run, part)
     step, units = corpus.last_step(CountedStep), read_units(corpus)
     groups, rows, paths = units.shard_groups(), rows_of(corpus, units), []

@@ -2,6 +2,6 @@
 
     text ── minimizers ── n-grams ── runs ── apply
 
-Read `step` first, its settings and the order of the phases; then `ngrams`, with the runs they make,
+Read `settings` first, then `step`, the order of the phases; then `ngrams`, with the runs they make,
 and `apply`.
 """

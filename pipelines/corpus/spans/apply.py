@@ -14,7 +14,7 @@ from tokenmill.dedup.overlap.cut import cut_words, without_units
 from tokenmill.dedup.text.words import Units, lines, whole_documents, word_places
 from tokenmill.pipelines.core.schema import PLACEHOLDER, with_column
 from tokenmill.pipelines.core.step import Rule, StageResult, above, ratio, with_texts
-from tokenmill.pipelines.corpus.spans.step import REMOVED_SPANS, SPAN, RepeatedSpans
+from tokenmill.pipelines.corpus.spans.settings import REMOVED_SPANS, SPAN, SpanSettings
 from tokenmill.pipelines.corpus.step import Applied
 from tokenmill.pipelines.filters.images.edit import edited_where
 from tokenmill.pipelines.read.images.nodes import counts_of
@@ -51,7 +51,7 @@ class Spans(NamedTuple):
     runs: I64
 
 
-def without_spans(step: RepeatedSpans, documents: pa.RecordBatch, found: pa.RecordBatch) -> Applied:
+def without_spans(step: SpanSettings, documents: pa.RecordBatch, found: pa.RecordBatch) -> Applied:
     """Take out what was found (schema FOUND) in these documents.
 
     Receipts: "repeated_ngrams" of a document that is dropped for the share of its n-grams, its
@@ -88,7 +88,7 @@ def _runs(documents: pa.RecordBatch, found: pa.RecordBatch) -> Runs:
     return Runs(rows, words, ngrams, of, of_words, of == np.asarray(found["doc_id"]))
 
 
-def _cut(step: RepeatedSpans, text: pa.Array, runs: Runs) -> tuple[pa.Array, Spans]:
+def _cut(step: SpanSettings, text: pa.Array, runs: Runs) -> tuple[pa.Array, Spans]:
     """Cut runs out, those together that touch. text: of the documents with runs alone."""
     firsts = runs.docs << ROW_BITS | runs.words
     ends = np.maximum.accumulate(firsts + runs.ngrams + step.ngram - 1)
@@ -103,7 +103,7 @@ def _cut(step: RepeatedSpans, text: pa.Array, runs: Runs) -> tuple[pa.Array, Spa
 
 
 def _dropped(
-    step: RepeatedSpans, documents: pa.RecordBatch, text: pa.Array, runs: Runs
+    step: SpanSettings, documents: pa.RecordBatch, text: pa.Array, runs: Runs
 ) -> tuple[pa.Array, Spans, F64, Runs]:
     """Drop lines; (n_docs,) the share of n-grams of each document, and the runs that count."""
     units = (lines if step.of_lines else whole_documents)(text_buffers(text))
@@ -146,7 +146,7 @@ def _have_images(units: Units) -> Bools:
     return np.diff(at) > 0
 
 
-def _rest_rule(step: RepeatedSpans, edited: pa.RecordBatch, docs: I64) -> Rule:
+def _rest_rule(step: SpanSettings, edited: pa.RecordBatch, docs: I64) -> Rule:
     left = np.asarray(pc.utf8_length(pc.utf8_trim_whitespace(edited["text"]))).astype(np.float64)
     lost = np.zeros(edited.num_rows, np.bool_)
     lost[docs] = True

@@ -28,7 +28,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.schema import needed
 from tokenmill.pipelines.corpus import shuffle
 from tokenmill.pipelines.corpus.rows import Corpus, groups_of
-from tokenmill.pipelines.corpus.spans.step import FOUND_SPANS, SPANS, RepeatedSpans
+from tokenmill.pipelines.corpus.spans.settings import FOUND_SPANS, SPANS, SpanSettings
 from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.corpus.verdicts import alive_of, last_with_verdicts
 from tokenmill.pipelines.runs.folder import FILTERED, RunFolder
@@ -113,8 +113,7 @@ def shards_of(corpus: Corpus, group: Group) -> range:
 
 
 def texts(corpus: Corpus, group: Group) -> Iterator[Texts]:
-    """The documents of a group, batch by batch."""
-    split = lines if corpus.last_step(RepeatedSpans).of_lines else whole_documents
+    split = lines if corpus.last_step(SpanSettings).of_lines else whole_documents
     before = last_with_verdicts(corpus.part)
     for shard in shards_of(corpus, group):
         key = corpus.shards.keys[shard].as_py()
@@ -156,7 +155,7 @@ LEAST_BYTES = 1 << 19  # with less memory than this, nothing is gained by trying
 def spill_minimizers(run: RunFolder, part: Pass, group: Group, size: Size) -> Done:
     """Write the minimizers of a group's documents by range, and the names of all its documents."""
     corpus = Corpus(run, part)
-    step = corpus.last_step(RepeatedSpans)
+    step = corpus.last_step(SpanSettings)
     corpus.memory_left(
         step.name, size.chunk_rows, CHUNK_BYTES, least=LEAST_BYTES, works=size.groups, of="n-grams"
     )
@@ -176,7 +175,7 @@ def find_known(run: RunFolder, part: Pass, number: int, size: Size) -> Done:
     corpus = Corpus(run, part)
     rows = shuffle.Range(span_paths(corpus, "minimizers", range(size.groups)), size.bits, number)
     left = corpus.memory_left(
-        RepeatedSpans.name, rows.n, 1, least=LEAST_BYTES, works=size.ranges, of="minimizers"
+        SpanSettings.name, rows.n, 1, least=LEAST_BYTES, works=size.ranges, of="minimizers"
     )
     twice = np.zeros(rows.n, np.bool_)
     for members, _ in equal_rows(rows, left):
@@ -212,9 +211,7 @@ def read_known(corpus: Corpus, group: Group, size: Size) -> Known:
     found = [np.empty(0, np.uint64), *(values(batch, "hash").copy() for batch in mine)]
     n = sum(map(len, found))
     least, works = size.chunk_rows * 2 * CHUNK_BYTES, size.groups
-    corpus.memory_left(
-        RepeatedSpans.name, n, KNOWN_BYTES, least=least, works=works, of="minimizers"
-    )
+    corpus.memory_left(SpanSettings.name, n, KNOWN_BYTES, least=least, works=works, of="minimizers")
     back = shuffle.WORD_BITS - size.bits if size.bits else 0
     return Known.of(shuffle.turned(np.concatenate(found), back))
 
@@ -232,7 +229,7 @@ FOUND_BYTES = 64  # of each: rows, places, those in order
 def spill_ngrams(run: RunFolder, part: Pass, group: Group, size: Size) -> Done:
     """Write the n-grams of a group's documents that may stand twice, by range."""
     corpus = Corpus(run, part)
-    known, ngrams = read_known(corpus, group, size), corpus.last_step(RepeatedSpans).ngrams()
+    known, ngrams = read_known(corpus, group, size), corpus.last_step(SpanSettings).ngrams()
     path = corpus.path(SPANS, what="ngrams", number=group.number)
     with shuffle.range_file(path, PLACED, size.bits, size.chunk_rows) as by_range:
         for text in texts(corpus, group):
@@ -246,7 +243,7 @@ def spill_ngrams(run: RunFolder, part: Pass, group: Group, size: Size) -> Done:
 def find_equal_ngrams(run: RunFolder, part: Pass, number: int, size: Size) -> Done:
     """Write the n-grams of a range that are to go, and where each stands first."""
     corpus = Corpus(run, part)
-    step = corpus.last_step(RepeatedSpans)
+    step = corpus.last_step(SpanSettings)
     rows = shuffle.Range(span_paths(corpus, "ngrams", range(size.groups)), size.bits, number)
     of_found = AT_ONCE * FOUND_BYTES
     least, works = LEAST_BYTES + of_found, size.ranges
@@ -305,9 +302,8 @@ Places = U64
 
 
 def find_runs(run: RunFolder, part: Pass, group: Group, size: Size) -> Done:
-    """Write what is to go of each shard of a group."""
     corpus = Corpus(run, part)
-    left = corpus.memory_left(RepeatedSpans.name, 0, 0, least=LEAST_BYTES, works=size.groups)
+    left = corpus.memory_left(SpanSettings.name, 0, 0, least=LEAST_BYTES, works=size.groups)
     names, shards = _names(corpus), shards_of(corpus, group)
     n_batches = [len(names.shard(s).batches) if _has_rows(names, s) else 0 for s in shards]
     found = _found(corpus, names, shards, size, max(left // GATHERED_BYTES, 1))

@@ -228,7 +228,6 @@ class Memo:
         return classes
 
     def _learn(self, data: U8, fresh: I64) -> None:
-        """Ask for pieces and fill their slots."""
         if not len(fresh):
             return
         pieces = _texts(data, fresh)

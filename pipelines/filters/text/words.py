@@ -97,7 +97,6 @@ class Words(NamedTuple):
 
 
 def words_of(text: Characters, kind: WordKind) -> Words:
-    """Find the words of a text column."""
     if kind == "whitespace":
         return Words(*text, NO_SPLITS)
     if kind == "unicode":

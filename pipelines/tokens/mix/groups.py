@@ -143,7 +143,6 @@ def _sample(rows: pa.RecordBatch, n_docs: int) -> Bools:
 
 
 def count_groups(job: TokenRun, key: str, cuts: Mapping[str, Sequence[float]]) -> Done[GroupFacts]:
-    """Count a token shard's documents and tokens by group."""
     mix = job.tokenizing.mix
     assert mix is not None
     grouping = Grouping(mix=mix, cuts=cuts, weights={})

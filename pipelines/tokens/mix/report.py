@@ -155,7 +155,6 @@ def columns_of(mixture: Mixture) -> tuple[str, ...]:
 
 
 def mixture_rows(mixture: Mixture) -> list[tuple[str, ...]]:
-    """A row for each source or group."""
     return [
         (
             source,

@@ -8,7 +8,7 @@ from tests.strategies import document_batch
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.corpus.passes import corpus_wide
 from tokenmill.pipelines.corpus.spans.apply import without_spans
-from tokenmill.pipelines.corpus.spans.step import FOUND_SPANS
+from tokenmill.pipelines.corpus.spans.settings import FOUND_SPANS
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.runs.drive import drive

@@ -14,7 +14,7 @@ from tests.reference.shingle import words_of
 from tests.strategies import THOROUGH
 from tokenmill.dedup.arrays import text_buffers
 from tokenmill.dedup.text.words import word_places
-from tokenmill.pipelines.corpus.spans.step import REMOVED_SPANS
+from tokenmill.pipelines.corpus.spans.settings import REMOVED_SPANS
 
 NGRAM = 50
 
