@@ -18,7 +18,6 @@ from tokenmill.dedup.same.partition import partition
 
 NO_KEY = np.uint64(0)  # every band's key of a document without shingles: never a candidate
 MAX_BUCKET = 128  # rows of a bucket of which all pairs are made
-GAUSS_NODES = 128  # of an integral over similarities
 PREVIOUS_ROWS = 8  # a row of an over-full bucket is paired with as many rows before it
 
 
@@ -52,32 +51,6 @@ class Bands:
         [0.924, 0.977, 0.996, 1.0]
         """
         return 1.0 - (1.0 - similarity**self.rows) ** self.bands
-
-    @classmethod
-    def for_threshold(cls, threshold: float, num_perm: int) -> "Bands":
-        """The bands datasketch's MinHashLSH chooses for a Jaccard similarity of `threshold`.
-
-        They minimise the sum of the areas of false positives and false negatives, so that
-        a pair right at the threshold is found only about half the time: choose a threshold
-        below the one you verify at.
-
-        Raises:
-            ValueError: `threshold` is not within 0 and 1, or the best is a single band.
-        """
-        if not 0.0 < threshold < 1.0:
-            raise ValueError(f"threshold must be within 0 and 1, got {threshold}")
-        nodes, weights = np.polynomial.legendre.leggauss(GAUSS_NODES)
-        unit, least = (nodes + 1) / 2, (np.inf, 0, 0)
-        below, above = threshold * unit, threshold + (1 - threshold) * unit
-        for bands in range(1, num_perm + 1):
-            rows = np.arange(1, num_perm // bands + 1)[:, None]
-            positives = (1 - (1 - below**rows) ** bands) @ weights * threshold
-            negatives = (1 - above**rows) ** bands @ weights * (1 - threshold)
-            best = int(np.argmin(positives + negatives))
-            least = min(least, (float(positives[best] + negatives[best]), bands, best + 1))
-        if least[1] < 2:
-            raise ValueError(f"threshold {threshold} asks for one band alone of {num_perm} slots")
-        return cls(bands=least[1], rows=least[2])
 
 
 def band_keys(signatures: U32, bands: Bands) -> U64:

@@ -111,8 +111,6 @@ class NearDedup(KeyedStep, VerdictStep):
     bands, rows: of the LSH. Two documents of similarity s share a band with probability
         1 - (1 - s^rows)^bands: 14 bands of 5 bring .996 of the pairs of 0.8 together, .924 of
         0.7; the 14 of 8 of FineWeb .924 and .565.
-    threshold: instead of bands and rows: the Jaccard similarity for which datasketch's
-        optimiser chooses them.
     verify: least Jaccard similarity of a pair; 0 takes every candidate pair.
     similarity: "exact" of the sets of distinct 32-bit shingle hashes, in integers; or "estimate",
         the share of slots in which two signatures agree, as published pipelines have it.
@@ -139,7 +137,6 @@ class NearDedup(KeyedStep, VerdictStep):
     num_perm: Annotated[int, Field(ge=1, le=16384)] = 70
     bands: Annotated[int, Field(ge=1, le=1024)] = 14
     rows: Annotated[int, Field(ge=1, le=256)] = 5
-    threshold: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
     verify: Annotated[float, Field(ge=0.0, le=1.0)] = 0.7
     similarity: Literal["exact", "estimate"] = "exact"
     cluster: Literal["stars", "components"] = "stars"
@@ -150,11 +147,7 @@ class NearDedup(KeyedStep, VerdictStep):
 
     @model_validator(mode="after")
     def _settings_that_go_together(self) -> "NearDedup":
-        fields = type(self).model_fields
-        given = [n for n in ("bands", "rows") if getattr(self, n) != fields[n].default]
-        if self.threshold is not None and given:
-            raise ValueError("give bands and rows, or a threshold that chooses them, not both")
-        lsh = self.lsh()  # a threshold that no bands can serve is told here
+        lsh = self.lsh()
         if lsh.num_perm > self.num_perm:
             raise ValueError(
                 f"{lsh.bands} bands of {lsh.rows} rows need {lsh.num_perm} permutations,"
@@ -187,8 +180,6 @@ class NearDedup(KeyedStep, VerdictStep):
         return MinHash(num_perm=self.num_perm, seed=self.seed, ngram=self.ngram, words=self.words)
 
     def lsh(self) -> Bands:
-        if self.threshold is not None:
-            return Bands.for_threshold(self.threshold, self.num_perm)
         return Bands(bands=self.bands, rows=self.rows)
 
     @classmethod

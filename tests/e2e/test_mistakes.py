@@ -147,7 +147,7 @@ def test_near_in_front_of_exact_loses_no_source(recipe_path, tmp_path):
     [
         ({"inputs": 5}, "inputs"),
         ({"inputs": [{"path": "x/total.jsonl"}]}, "a source cannot be called 'total'"),
-        ({"steps": [{"near": {"num_perm": 1, "threshold": 0.5}}]}, "near"),
+        ({"steps": [{"near": {"num_perm": 1}}]}, "near"),
         ({"output": {"seq_len": 0}}, "output.seq_len"),
     ],
 )

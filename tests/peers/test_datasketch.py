@@ -90,9 +90,3 @@ def test_candidates_are_those_of_a_minhash_lsh(corpus):
     ours = np.concatenate([candidate_pairs(column) for column in keys.T])
     assert 400 < len(expected) < 40 * 45, "neither all nor nothing"
     assert set(map(tuple, ours.tolist())) == expected
-
-
-def test_bands_for_a_threshold_are_those_of_a_minhash_lsh():
-    for threshold, num_perm in ((0.5, 64), (0.7, 64), (0.9, 64), (0.05, 16), (0.5, 5), (0.95, 64)):
-        index = datasketch.MinHashLSH(threshold=threshold, num_perm=num_perm)
-        assert Bands.for_threshold(threshold, num_perm) == Bands(bands=index.b, rows=index.r)

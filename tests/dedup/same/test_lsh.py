@@ -119,11 +119,6 @@ def test_band_keys_match_the_reference(signature, rows):
     assert got.tolist() == [expected]
 
 
-def test_bands_for_a_threshold_are_datasketchs():
-    assert Bands.for_threshold(0.8, 128) == Bands(bands=9, rows=13)
-    assert Bands.for_threshold(0.9, 128) == Bands(bands=5, rows=25)
-
-
 def refused(call, message):
     with pytest.raises(ValueError) as error:  # noqa: PT011  the whole message is compared
         call()
@@ -136,7 +131,3 @@ def test_settings_that_do_not_fit_are_refused():
         lambda: band_keys(np.zeros((1, 60), np.uint32), Bands()),
         "14 bands of 5 rows need 70 permutations, the signatures have 60",
     )
-    refused(
-        lambda: Bands.for_threshold(0.9, 16), "threshold 0.9 asks for one band alone of 16 slots"
-    )
-    refused(lambda: Bands.for_threshold(1.0, 16), "threshold must be within 0 and 1, got 1.0")
