@@ -194,7 +194,7 @@ def _shared(found: Postings, items: I64, starts: I64) -> Bools:
     seeds = np.repeat(np.flatnonzero(is_shared), np.diff(often.offsets))
     pairs = np.unique(np.stack([seeds, items[often.texts]]), axis=1)
     is_shared[:] = False
-    is_shared[of_many_items(pairs[0], pairs[1], starts)] = True
+    is_shared[of_many_items(pairs[0], pairs[1], starts, MOST_ITEMS, MOST_ITEMS_FRAC)] = True
     return is_shared | (np.diff(found.offsets) > MOST_TEXTS)
 
 

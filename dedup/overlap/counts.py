@@ -98,11 +98,11 @@ def shared(index: NgramIndex, benchmark_starts: I64, n_items: int) -> Bools:
     at, items = index.items_of(often)
     starts = np.append(benchmark_starts, n_items)
     mask = np.zeros(len(index.hashes), bool)
-    mask[of_many_items(often[at], items, starts)] = True
+    mask[of_many_items(often[at], items, starts, MOST_ITEMS, MOST_ITEMS_FRAC)] = True
     return mask
 
 
-def of_many_items(grams: I64, items: I64, starts: I64) -> I64:
+def of_many_items(grams: I64, items: I64, starts: I64, most: int, most_frac: float) -> I64:
     """Those of some n-grams that more items of one benchmark have than `shared` allows.
 
     grams, items: (n,), each n-gram with each of its items, once.
@@ -110,7 +110,7 @@ def of_many_items(grams: I64, items: I64, starts: I64) -> I64:
     """
     which, n_benchmarks = np.searchsorted(starts, items, "right") - 1, len(starts) - 1
     pairs, counts = np.unique(grams * n_benchmarks + which, return_counts=True)
-    allowed = np.maximum(MOST_ITEMS, MOST_ITEMS_FRAC * np.diff(starts))
+    allowed = np.maximum(most, most_frac * np.diff(starts))
     many: I64 = pairs[counts > allowed[pairs % n_benchmarks]] // n_benchmarks
     return many
 

@@ -230,13 +230,10 @@ def _side_by_side(summary: Summary, name: str, counted: str) -> Section:
     title, note = SIDE_BY_SIDE[name]
     examples: Sequence[AnyExample] = getattr(summary, name) or ()
     blocks = []
-    for benchmark in summary.benchmarks:
-        rows = tuple(_comparison(e) for e in examples if e.benchmark == benchmark.name)
-        n_all = getattr(benchmark, counted) or 0
+    for of, n_all in {b.name: getattr(b, counted) or 0 for b in summary.benchmarks}.items():
+        rows = tuple(_comparison(e) for e in examples if e.benchmark == of)
         if rows:
-            block = Comparisons(
-                caption=benchmark.name, rows=rows, n_open=MOST_OPEN, n_all=n_all, noun="item"
-            )
+            block = Comparisons(caption=of, rows=rows, n_open=MOST_OPEN, n_all=n_all, noun="item")
             blocks.append(block)
     many = count(summary.settings.most_docs or 0, "document")
     return Section(name, title, [note.format(many=many), *blocks] if blocks else [])

@@ -194,12 +194,6 @@ def test_a_list_that_cannot_be_read(tmp_path, data, message):
     ("settings", "message"),
     [
         ({"node": {"min_words": 9, "max_words": 3}}, "min_words 9 is over max_words 3; nothing"),
-        (
-            {"document": {"max_perplexity": 1500}},
-            "max_perplexity needs a model for perplexity, and none ships; leave it out, compute"
-            " the scores elsewhere, and take the step document_scores",
-        ),
-        ({"document": {"min_language_score": 0.8}}, "a model for language identification"),
         ({"stop_words": "german"}, "Input should be 'english'"),
         (
             {"spam_words": {"path": "a.txt"}},
