@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from io import BufferedReader
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, Self, TypeAlias
 
 import xxhash
 from pydantic import (
@@ -76,9 +76,21 @@ PathHere: TypeAlias = Annotated[FilePath, AfterValidator(lambda path: str(folder
 
 
 class Config(BaseModel):
-    """Unknown keys are refused, values cannot change once made, `None` means off."""
+    """Unknown keys are refused, values cannot change once made, `None` means off.
+
+    So are limits that nothing meets: a `min_words` over the `max_words`.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
+
+    @model_validator(mode="after")
+    def _limits_in_order(self) -> Self:
+        for low in type(self).model_fields:
+            high = low.replace("min_", "max_", 1)
+            least, most = getattr(self, low), getattr(self, high, None)
+            if low.startswith("min_") and least is not None and most is not None and least > most:
+                raise ValueError(f"{low} {least} is over {high} {most}; nothing would be kept")
+        return self
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -127,20 +139,6 @@ def told(model: type) -> list[tuple[list[str], str]]:
             text = paragraph[line.end() : behind.start() if behind else None]
             made.append((line[1].split(", "), " ".join(text.split())))
     return made
-
-
-def check_order(settings: Config, *names: str) -> None:
-    """Refuse limits that nothing meets.
-
-    names: "words" stands for the settings `min_words` and `max_words`.
-
-    Raises:
-        ValueError: a least value is over the most.
-    """
-    for name in names:
-        low, high = getattr(settings, f"min_{name}"), getattr(settings, f"max_{name}")
-        if low is not None and high is not None and low > high:
-            raise ValueError(f"min_{name} {low} is over max_{name} {high}; nothing would be kept")
 
 
 def explain(error: ValidationError, where: str, model: type[BaseModel]) -> ConfigError:
@@ -242,6 +240,7 @@ class PinnedFile(Config):
 
 
 ALONE = if_text(lambda one: (one,))  # of a list, its only one
+EACH_ONCE = AfterValidator(lambda given: tuple(dict.fromkeys(given)))
 BY_NAME = if_text(lambda name: {"file": name})  # of a file, its name alone
 
 

@@ -4,10 +4,10 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 import pyarrow as pa
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from tokenmill.dedup.arrays import F64, text_buffers
-from tokenmill.pipelines.core.config import Count, Fraction, check_order
+from tokenmill.pipelines.core.config import EACH_ONCE, Count, Fraction
 from tokenmill.pipelines.core.filter import REASON, Filter, Kinds
 from tokenmill.pipelines.core.step import StageResult, above, below, ratio
 from tokenmill.pipelines.filters.kernels import lines, words
@@ -69,13 +69,8 @@ class GopherQuality(Filter):
     max_ellipsis_lines_ratio: Fraction | None = 0.3
     min_alpha_words_ratio: Fraction | None = 0.8
     min_stop_words: Count | None = 2
-    stop_words: tuple[str, ...] = ENGLISH
+    stop_words: Annotated[tuple[str, ...], EACH_ONCE] = ENGLISH
     words: WordKind = "whitespace"
-
-    @field_validator("stop_words")
-    @classmethod
-    def _each_once(cls, stop_words: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(stop_words))
 
     @model_validator(mode="after")
     def _possible(self) -> "GopherQuality":
@@ -84,7 +79,6 @@ class GopherQuality(Filter):
                 continue  # one word by either rule; asking would load Numba with every recipe
             if split(word, self.words) != [word]:
                 raise ValueError(f"stop word {word!r} is not one word; no word of a text equals it")
-        check_order(self, "words", "avg_word_length")
         if self.min_stop_words is not None and self.min_stop_words > len(self.stop_words):
             raise ValueError(
                 f"min_stop_words {self.min_stop_words} is over the {len(self.stop_words)}"

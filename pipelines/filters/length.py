@@ -1,13 +1,13 @@
 """Documents by the length of their text, in characters, as CCNet's `min_len`."""
 # stands alone: each filter has a module of its own
 
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import Field, model_validator
 
+from tokenmill.pipelines.core.config import Count
 from tokenmill.pipelines.core.filter import Filter, Kinds
 from tokenmill.pipelines.core.step import StageResult, above, below
 
@@ -28,17 +28,8 @@ class Length(Filter):
     name: ClassVar[str] = "length"
     tells: ClassVar[Kinds] = {"": pa.int64()}
 
-    min_chars: Annotated[int, Field(ge=0)] | None = 300
-    max_chars: Annotated[int, Field(ge=0)] | None = None
-
-    @model_validator(mode="after")
-    def _a_range(self) -> "Length":
-        if self.max_chars is not None and self.max_chars < (self.min_chars or 0):
-            raise ValueError(
-                f"min_chars {self.min_chars} is more than max_chars {self.max_chars}:"
-                " no document would stay; swap them"
-            )
-        return self
+    min_chars: Count | None = 300
+    max_chars: Count | None = None
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         n_chars = np.asarray(pc.utf8_length(batch["text"])).astype(np.float64)

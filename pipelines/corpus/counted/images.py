@@ -3,12 +3,12 @@
 from typing import Annotated, Any, ClassVar, Literal
 
 import pyarrow as pa
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from tokenmill.pipelines.corpus.counted.count import CountedStep
 from tokenmill.pipelines.corpus.step import ImageRule, Probing
 from tokenmill.pipelines.corpus.units import ImageStep
-from tokenmill.pipelines.filters.images.keys import ImageKey, Keys, image_keys
+from tokenmill.pipelines.filters.images.keys import ImageKeys, Keys, image_keys
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.options import Images
 
@@ -30,15 +30,10 @@ class RepeatedImages(CountedStep, ImageStep):
 
     name: ClassVar[str] = "repeated_images"
 
-    by: Annotated[tuple[ImageKey, ...], Field(min_length=1)] = ("url", "md5")
+    by: ImageKeys = ("url", "md5")
     more_than: Annotated[int, Field(ge=1)] = 10
     keep: Literal["none", "first"] = "none"
     no_images_left: bool = True
-
-    @field_validator("by")
-    @classmethod
-    def _each_once(cls, by: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(by))
 
     @property
     def columns(self) -> tuple[str, ...]:

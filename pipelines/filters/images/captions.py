@@ -10,10 +10,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from tokenmill.dedup.arrays import U8
-from tokenmill.pipelines.core.config import Count, Fraction, check_order
+from tokenmill.pipelines.core.config import Count, Fraction
 from tokenmill.pipelines.core.filter import REASON, Filter, Kinds
 from tokenmill.pipelines.core.step import Rule, StageResult, above, below, without_value
 from tokenmill.pipelines.filters.text.characters import char_counts, characters
@@ -115,11 +115,6 @@ class Captions(Filter):
     char_ngram: Annotated[int, Field(ge=1)] = 10
     max_word_repetition_ratio: Fraction | None = 0.7
     word_ngram: Annotated[int, Field(ge=1)] = 2
-
-    @model_validator(mode="after")
-    def _limits_in_order(self) -> "Captions":
-        check_order(self, "words", "chars")
-        return self
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         judged = are_samples(batch)

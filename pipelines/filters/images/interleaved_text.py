@@ -16,10 +16,10 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from tokenmill.dedup.arrays import I64, Bools
-from tokenmill.pipelines.core.config import Config, Count, Fraction, check_order
+from tokenmill.pipelines.core.config import Config, Count, Fraction
 from tokenmill.pipelines.core.filter import REASON, Filter
 from tokenmill.pipelines.core.schema import PLACEHOLDER, with_column
 from tokenmill.pipelines.core.step import KEEP, Rule, StageResult, above, below, first_failing
@@ -63,11 +63,6 @@ class NodeLimits(Config):
     punctuation_from: Count = 12
     min_common_words_ratio: Fraction | None = 0.8
     spam_words_ratio: Fraction | None = 0.12
-
-    @model_validator(mode="after")
-    def _limits_in_order(self) -> "NodeLimits":
-        check_order(self, "words")
-        return self
 
     def rules(self, facts: NodeFacts) -> list[Rule]:
         """The rules in their order; facts.shares: of stop, flagged, common and spam words."""

@@ -4,19 +4,22 @@ A key is (2,) uint64; one of zeros stands for what has no key, and equals nothin
 """
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import Field
 
 from tokenmill.dedup.arrays import U64, Bools
 from tokenmill.dedup.same.digest import digests, span_digests
+from tokenmill.pipelines.core.config import ALONE, EACH_ONCE
 from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
 
 Keys = U64  # (n, 2)
 KEY_BYTES = 16
 ImageKey = Literal["url", "md5"]
+ImageKeys = Annotated[tuple[ImageKey, ...], ALONE, Field(min_length=1), EACH_ONCE]
 
 
 def has_key(keys: Keys) -> Bools:

@@ -1,18 +1,16 @@
 """The first copy of each image within a document."""
 
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import Field, field_validator
 
 from tokenmill.dedup.arrays import I64
-from tokenmill.pipelines.core.config import ALONE
 from tokenmill.pipelines.core.filter import Filter, Kinds
 from tokenmill.pipelines.core.step import StageResult
 from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
-from tokenmill.pipelines.filters.images.keys import ImageKey
+from tokenmill.pipelines.filters.images.keys import ImageKeys
 from tokenmill.pipelines.read.images.nodes import owners_of
 
 
@@ -36,14 +34,7 @@ class ImageOnce(Filter):
     tells: ClassVar[Kinds] = {"": pa.int64()}
     needs_images: ClassVar[bool] = True
 
-    by: Annotated[tuple[ImageKey, ...], ALONE, Field(min_length=1)] = ("url", "md5")
-
-    @field_validator("by")
-    @classmethod
-    def _each_once(cls, by: tuple[ImageKey, ...]) -> tuple[ImageKey, ...]:
-        if len(set(by)) < len(by):
-            raise ValueError("a key stands twice; name each once")
-        return by
+    by: ImageKeys = ("url", "md5")
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         owners = owners_of(batch)

@@ -16,10 +16,10 @@ from typing import Annotated, ClassVar, Literal, NamedTuple, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from tokenmill.dedup.arrays import F64, I64, Bools
-from tokenmill.pipelines.core.config import Bytes, Count, check_order
+from tokenmill.pipelines.core.config import Bytes, Count
 from tokenmill.pipelines.core.filter import REASON, Filter
 from tokenmill.pipelines.core.step import (
     KEEP,
@@ -159,11 +159,6 @@ class ImageRules(Filter):
             raise ValueError("no format is left, so no image would be; null turns the rule off")
         lower = [name.lower() for name in formats or ()]
         return tuple(dict.fromkeys("jpeg" if n == "jpg" else n for n in lower)) or None
-
-    @model_validator(mode="after")
-    def _limits_in_order(self) -> "ImageRules":
-        check_order(self, "side", "ratio", "images")
-        return self
 
     def finds(self) -> dict[str, pa.DataType]:
         counted = dict.fromkeys(COUNTED, pa.int64())

@@ -27,8 +27,8 @@ from tokenmill.pipelines.prepare.recipe import make_recipe
             " 'webdataset', 'markdown' or 'warc', or 'dataset', or 'run', got 'markdwon'",
         ),
         (
-            {"steps": [{"repeated_images": {"by": "url"}}]},
-            "steps.0: repeated_images: by: expected a list, as [A, B], got 'url'",
+            {"steps": [{"gopher_quality": {"stop_words": "the"}}]},
+            "steps.0: gopher_quality: stop_words: expected a list, as [A, B], got 'the'",
         ),
         (
             {"steps": [{"images": {"min_size": 100}}]},

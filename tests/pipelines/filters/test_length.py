@@ -31,5 +31,5 @@ def test_a_range_of_nothing_is_refused():
     with pytest.raises(ValidationError) as e:
         Length(max_chars=299)
     assert e.value.errors()[0]["msg"] == (
-        "Value error, min_chars 300 is more than max_chars 299: no document would stay; swap them"
+        "Value error, min_chars 300 is over max_chars 299; nothing would be kept"
     )
