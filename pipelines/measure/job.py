@@ -30,7 +30,7 @@ from tokenmill.pipelines.runs.folder import Folder
 from tokenmill.pipelines.runs.manifest import open_run
 
 # raise it when the same settings and inputs make another estimate, or another scratch
-MEASURE_VERSION = "18"
+MEASURE_VERSION = "19"
 DEFAULT_PROBES = 10_000
 QUICK_BYTES = 256e6  # read in some ten seconds of CPU: a minute beside other work
 ENDS_FOLDER, LOCAL_FOLDER, IMAGES_FOLDER = (
@@ -45,7 +45,7 @@ class Measuring(Config):
 
     probes: documents drawn, of which all duplicates are counted.
     sample: of the inputs, what goes through all steps: a share of their bytes, or over 1 bytes;
-        as many documents as are probed at least. None is a fifth, 8 MB at least and 32 at most.
+        as many documents as are probed at least. None is 32 MB, or all of less.
     budget: of the inputs, what may be read at all, alike; the sample lies within.
     seed: of what is drawn.  cores: of the run that is predicted.
     grow_to: of a corpus that grows, so many times its documents, or over 2 documents.

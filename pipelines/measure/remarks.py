@@ -195,14 +195,15 @@ def _wide(job: MeasureJob, sample: Sample, probed: Probed | None, tokens: Drawn)
     if not of_source.any():
         return
     most, times = int(of_source.argmax()), (width / WIDEST) ** 2
-    mine, all_of_them = source[probed.parts] == most, max(job.measuring.probes, probed.corpus_docs)
-    probes = min(int(job.measuring.probes * times), all_of_them)
+    mine, share = source[probed.parts] == most, sample.choice.share
+    probes = min(int(job.measuring.probes * times), probed.corpus_docs)
+    more = [f"--sample {min(share * times, 1.0):.0%}"] if share < 1 else []
+    more += [f"--probes {probes:,}"] if probes > job.measuring.probes else []
     yield (
-        f"tokens have an interval of {width:.0%}, {of_source[most] / of_source.sum():.0%} of its"
-        f" variance by {names[most]}, of which {int(mine.sum()):,} documents were drawn, half of"
-        f" their text in the {_half_of(text[mine]):,} longest; --sample"
-        f" {min(sample.choice.share * times, 1.0):.0%} --probes"
-        f" {probes:,} would make that {WIDEST:.0%}"
+        f"the interval of tokens is {percent(width)} wide, {of_source[most] / of_source.sum():.0%}"
+        f" of its variance by {names[most]}: of that {int(mine.sum()):,} documents were drawn, half"
+        f" of their text in the {_half_of(text[mine]):,} longest; {' '.join(more)} would make it"
+        f" about {percent(WIDEST)}"
     )
 
 

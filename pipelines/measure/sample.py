@@ -29,8 +29,8 @@ LEAST_OF_FILE = 5  # parts of a file that is a stratum of its own
 LONGEST_FRAC = 1e-3  # of all text: what is longer is chosen for certain
 LEAST_READ = 2  # units: one says nothing of how they differ
 FIFTH = 0.2  # of all parts, of which is seen how documents lie side by side
-LEAST_SAMPLED = 8e6  # bytes: half a second of work; of a part or two filters may leave nothing
-MOST_SAMPLED = 32e6  # bytes, where it is not said: as sure of 100 GB as of 150 MB
+LEAST_BESIDE = 8e6  # bytes, where no sample is said; of a part or two filters may leave nothing
+SAMPLED = 32e6  # bytes, where it is not said, a second of work: as sure of 100 GB as of 50 MB
 EVERYTHING = 1.0
 
 
@@ -78,7 +78,7 @@ def draw_sample(
 
     plan: of the run itself.
     sample, budget: what is chosen and what is read: bytes, or up to 1 a share of them; None
-        chooses a fifth, `LEAST_SAMPLED` at least and `MOST_SAMPLED` at most. Of each stratum one
+        chooses `SAMPLED`, or all where there is less. Of each stratum one
         part is read; where the budget has no room for that, strata are coarser.
     probes: documents that are chosen at least. With images all are.
     """
@@ -92,13 +92,10 @@ def draw_sample(
     room = bytes_of("--budget", budget, float(sizes.sum()))
     files = _read_whole(parts.shards) if room < sizes.sum() else set[str]()
     units = _units(parts.shards, files)
-    fifth = FIFTH * float(sizes.sum())
+    drawn_bytes, wanted = max(FIFTH * float(sizes.sum()), LEAST_BESIDE), SAMPLED
     if sample is not None:
         wanted = bytes_of("--sample", sample, float(sizes.sum()))
-    else:
-        fifth = max(fifth, LEAST_SAMPLED)
-        wanted = min(fifth, MOST_SAMPLED)
-    drawn_bytes = max(fifth, wanted)
+        drawn_bytes = max(FIFTH * float(sizes.sum()), wanted)
     strata = strata_of(parts.shards, files)
     is_many = (strata.max() + 1) * sizes.sum() > PARTS * drawn_bytes
     strata = _affordable(parts.shards, strata, units, min(room, drawn_bytes) if is_many else room)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import betaincinv, stdtrit
 
 from tokenmill.dedup.arrays import F64, I64
 from tokenmill.pipelines.core.errors import ConfigError
@@ -25,6 +25,7 @@ from tokenmill.pipelines.measure.drawn import (
     fraction,
     generator,
     levels,
+    missed_sums,
     t_ratio,
 )
 
@@ -201,7 +202,9 @@ class DocumentSample(LocalSample):
 
         One that was chosen by a chance of c was there, and a geometric number beside it that were
         not: 1 / c in the mean, of the variance above. Where one odd document is most of the error
-        Student's t knows a single degree of freedom, and nothing of that chance.
+        Student's t knows a single degree of freedom, and nothing of that chance. Nothing at all
+        is known of an odd one that was missed, so that each limit supposes one more of those not
+        chosen (`Undrawn`), which is as odd as the oddest that was.
         """
         part, whole = self._totals(name, per)
         value, open_ended = part / whole, self.chances < 1
@@ -209,11 +212,24 @@ class DocumentSample(LocalSample):
             return Drawn(value, np.full(self.n_draws, value))
         chances, rng = self.chances[open_ended], generator("local", self.seed)
         times = rng.geometric(chances, (self.n_draws, len(chances))) * chances - 1.0
-        part_of, whole_of = (
+        parts, wholes = (
             total + times @ self.sums[what][open_ended]
             for what, total in ((name, part), (per, whole))
         )
-        off = np.log(part_of / whole_of / value) * t_ratio(len(chances) - 1)
+        size, ends = self.sums["text_bytes"], []
+        all_bytes, squares = float(size.sum()), float((1 - self.chances) @ size**2)
+        undrawn = Undrawn.of_sums(all_bytes, squares, *missed_sums(size, self.chances))
+        share = np.zeros(self.n_draws)
+        if undrawn is not None:
+            share = betaincinv(*undrawn, rng.permutation(levels(self.n_draws)))
+        each = self.sums[name] / np.maximum(self.sums[per], np.finfo(float).tiny)
+        each = np.where(size >= min(1.0, size.max()), each, value)  # not of empty ones
+        for odd in (each.argmin(), each.argmax()):
+            times_it = all_bytes * share / (1 - share) / size[odd]
+            with_it = parts + times_it * self.sums[name][odd]
+            ends.append(np.sort(with_it / (wholes + times_it * self.sums[per][odd])))
+        draws = coupled(value, parts / wholes, *ends).draws
+        off = np.log(draws / value) * t_ratio(len(chances) - 1)
         return Drawn(value, value * np.exp(np.clip(off, -WIDEST, WIDEST)))
 
     def residuals(self, sums: F64) -> F64:

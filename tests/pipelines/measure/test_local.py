@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from tests.reference import estimate as reference
 from tests.strategies import examples
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.measure.chosen import Choice, chance
 from tokenmill.pipelines.measure.scanned import of_documents
 from tokenmill.pipelines.measure.weights import LocalSample
 
@@ -162,6 +163,27 @@ def test_documents_of_very_unequal_sizes_are_held_by_their_intervals():
         low, high = sample.ratio("text_bytes", "tokens").limits()
         held.append(low <= truth <= high)
     assert 0.92 <= np.mean(held) <= 0.98
+
+
+@pytest.mark.parametrize("odd", [0.002, 0.02])
+def test_odd_documents_that_are_mostly_missed_are_in_the_interval(odd):
+    """Of 600 documents 1 or 12 have three times as many tokens; by those chosen alone, which is
+    what is believed of them, 82 % of the intervals held.
+    """
+    rng = np.random.default_rng(600)
+    size = np.maximum(rng.lognormal(7, 1.5, 600), 20).round()
+    ratio = np.where(rng.random(600) < odd, 1.3, rng.normal(4, 0.4, 600).clip(1.5, 6))
+    tokens, held = np.maximum(size / ratio, 1), []
+    how = Choice(0.2, 0.0, 1e-3 * size.sum(), 0.2)
+    chances = chance(size.astype(np.int64), how, read_bytes=float(size.sum()))
+    for seed in range(examples(300, 100)):
+        taken = np.flatnonzero(rng.random(600) < chances)
+        sums = {"text_bytes": size[taken], "tokens": tokens[taken]}
+        sums = {name: values / chances[taken] for name, values in sums.items()}
+        found = of_documents(sums, chances[taken], taken.astype(np.uint64), seed)
+        low, high = found.ratio("text_bytes", "tokens").limits()
+        held.append(low <= size.sum() / tokens.sum() <= high)
+    assert np.mean(held) >= 0.93
 
 
 def test_one_odd_document_is_believed_as_far_as_its_chance_goes():
