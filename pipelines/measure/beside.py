@@ -50,25 +50,29 @@ def _lz4(batch: pa.RecordBatch) -> pa.Buffer:
     return sink.getvalue()
 
 
-ROWS = ("removed_rows", "removed_bytes")  # what `rows_measured` gives
+ROWS = ("removed_rows", "removed_least", "removed_most")  # what `rows_measured` gives
 SEED = 0
 
 
-def rows_measured(batch: pa.RecordBatch) -> tuple[int, int]:
-    """Rows and bytes of them, besides heads, were all documents of the batch near duplicates."""
+def rows_measured(batch: pa.RecordBatch) -> tuple[int, int, int]:
+    """Rows and bytes of them, besides heads, were all documents of the batch removed by one rule
+    that measures nothing; and were all near duplicates.
+    """
     n = batch.num_rows
     if n < 2:
-        return 0, 0
+        return 0, 0, 0
     rng = np.random.default_rng(SEED)
-    rows = removed_rows(
-        "near",
-        batch,
-        ["near_duplicate"] * n,
-        text_bytes=text_buffers(batch["text"]).lengths,
-        duplicate_of=pa.array(rng.permutation(np.asarray(batch["doc_id"]))),
-        similarity=pa.array(rng.random(n, np.float32)),
-    )
-    return n - 1, parquet_bytes(REMOVED, [rows]) - parquet_bytes(REMOVED, [rows.slice(0, 1)])
+    of_near = {
+        "duplicate_of": pa.array(rng.permutation(np.asarray(batch["doc_id"]))),
+        "similarity": pa.array(rng.random(n, np.float32)),
+    }
+    sizes = []
+    for more in ({}, of_near):
+        lengths = text_buffers(batch["text"]).lengths
+        rows = removed_rows("near", batch, ["near_duplicate"] * n, text_bytes=lengths, **more)
+        one, every = (parquet_bytes(REMOVED, [rows.slice(0, m)]) for m in (1, n))
+        sizes.append(every - one)
+    return n - 1, *sizes
 
 
 def parquet_bytes(schema: pa.Schema, batches: Sequence[pa.RecordBatch]) -> int:

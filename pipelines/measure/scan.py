@@ -225,6 +225,7 @@ def scan_part(job: MeasureJob, part: SourceShard, sampled: bool, choice: Choice)
             if keys:
                 keys(seen.keyed, ends)
             if sampled and not tally.sums[BESIDE]:
+                tally.add(dict(zip(ROWS, rows_measured(_beginning(batches)), strict=True)))
                 _side_by_side(tally, seen, is_set_down=bool(job.first_pass.after))
             tokens(seen)
     facts = PartFacts(
@@ -467,17 +468,20 @@ def row_bytes(column: pa.Array) -> F64:
     return np.asarray(LIST_BYTES + lengths * (kind.value_type.bit_width / 8), np.float64)
 
 
+def _beginning(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """Documents of so much text as is seen side by side, one at least."""
+    ends = np.cumsum(_sizes_of(batches))
+    few = np.arange(len(ends)) < max(int(np.searchsorted(ends, MOST_BESIDE, "right")), 1)
+    return pa.concat_batches(_where(batches, few))
+
+
 def _side_by_side(tally: _Tally, seen: _Seen, *, is_set_down: bool) -> None:
-    """See what documents take between passes, and rows of those removed, one beside the other.
+    """See what documents take between passes, one beside the other.
 
     Those that follow one another are needed for that, chosen or not. Their keys are made as the run
     makes them, to know how long that takes.
     """
-    first = np.arange(sum(batch.num_rows for batch in seen.whole))
-    few = first < max(
-        int(np.searchsorted(np.cumsum(_sizes_of(seen.whole)), MOST_BESIDE, "right")), 1
-    )
-    left = _left_by(tally.job.filters, pa.concat_batches(_where(seen.whole, few)))
+    left = _left_by(tally.job.filters, _beginning(seen.whole))
     if not left.num_rows:
         return
     size = int(text_buffers(left["text"]).lengths.sum())
@@ -486,7 +490,6 @@ def _side_by_side(tally: _Tally, seen: _Seen, *, is_set_down: bool) -> None:
         if step.counting() != step:
             keys_of = partial(step.key_columns, source=tally.part.source)
             tally.timed(f"{SLOWER_KEYS}{step.name}", keys_of, left)
-    tally.add(dict(zip(ROWS, rows_measured(left), strict=True)))
     if is_set_down:  # the run does so between two passes
         is_piece = 2 * size < min(tally.job.recipe.shard_bytes, BLOCK_BYTES)
         plain = tally.timed(DOCUMENTS, set_down, left)

@@ -217,10 +217,10 @@ class Scanned:
         """Text of documents that were seen side by side."""
         return float(self._sum(BESIDE).sum())
 
-    def removed_row_bytes(self) -> float | None:
-        """Of a row of a document that leaves; None where no two could be measured."""
-        rows, size = (float(self._sum(name).sum()) for name in ROWS)
-        return size / rows if rows else None
+    def removed_row_bytes(self) -> tuple[float, float] | None:
+        """Least and most of a row of a document that leaves; None where no two were measured."""
+        rows, least, most = (float(self._sum(name).sum()) for name in ROWS)
+        return (least / rows, most / rows) if rows else None
 
     def tokens(self, probed: Probed | None) -> LocalSample:
         """What is left of documents at the end: docs, text_bytes, tokens; of each too what stays.

@@ -111,15 +111,23 @@ def _decided_in_order(docs: Drawn, left: Drawn, columns: int, crowd: Drawn) -> d
     edges = between(1.0, MAX_BUCKET / 2.0, order=14, value=USUAL_EDGES)
     of_edge = float(_row_bytes(ALIKE_EDGE))
     edges_led = crowd * _up_to(LED * columns, order=16) * of_edge
-    rounds = between(1.0, 1.0 + MOST_ROUNDS, order=18) if crowd.value else exact(1.0)
-    star, (head, batch) = float(_row_bytes(STAR)), map(float, _padded_head(STAR))
+    # of a crowd it is not known whether it has any: half of the draws are of one round
+    most = 1.0 + MOST_ROUNDS
+    rounds = between(1 / most, most, order=18).within(1.0) if crowd.value else exact(1.0)
+    star, (head, batch) = gone.each(_star_bytes), map(float, _padded_head(STAR))
     leaders = crowd * _up_to(MOST_ROUNDS * columns, order=17) * float(WORD_BYTES)
     return {
         BUCKETS.name: gone * of_bucket + unalike + files * float(_file_head(BUCKET)),
         ALIKE.name: gone * edges * of_edge + of_edges * float(_file_head(ALIKE_EDGE)) + edges_led,
-        STARS.name: rounds * (gone * star + gone.within(most=1.0) * batch + head),
+        STARS.name: rounds * (star + gone.within(most=1.0) * batch + head),
         **({LEADERS.name: leaders} if crowd.value else {}),
     }
+
+
+def _star_bytes(n: Counts) -> Counts:
+    """Of so many rows, each column of which ends at a whole word."""
+    widths = [column.type.bit_width // 8 for column in STAR]
+    return sum(np.ceil(n * width / WORD_BYTES) * WORD_BYTES for width in widths)
 
 
 def _works(columns: int, n: Counts) -> Counts:
@@ -513,18 +521,19 @@ def file_parts(schema: pa.Schema) -> tuple[int, int]:
     return head, parquet_bytes(nullable, [one]) - head
 
 
-# A row as measured is one of many that follow one another, all duplicates; those of a run come
-# from here and there, and have what a filter measured. Between so many times as much.
-ROW_LEAST, ROW_MOST = 0.5, 2.0
-UNKNOWN_ROW_BYTES = 40.0  # of one, where there were no two to measure
+# A row as measured is one of many that follow one another. Those of a run are more, and compress
+# better where one rule removes them, or come from here and there, and have what a filter measured:
+# between so many times as much as of one rule and as of duplicates.
+ROW_LEAST, ROW_MOST = 0.75, 2.0
+UNKNOWN_ROW_BYTES = (20.0, 40.0)  # where there were no two to measure
 
 
 def removed_bytes(
-    job: MeasureJob, blocks: Blocks, *, rows: Drawn, row_bytes: float | None
+    job: MeasureJob, blocks: Blocks, *, rows: Drawn, row_bytes: tuple[float, float] | None
 ) -> Drawn:
     """Of the folder `removed`.
 
-    rows: documents that left.  row_bytes: as measured; None where nothing was.
+    rows: documents that left.  row_bytes: least and most, as measured; None where nothing was.
     """
     head, group = file_parts(REMOVED)
     # a shard has a file of the last pass, and of one before it where something leaves there
@@ -533,7 +542,6 @@ def removed_bytes(
     files = float(n_shards) + exact(float(n_shards * earlier)).within(most=rows)
     n_stages = len(job.first_pass.stages) + len(job.predicted) + len(job.later_stages)
     groups = row_groups(blocks, n_stages, order=1).within(most=rows)
-    each = (UNKNOWN_ROW_BYTES if row_bytes is None else row_bytes) * between(
-        ROW_LEAST, ROW_MOST, order=2
-    )
+    least, most = row_bytes or UNKNOWN_ROW_BYTES
+    each = between(least * ROW_LEAST, most * ROW_MOST, order=2)
     return each * rows + groups * float(group) + files * float(head)

@@ -12,10 +12,13 @@ from tests.e2e.corpus import corpus, prose, write_corpus
 from tests.pipelines.keyed import PUBLISHED
 from tests.running import one_by_one, prepare
 from tests.strategies import examples
+from tokenmill.pipelines.corpus.passes import corpus_steps
 from tokenmill.pipelines.measure import clusters as key_sample
 from tokenmill.pipelines.measure.compare import compare
+from tokenmill.pipelines.measure.drawn import DRAWS, Drawn, exact
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
+from tokenmill.pipelines.measure.scratch import of_step
 from tokenmill.pipelines.prepare.prepare import run_recipe
 from tokenmill.pipelines.prepare.recipe import load_recipe
 
@@ -143,6 +146,29 @@ def test_what_a_further_step_takes_of_those_not_drawn_is_in_its_interval(base, t
     for figure in (estimate.kept_frac["near"], estimate.corpus.stored_bytes["12-stars"]):
         low, high = figure.ends()
         assert high - low > 0.005 * figure.value
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_who_leaves_of_a_few_documents_is_told_to_the_byte(base, tmp_path, copies):
+    """An odd number of rows has columns that end within a word."""
+    texts = [" ".join(f"w{n * k}" for n in range(60)) for k in range(1, 20)]
+    texts += [f"{text} more" for text in texts[:copies]]
+    recipe = recipe_of(base, tmp_path, ["near"], [{"text": text} for text in texts])
+    estimate = measure_corpus(Measuring(recipe=recipe), tmp_path / "e.json", one_by_one).estimate
+    report = prepare(recipe, tmp_path / "run", one_by_one)
+    assert estimate.corpus.stored_bytes["12-stars"].value == report["stored_bytes"]["12-stars"]
+
+
+def test_a_crowd_may_be_decided_in_one_round_whatever_its_size_is(base, tmp_path):
+    """One round was the end of the interval, so that half of such runs were outside."""
+    recipe = recipe_of(base, tmp_path, ["near"], [{"text": "one"}])
+    left = Drawn(9_000.0, np.linspace(8_900, 9_100, DRAWS))
+    (near,) = corpus_steps(recipe.steps)
+    one, more = (
+        of_step(near, exact(10_000), left, unknown=unknown)["2-stars"] for unknown in (0.0, 1e-3)
+    )
+    assert more.limits()[0] < one.value < 0.2 * more.limits()[1]
+    assert np.mean(more.draws <= one.limits()[1]) > 0.4
 
 
 def crowd(rng):

@@ -1,10 +1,19 @@
+import json
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import yaml
 
+from tests.e2e.corpus import write_corpus
+from tests.running import one_by_one
 from tokenmill.pipelines.core.schema import DOCUMENT, REMOVED
 from tokenmill.pipelines.core.step import keep_where
 from tokenmill.pipelines.measure.beside import rows_measured
+from tokenmill.pipelines.measure.job import Measuring
+from tokenmill.pipelines.measure.run import measure_corpus
+from tokenmill.pipelines.prepare.prepare import run_recipe
+from tokenmill.pipelines.prepare.recipe import load_recipe
 
 
 def documents(n):
@@ -36,11 +45,38 @@ def test_rows_take_about_what_a_run_writes_of_duplicates():
         duplicate_of=pa.array(rng.integers(0, 5_000, 5_000).astype(np.uint64), mask=~gone),
         similarity=pa.array(rng.random(5_000, np.float32), mask=~gone),
     ).removed
-    rows, size = rows_measured(batch)
+    rows, _, size = rows_measured(batch)
     assert rows == 4_999
     assert removed.num_rows == gone.sum()
     assert 0.5 <= size / rows / (written(removed) / removed.num_rows) <= 2
 
 
+def test_rows_take_what_a_run_writes_of_what_one_rule_removes():
+    """A third of those of duplicates: nothing in them is by chance."""
+    batch = documents(5_000)
+    reasons = ("too_few_words", "too_many_words")
+    short = np.arange(5_000) % 50 < 25
+    removed = keep_where("gopher", batch, np.where(short, 1, 2).astype(np.uint8), reasons).removed
+    rows, least, most = rows_measured(batch)
+    actual = written(removed) / removed.num_rows
+    assert least / rows * 0.75 <= actual <= most / rows / 2
+
+
+def test_rows_are_those_of_documents_that_a_filter_left_nearly_none_of(tmp_path):
+    """Rows as of duplicates, of the few that are left, were 3.6 times too large."""
+    base = write_corpus(tmp_path)
+    stays = "This is a sentence of some words that ends. " * 6
+    texts = [f"{n} is short" for n in range(3_000)] + [f"{stays}{n} of these." for n in range(9)]
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps({"text": t}) + "\n" for t in texts))
+    data = {**yaml.safe_load(base.read_text()), "steps": ["c4", "exact", "near"]}
+    data["inputs"] = [{"path": str(tmp_path / "docs.jsonl")}]
+    base.write_text(yaml.safe_dump(data))
+    recipe = load_recipe(base)
+    estimate = measure_corpus(Measuring(recipe=recipe), tmp_path / "e.json", one_by_one).estimate
+    low, high = estimate.corpus.stored_bytes["removed"].limits()
+    report = run_recipe(recipe, tmp_path / "run", one_by_one)
+    assert low <= report.stored_bytes["removed"] <= high
+
+
 def test_one_document_tells_nothing_of_a_row():
-    assert rows_measured(documents(1)) == (0, 0)
+    assert rows_measured(documents(1)) == (0, 0, 0)
