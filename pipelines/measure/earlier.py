@@ -182,7 +182,7 @@ class _Table:
             docs, band = np.nonzero(self._slots[_slot(mixed)] & (keys != NO_KEY))
             found = self._of(mixed[docs, band], start + docs)
             if found.shape[1]:
-                yield np.unique(found, axis=1)
+                yield _once(found)
 
     def _of(self, keys: U64, docs: I64) -> I64:
         low = np.searchsorted(self._keys, keys, "left")
@@ -253,8 +253,14 @@ def _some(pairs: Iterator[I64]) -> Iterator[tuple[I64, I64]]:
         held.append(some)
         n += some.shape[1]
         if n >= MOST_PAIRS:
-            left, right = np.unique(np.concatenate(held, axis=1), axis=1)
+            left, right = _once(np.concatenate(held, axis=1))
             yield left, right
             held, n = [np.zeros((2, 0), np.int64)], 0
-    left, right = np.unique(np.concatenate(held, axis=1), axis=1)
+    left, right = _once(np.concatenate(held, axis=1))
     yield left, right
+
+
+def _once(pairs: I64) -> I64:
+    """(2, n) each pair once, in order; `np.unique` takes three times as long."""
+    pairs = pairs[:, np.lexsort(pairs[::-1])]
+    return pairs[:, np.append(True, np.diff(pairs).any(axis=0))] if pairs.size else pairs
