@@ -1,26 +1,12 @@
 """The rules for images the slow, obvious way: documents as dictionaries, one image at a time."""
 
-import re
-import string
-
 from tests.reference.filters import above, below, first_broken
-
-URL = re.compile(r"(?:[^:/?#]+:)?(?://(?P<host>[^/?#]*))?(?P<path>[^?#]*)")
-LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
-
-
-def scoped(url, scope):
-    return url if scope == "whole" else URL.match(url)[scope] or ""
 
 
 def url_part(url, f):
     if url is None:
         return None
-    where, parts = scoped(url, f.url_scope), f.url_parts or ()
-    if f.url_ignore_case:
-        where = where.translate(LOWER)
-        return next((p for p in parts if p.translate(LOWER) in where), None)
-    return next((p for p in parts if p in where), None)
+    return next((p for p in f.url_parts or () if p in url), None)
 
 
 def unknown(image, f):

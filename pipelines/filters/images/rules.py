@@ -1,17 +1,7 @@
-r"""Rules for images by what their headers and URLs tell, and for how many a document has.
-
-Words are looked for in parts of a URL:
-
-    https://user@host.org:80/a/path.jpg?query#fragment
-            \______________/\__________/
-                  host           path
-
-It is split by the regular expression of RFC 3986, appendix B: no URL is refused, and one without a
-scheme and "//" is a path.
-"""
+"""Rules for images by what their headers and URLs tell, and for how many a document has."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -34,32 +24,12 @@ from tokenmill.pipelines.core.step import (
 from tokenmill.pipelines.filters.images import edit
 from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
 
-Scope: TypeAlias = Literal["whole", "path", "host"]
 
-
-PARTS = r"^(?:[^:/?#]+:)?(?://(?P<host>[^/?#]*))?(?P<path>[^?#]*)"
-
-
-def scoped(urls: pa.Array, scope: Scope) -> pa.Array:
-    """(n,) string, that part of each URL; null where the URL is, "" where it has no such part."""
-    if scope == "whole":
-        return urls
-    return pc.struct_field(pc.extract_regex(urls, PARTS), scope)
-
-
-def first_part(
-    urls: pa.Array, parts: Sequence[str], *, scope: Scope, ignore_case: bool
-) -> pa.Array:
-    """(n,) string, the first of `parts`, in their order, that stands in each URL; null if none.
-
-    ignore_case: of ASCII letters.
-    """
-    where = scoped(urls, scope)
-    where = pc.ascii_lower(where) if ignore_case else where
+def first_part(urls: pa.Array, parts: Sequence[str]) -> pa.Array:
+    """(n,) string, the first of `parts`, in their order, that stands in each URL; null if none."""
     found = np.full(len(urls), -1, np.int64)
     for place, part in reversed(list(enumerate(parts))):
-        wanted = str(pc.ascii_lower(pa.scalar(part))) if ignore_case else part
-        has = pc.fill_null(pc.match_substring(where, wanted), False)
+        has = pc.fill_null(pc.match_substring(urls, part), False)
         found[np.asarray(has)] = place
     return pa.array(parts, pa.string()).take(pa.array(found, mask=found < 0))
 
@@ -108,9 +78,7 @@ class ImageRules(Filter):
     too many of them, 1 to 30: OBELICS' limits unless told.
 
     Limits are included, `None` turns a rule off. An image leaves for the first of these it fails:
-    url_parts: one of them stands in the URL ("url_part").
-        url_scope: look in the whole URL, its path or its host (as RFC 3986 splits it).
-        url_ignore_case: of ASCII letters; as published it is false, so "Logo" passes.
+    url_parts: one of them stands in the URL ("url_part"); "Logo" passes, as published.
     unknown: "remove" images whose format, sides or bytes nothing tells, where a rule asks for
         them ("unknown"); "keep" lets them pass it. An image without a URL has no part of one.
     formats: another, as Pillow names it ("format"); "jpg" is "jpeg".
@@ -133,8 +101,6 @@ class ImageRules(Filter):
     needs_images: ClassVar[bool] = True
 
     url_parts: tuple[str, ...] | None = URL_PARTS
-    url_scope: Scope = "whole"
-    url_ignore_case: bool = False
     unknown: Literal["keep", "remove"] = "keep"
     formats: tuple[str, ...] | None = ("jpeg", "png", "webp")
     min_side: Side | None = 150
@@ -166,8 +132,7 @@ class ImageRules(Filter):
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         columns = image_columns(batch)
-        scope, ignore_case = self.url_scope, self.url_ignore_case
-        part = first_part(columns.url, self.url_parts or (), scope=scope, ignore_case=ignore_case)
+        part = first_part(columns.url, self.url_parts or ())
         sizes = self._size_rules(columns)
         rules = [
             without_value("url_part", np.asarray(part.is_valid())),

@@ -1,7 +1,5 @@
 """Which images a document keeps, and which documents stay."""
 
-from urllib.parse import urlsplit
-
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -9,11 +7,11 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tests.pipelines.read.images.batches import illustrated, image, numbers
-from tests.pipelines.read.images.strategies import URLS, batches
+from tests.pipelines.read.images.strategies import batches
 from tests.pipelines.read.images.verdicts import checked, document_verdicts, image_rows
 from tests.reference import image_rules as twins
 from tokenmill.pipelines.core.schema import PLACEHOLDER
-from tokenmill.pipelines.filters.images.rules import ImageRules, first_part, scoped
+from tokenmill.pipelines.filters.images.rules import ImageRules, first_part
 
 
 def maybe(values):
@@ -23,8 +21,6 @@ def maybe(values):
 stages = st.builds(
     ImageRules,
     url_parts=maybe(st.sampled_from([("logo", "icon"), ("SEX", "widget", "xxx"), ("\n",)])),
-    url_scope=st.sampled_from(["whole", "path", "host"]),
-    url_ignore_case=st.booleans(),
     unknown=st.sampled_from(["keep", "remove"]),
     formats=maybe(st.sampled_from([("jpg",), ("PNG", "webp")])),
     min_side=maybe(st.sampled_from([1, 150])),
@@ -84,35 +80,9 @@ def test_a_sample_leaves_with_its_only_image_and_counts_once():
     assert result.removed["text_bytes"].to_pylist() == [len("a red door")]
 
 
-@pytest.mark.parametrize("scope", ["path", "host"])
-@pytest.mark.parametrize(
-    "url",
-    [
-        "https://user@host.org:80/a/path.jpg?query=1#end",
-        "http://host.org",
-        "//host.org/a",
-        "/a/path.jpg",
-        "path.jpg?x",
-        "mailto:someone",
-        "",
-    ],
-)
-def test_urls_are_split_as_the_standard_library_does(url, scope):
-    expected = urlsplit(url).netloc if scope == "host" else urlsplit(url).path
-    assert scoped(pa.array([url]), scope).to_pylist() == [expected]
-
-
-def test_the_first_part_of_the_list_is_named_and_case_is_that_of_ascii():
-    urls = pa.array(["/logo/icon.png", "/\u212aiwi.png", "/KIWI.png", None])
-    found = first_part(urls, ("icon", "logo", "Kiwi"), scope="whole", ignore_case=True)
-    assert found.to_pylist() == ["icon", None, "Kiwi", None]
-
-
-@given(st.lists(st.none() | st.sampled_from(URLS) | st.text(alphabet=":/?#a.\n", max_size=12)))
-def test_any_url_can_be_split(urls):
-    for scope in ("whole", "path", "host"):
-        expected = [None if u is None else twins.scoped(u, scope) for u in urls]
-        assert scoped(pa.array(urls, pa.string()), scope).to_pylist() == expected
+def test_the_first_part_of_the_list_is_named():
+    urls = pa.array(["/logo/icon.png", "/KIWI.png", None])
+    assert first_part(urls, ("icon", "logo", "Kiwi")).to_pylist() == ["icon", None, None]
 
 
 @pytest.mark.parametrize(
