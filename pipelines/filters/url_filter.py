@@ -238,7 +238,6 @@ REASONS = (  # in the kernel's order
     "blocked_word",
     "blocked_soft_words",
     "blocked_subword",
-    "no_url",
 )
 
 
@@ -254,11 +253,10 @@ class UrlFilter(Filter):
     subwords: what stands anywhere in the URL once all but letters and digits is taken out of it,
         in lower case.
     ignore_case: words are found in capitals too. datatrove misses those.
-    without_url: what becomes of a document without a URL.
 
-    Entries of the three lists of words count in lower case, less all but letters and digits. The
-    value of a removed row is the number of soft words, its detail the part of the URL that was
-    listed (from the first soft word to the last).
+    A document without a URL stays. Entries of the three lists of words count in lower case, less
+    all but letters and digits. The value of a removed row is the number of soft words, its detail
+    the part of the URL that was listed (from the first soft word to the last).
 
     Source: datatrove 0.10's URLFilter, which RefinedWeb's and FineWeb's lists are for
     (arXiv:2306.01116, section G.1; arXiv:2406.17557); no list comes with this step. datatrove knows
@@ -276,12 +274,11 @@ class UrlFilter(Filter):
     least_soft_words: Annotated[int, Field(ge=1)] = 2
     subwords: Listed = ()
     ignore_case: bool = False
-    without_url: Literal["keep", "remove"] = "keep"
 
     @model_validator(mode="after")
     def _blocks_something(self) -> "UrlFilter":
         lists = (self.domains, self.urls, self.words, self.soft_words, self.subwords)
-        if not any(lists) and self.without_url == "keep":
+        if not any(lists):
             raise ValueError("no list; give domains, urls, words, soft_words or subwords")
         table_of(tuple(e for e in self.domains if isinstance(e, str)), "hosts")
         return self
@@ -296,8 +293,6 @@ class UrlFilter(Filter):
         soft = soft_words, met, self.least_soft_words, self.ignore_case
         given = *buffers, hosts, urls, words, *soft, *automaton(self.subwords)
         kernels.judge(*given, verdicts, spans, counts)
-        if self.without_url == "keep":
-            verdicts[verdicts == kernels.NO_URL] = kernels.KEEP
         details = _details(buffers.data, spans, verdicts)
         values = np.where(verdicts == kernels.SOFT_WORDS, counts, np.nan)
         found = {"listed": details}
@@ -306,7 +301,7 @@ class UrlFilter(Filter):
 
 def _details(data: U8, spans: I64, verdicts: U8) -> pa.Array:
     """(n,) string, what was listed of each URL that is removed; null of the others."""
-    gone = np.flatnonzero((verdicts != kernels.KEEP) & (verdicts != kernels.NO_URL))
+    gone = np.flatnonzero(verdicts != kernels.KEEP)
     found: list[Any] = [None] * len(verdicts)
     for doc, (start, end) in zip(gone.tolist(), spans[gone].tolist(), strict=True):
         found[doc] = data[start:end].tobytes().decode(errors="replace")

@@ -54,7 +54,6 @@ REASONS = {
         "blocked_word",
         "blocked_soft_words",
         "blocked_subword",
-        "no_url",
     },
     "bad_words": {"bad_word"},
     "language": {"other_language", "uncertain_language"},

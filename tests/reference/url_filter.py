@@ -31,7 +31,7 @@ def host_of(url):
 def blocked(url, config):
     """(reason, value, detail), or None: it stays."""
     if not url:
-        return ("no_url", None, None) if config.without_url == "remove" else None
+        return None
     domains = {lower(d).lstrip("*.").rstrip(".") for d in config.domains}
     labels = host_of(url).split(".")
     for n in range(len(labels) - 1, -1, -1):

@@ -18,7 +18,7 @@ QUESTION, SPACE, PLUS, DASH, ZERO = b"? +-0"
 OPEN_BRACKET, CLOSE_BRACKET = b"[]"
 
 # verdicts, in order of reasons of pipelines.filters.url_filter
-KEEP, DOMAIN, URL, WORD, SOFT_WORDS, SUBWORD, NO_URL = range(7)
+KEEP, DOMAIN, URL, WORD, SOFT_WORDS, SUBWORD = range(6)
 
 SYMBOLS = 36  # letters and digits
 GOOD, EMPTY, ODD = range(3)  # lines of a list
@@ -221,9 +221,6 @@ def judge(
         start, end, span = offsets[d], offsets[d + 1], spans[d]
         span[0], span[1] = start, start
         verdicts[d], counts[d] = KEEP, 0
-        if start == end:
-            verdicts[d] = NO_URL
-            continue
         behind = behind_scheme(data, start, end)
         host, host_end = host_of(data, behind, end)
         if look_for_domain(data, host, host_end, domains, span):
