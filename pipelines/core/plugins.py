@@ -31,30 +31,6 @@ class PluginError(ConfigError):
     """A plug-in cannot be imported, wherever a look at a name asked for it."""
 
 
-class Offered(Mapping[str, T], Generic[T]):
-    """Things by name, each imported when it is looked up, so that a name alone costs nothing.
-
-    where: "module:thing", by name.
-    """
-
-    def __init__(self, where: Mapping[str, str]) -> None:
-        self.where = where
-
-    def __getitem__(self, name: str) -> T:
-        module, _, thing = self.where[name].partition(":")
-        found: T = getattr(import_module(module), thing)
-        return found
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.where
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.where)
-
-    def __len__(self) -> int:
-        return len(self.where)
-
-
 class Registry(Mapping[str, T], Generic[T]):
     """Things by the names that recipes give them: our own first, then those of plug-ins.
 
@@ -66,11 +42,15 @@ class Registry(Mapping[str, T], Generic[T]):
     def __init__(self, kind: str, own: Sequence[str] = ()) -> None:
         self.kind = kind
         self._own = tuple(own)
-        self._offered: Offered[T] = Offered({})
+        self._offered: Mapping[str, str] = {}
         self._things: dict[str, T] = {}
 
-    def offer(self, things: Offered[T]) -> None:
-        """Give things their names, before they are imported."""
+    def offer(self, things: Mapping[str, str]) -> None:
+        """Give things their names, so that a name alone costs nothing: each is imported when it is
+        looked up.
+
+        things: "module:thing", by name.
+        """
         self._offered = things
 
     def register(self, name: str, thing: T) -> None:
@@ -83,7 +63,7 @@ class Registry(Mapping[str, T], Generic[T]):
             raise ConfigError(
                 f"{self.kind} {name!r}: a name is of letters a-z, digits and _, as 'my_{self.kind}'"
             )
-        own = self._offered.get(name, thing)
+        own = self._offer(name) if name in self._offered else thing
         if own is not thing or self._things.setdefault(name, thing) is not thing:
             raise ConfigError(
                 f"{self.kind} {name!r} is registered twice; give the one of {VARIABLE}"
@@ -92,7 +72,7 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def __getitem__(self, name: str) -> T:
         self._ask()
-        return self._things[name] if name in self._things else self._offered[name]
+        return self._things[name] if name in self._things else self._offer(name)
 
     def __contains__(self, name: object) -> bool:
         self._ask()
@@ -100,10 +80,15 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def __iter__(self) -> Iterator[str]:
         self._ask()
-        return iter({**self._offered.where, **self._things})
+        return iter({**self._offered, **self._things})
 
     def __len__(self) -> int:
         return len(list(iter(self)))
+
+    def _offer(self, name: str) -> T:
+        module, _, thing = self._offered[name].partition(":")
+        found: T = getattr(import_module(module), thing)
+        return found
 
     def _ask(self) -> None:
         """Import what registers and offers."""

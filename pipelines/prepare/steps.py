@@ -4,23 +4,20 @@ Each is imported when a recipe names it. Everything else asks a step for what it
 none by its class.
 """
 
-from tokenmill.pipelines.core.plugins import Offered
-from tokenmill.pipelines.core.step import STEPS, Step
+from tokenmill.pipelines.core.step import STEPS
 from tokenmill.pipelines.filters.stages import STAGES
 
 CORPUS = "tokenmill.pipelines.corpus"
-OWN_STEPS: Offered[type[Step]] = Offered(
-    {
-        **STAGES.where,
-        "exact": f"{CORPUS}.equal:ExactDedup",
-        "near": f"{CORPUS}.near:NearDedup",
-        "same_url": f"{CORPUS}.equal:SameUrl",
-        "same_images": f"{CORPUS}.equal:SameImages",
-        "repeated_images": f"{CORPUS}.counted.images:RepeatedImages",
-        "near_images": f"{CORPUS}.near_images:NearImages",
-        "repeated_paragraphs": f"{CORPUS}.counted.paragraphs:RepeatedParagraphs",
-        "repeated_spans": f"{CORPUS}.spans.step:RepeatedSpans",
-        "decontaminate": "tokenmill.pipelines.contamination.decontaminate:Decontaminate",
-    }
-)
+OWN_STEPS = {
+    **STAGES,
+    "exact": f"{CORPUS}.equal:ExactDedup",
+    "near": f"{CORPUS}.near:NearDedup",
+    "same_url": f"{CORPUS}.equal:SameUrl",
+    "same_images": f"{CORPUS}.equal:SameImages",
+    "repeated_images": f"{CORPUS}.counted.images:RepeatedImages",
+    "near_images": f"{CORPUS}.near_images:NearImages",
+    "repeated_paragraphs": f"{CORPUS}.counted.paragraphs:RepeatedParagraphs",
+    "repeated_spans": f"{CORPUS}.spans.step:RepeatedSpans",
+    "decontaminate": "tokenmill.pipelines.contamination.decontaminate:Decontaminate",
+}
 STEPS.offer(OWN_STEPS)

@@ -21,6 +21,7 @@ from tests.bench.__main__ import prepared
 from tests.bench.measure import WARM_MB, Bench
 from tests.bench.tools.ours import command, recipe_data
 from tests.running import one_by_one, prepare
+from tokenmill.pipelines.core.step import STEPS
 from tokenmill.pipelines.filters.stages import STAGES
 from tokenmill.pipelines.prepare.recipe import make_recipe
 
@@ -32,7 +33,7 @@ def _source(stage: type) -> str:
 
 FUNCTIONS = {  # step: the end of its function's file, its name
     "read": ("read/jsonl.py", "read_jsonl"),
-    **{name: (_source(made), "__call__") for name, made in STAGES.items()},
+    **{name: (_source(STEPS[name]), "__call__") for name in STAGES},
     "benchmark index": ("contamination/index.py", "build"),
     "overlap": ("contamination/found.py", "search"),
     "ignored n-grams": ("contamination/decontaminate.py", "find_ignored"),

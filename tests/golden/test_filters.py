@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from tests.strategies import document_batch
+from tokenmill.pipelines.core.step import STEPS
 from tokenmill.pipelines.filters.stages import STAGES
 
 # those for images, and by scores of images and documents, are in test_images.py; quality and
 # perplexity, which need models, are in test_quality.py and test_perplexity.py
 FILTERS = [
     name
-    for name, stage in STAGES.items()
+    for name, stage in ((name, STEPS[name]) for name in STAGES)
     if not stage.needs_images
     and name not in ("normalize", "document_scores", "quality", "perplexity")
 ]
@@ -30,7 +31,7 @@ def cases(name):
 @pytest.mark.parametrize("name", FILTERS)
 def test_verdicts(name):
     for case in cases(name):
-        stage = STAGES[name].model_validate(case["settings"])
+        stage = STEPS[name].model_validate(case["settings"])
         kept, removed, *_ = stage(document_batch([case["text"]], urls=[case.get("url")]))
         reason = removed["reason"][0].as_py() if removed.num_rows else None
         assert reason == case["reason"], case

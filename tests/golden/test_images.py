@@ -15,7 +15,7 @@ import pytest
 
 from tests.pipelines.read.images.batches import illustrated, image
 from tests.pipelines.read.images.verdicts import checked
-from tokenmill.pipelines.filters.stages import STAGES
+from tokenmill.pipelines.core.step import STEPS
 
 SAYS = {
     "images": ("reason", "value", "detail"),
@@ -80,7 +80,7 @@ def scores(case, folder):
 @pytest.mark.parametrize("name", SAYS)
 def test_verdicts(name, tmp_path):
     for case in cases(name):
-        stage = STAGES[name].model_validate({**case["settings"], **scores(case, tmp_path)})
+        stage = STEPS[name].model_validate({**case["settings"], **scores(case, tmp_path)})
         result = checked(stage, batch_of(case))
         removed = result.removed["reason"].to_pylist()
         assert removed == ([] if case["reason"] is None else [case["reason"]]), case

@@ -26,6 +26,7 @@ from tokenmill.pipelines.contamination.found import search
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
 from tokenmill.pipelines.contamination.items.spec import Benchmark
 from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.core.step import STEPS as REGISTRY
 from tokenmill.pipelines.corpus.near import MOST_SIGNED
 from tokenmill.pipelines.filters.stages import STAGES
 from tokenmill.pipelines.prepare.recipe import make_recipe
@@ -74,7 +75,7 @@ def staged(*names, **settings):
 
     def make(part, scratch):
         batches = list(batches_of(part / "docs.parquet"))
-        stages = [STAGES[name](**settings) for name in names]
+        stages = [REGISTRY[name](**settings) for name in names]
 
         def work():
             kept = 0

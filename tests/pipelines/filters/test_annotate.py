@@ -14,6 +14,7 @@ from tests.strategies import document_batch
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.filter import Filter
 from tokenmill.pipelines.core.schema import OWN_COLUMNS
+from tokenmill.pipelines.core.step import STEPS
 from tokenmill.pipelines.filters.images.scores import DocumentScores
 from tokenmill.pipelines.filters.models.quality import Quality
 from tokenmill.pipelines.filters.select import Select
@@ -23,14 +24,14 @@ from tokenmill.pipelines.prepare.recipe import make_recipe
 WITH_FILES = ("quality", "perplexity", "document_scores")
 FILTERS = [
     n
-    for n, s in STAGES.items()
+    for n, s in ((name, STEPS[name]) for name in STAGES)
     if issubclass(s, Filter) and not s.needs_images and n not in WITH_FILES
 ]
 
 
 def stages(name):
     settings = NEEDED.get(name, {})
-    return STAGES[name](**settings), STAGES[name](**settings, action="annotate")
+    return STEPS[name](**settings), STEPS[name](**settings, action="annotate")
 
 
 @pytest.mark.parametrize("name", FILTERS)
@@ -57,8 +58,8 @@ def test_annotations_tell_what_the_filter_would_have_done(name, docs):
 
 def test_what_is_counted_and_measured_is_of_its_own_document():
     def found(name, *texts):
-        kept = STAGES[name](action="annotate")(document_batch(texts)).kept
-        return {part: kept[f"{name}_{part}"].to_pylist() for part in STAGES[name]().finds()}
+        kept = STEPS[name](action="annotate")(document_batch(texts)).kept
+        return {part: kept[f"{name}_{part}"].to_pylist() for part in STEPS[name]().finds()}
 
     masked = found("pii", "a@b.org hi", "", "no", "b@firm.com c@firm.net IP 8.8.8.8")
     assert masked == {"emails": [1, 0, 0, 2], "ipv4": [0, 0, 0, 1]}
@@ -75,9 +76,9 @@ def test_c4_tells_how_much_it_would_keep_of_what_it_would_remove_too():
     line = "One line of these ends in a mark."
     texts = [line, f"{line}\nand no mark", "\n".join([line] * 6), " \n"]
     batch = document_batch(texts)
-    found = STAGES["c4"](action="annotate")(batch).kept
+    found = STEPS["c4"](action="annotate")(batch).kept
     assert found["c4_reason"].to_pylist() == ["too_few_sentences"] * 2 + [None, "too_few_sentences"]
-    kept = STAGES["c4"](min_sentences=None)(batch).kept["text"].to_pylist()
+    kept = STEPS["c4"](min_sentences=None)(batch).kept["text"].to_pylist()
     shares = [len(left) / len(text) for left, text in zip(kept, texts, strict=True)]
     assert found["c4_kept_bytes_ratio"].to_pylist() == shares
 
@@ -86,7 +87,7 @@ def test_c4_tells_how_much_it_would_keep_of_what_it_would_remove_too():
 def test_a_filter_that_removes_is_known_as_it_was_before_it_could_annotate(name):
     removes, annotates = stages(name)
     assert not {"action", "column"} & removes.model_dump(mode="json").keys()
-    again = STAGES[name].model_validate_json(annotates.model_dump_json())
+    again = STEPS[name].model_validate_json(annotates.model_dump_json())
     assert again == annotates
     assert again.annotations() == annotates.annotations()
     assert removes.annotations() == ()
@@ -132,7 +133,7 @@ def test_a_column_that_cannot_annotate_is_refused(tmp_path):
 
 
 def test_what_leaves_by_a_condition_names_the_values():
-    batch = STAGES["length"](action="annotate")(document_batch(["a", "bcd"])).kept
+    batch = STEPS["length"](action="annotate")(document_batch(["a", "bcd"])).kept
     kept, removed, *_ = Select(where="length > 2 and url is null")(batch)
     assert kept["id"].to_pylist() == ["1"]
     (row,) = removed.to_pylist()

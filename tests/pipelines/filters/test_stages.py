@@ -13,13 +13,14 @@ from tests.strategies import document_batch, text_columns
 from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import DOCUMENT, REMOVED
+from tokenmill.pipelines.core.step import STEPS
 from tokenmill.pipelines.filters.stages import STAGES
 
 # those for images are tested in filters/images/, with the one by scores; those by models in
 # filters/models/
 OF_TEXT = [
     name
-    for name, stage in STAGES.items()
+    for name, stage in ((name, STEPS[name]) for name in STAGES)
     if not stage.needs_images and name not in ("document_scores", "quality", "perplexity")
 ]
 NEEDED = {
@@ -33,7 +34,7 @@ every_stage = pytest.mark.parametrize("name", OF_TEXT)
 
 def made(name):
     """A stage with no more settings than it needs."""
-    return STAGES[name](**NEEDED.get(name, {}))
+    return STEPS[name](**NEEDED.get(name, {}))
 
 
 def text_bytes(batch):
@@ -82,7 +83,7 @@ def test_a_stage_is_named_as_in_a_recipe_and_can_be_sent_to_a_worker(name):
     stage = made(name)
     assert stage.name == name
     assert pickle.loads(pickle.dumps(stage)) == stage
-    assert STAGES[name].model_validate_json(stage.model_dump_json()) == stage
+    assert STEPS[name].model_validate_json(stage.model_dump_json()) == stage
 
 
 @every_stage
@@ -129,12 +130,12 @@ def test_a_stage_does_not_write_to_its_input(name):
 )
 def test_what_a_mistake_reads_like(name, settings, message):
     with pytest.raises(ValidationError) as e:
-        STAGES[name].model_validate(settings)
+        STEPS[name].model_validate(settings)
     assert message in e.value.errors()[0]["msg"]
 
 
 def test_zero_is_a_limit_and_none_is_off():
-    stage = STAGES["gopher_repetition"]
+    stage = STEPS["gopher_repetition"]
     text = ["a\nb\nb"]
     lax = {"max_duplicate_line_chars_ratio": None, "top_ngrams": None, "duplicate_ngrams": None}
     strict = stage.model_validate({"max_duplicate_lines_ratio": 0.0, **lax})

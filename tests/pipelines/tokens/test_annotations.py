@@ -11,7 +11,7 @@ from tests.running import one_by_one, prepare
 from tests.strategies import document_batch
 from tokenmill.flows.cli import main
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.filters.stages import STAGES
+from tokenmill.pipelines.core.step import STEPS as REGISTRY
 from tokenmill.pipelines.prepare.recipe import load_recipe
 
 ANNOTATE = {"action": "annotate"}
@@ -37,7 +37,7 @@ def test_annotations_travel_through_all_passes_into_kept_text(recipe_path, tmp_p
     report = run(recipe_path, tmp_path, steps=STEPS, output=output)
     rows = [row for split in kept(tmp_path).values() for row in split]
     assert rows
-    stage = STAGES["gopher_quality"](action="annotate")
+    stage = REGISTRY["gopher_quality"](action="annotate")
     told = stage(document_batch([row["text"] for row in rows])).kept.to_pylist()
     for row, again in zip(rows, told, strict=True):
         assert row["length"] == row["chars"] == len(row["text"]) > 300

@@ -13,13 +13,14 @@ from tests.pipelines.read.images.verdicts import checked
 from tests.strategies import examples
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import PLACEHOLDER
+from tokenmill.pipelines.core.step import STEPS
 from tokenmill.pipelines.filters.stages import STAGES
 
 # which need a file; see test_scores.py, and test_quality.py and test_perplexity.py of the filters
 SCORED = ("image_scores", "document_scores", "quality", "perplexity")
 # c4 drops lines, and with them the places of images; a recipe with images refuses it
 WITH_IMAGES = [name for name in STAGES if name not in ("c4", *SCORED)]
-LOOK_AT_IMAGES = [name for name in WITH_IMAGES if STAGES[name].needs_images]
+LOOK_AT_IMAGES = [name for name in WITH_IMAGES if STEPS[name].needs_images]
 every_stage = pytest.mark.parametrize("name", WITH_IMAGES)
 
 PROSE = "The boats lay still upon the water, and that was all there was to be seen of it. " * 20
@@ -93,4 +94,4 @@ def test_a_stage_is_named_as_in_a_recipe_and_can_be_sent_to_a_worker(name):
     stage = made(name)
     assert stage.name == name
     assert pickle.loads(pickle.dumps(stage)) == stage
-    assert STAGES[name].model_validate_json(stage.model_dump_json()) == stage
+    assert STEPS[name].model_validate_json(stage.model_dump_json()) == stage
