@@ -311,8 +311,6 @@ _UNITS = {
     "dense_flops_per_s": "FLOP/s",
     "fp8_flops_per_s": "FLOP/s",
     "hbm_bytes": "bytes",
-    "hbm_bytes_per_s": "bytes/s",
-    "scale_up_bytes_per_s": "bytes/s",
     "scale_out_bits_per_s": "bits/s",
     "per_node": "accelerators",
     "matmul_frac": "fraction",

@@ -12,6 +12,7 @@ every stage and their sum, is counted once and with its sign, and a formula need
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from statistics import quantiles
 from typing import TypeAlias
 
 Spread: TypeAlias = Mapping[str, tuple[float, ...]]
@@ -75,10 +76,5 @@ def _limits(scenarios: Sequence[float]) -> tuple[float, float]:
     ordered = sorted(scenarios)
     if len(ordered) == ENDS:
         return ordered[0], ordered[1]
-    return _percentile(ordered, TAIL), _percentile(ordered, 1 - TAIL)
-
-
-def _percentile(ordered: Sequence[float], share: float) -> float:
-    place = share * (len(ordered) - 1)
-    at = min(int(place), len(ordered) - 2)
-    return ordered[at] + (place - at) * (ordered[at + 1] - ordered[at])
+    cuts = quantiles(ordered, n=round(1 / TAIL), method="inclusive")
+    return cuts[0], cuts[-1]

@@ -288,21 +288,10 @@ class RecipeRow(Row):
         """The sum of the parts."""
         return sum(self.parts.values())
 
-    def verified(self, column: str) -> bool:
-        return super().verified(_cell_of(column))
-
-    def source_of(self, column: str) -> str:
-        return super().source_of(_cell_of(column))
-
     @property
     def summed(self) -> str:
         """The parts as a sum: "2 weights + 4 master weights"."""
         return " + ".join(f"{size:g} {part}" for part, size in self.parts.items())
-
-
-def _cell_of(column: str) -> str:
-    """The sum of the parts was read where the parts were."""
-    return "parts" if column == "bytes_per_param" else column
 
 
 RECIPES = Table(

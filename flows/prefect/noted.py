@@ -4,7 +4,7 @@ import contextlib
 import os
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
 from queue import Queue
 from typing import Any, Protocol
@@ -51,18 +51,9 @@ class Server(Protocol):
         """
 
 
-@contextlib.contextmanager
-def named_server() -> Iterator[Server]:
-    """The user's own.
-
-    Raises:
-        ConfigError: it does not answer, or not us.
-    """
-    check_server()
-    yield _Named()
-
-
 class _Named:
+    """The user's own."""
+
     def __init__(self) -> None:
         from tokenmill.flows.prefect.noting import address
 
@@ -106,7 +97,8 @@ def noted(
     with contextlib.ExitStack() as stack:
         to: Server | None = server
         if user_has_server():
-            to = stack.enter_context(named_server())
+            check_server()
+            to = _Named()
         else:
             watcher.get().tell(STARTING)
             to = to or stack.enter_context(own_server())

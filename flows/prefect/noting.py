@@ -134,10 +134,8 @@ def _emit(run: TaskRun, state: State[Any]) -> None:
 
 def without_heartbeats() -> SettingsContext:
     """The settings, for a run that nobody looks for: their thread ends a second late."""
-    now = get_settings_context()
-    flows = now.settings.flows.model_copy(update={"heartbeat_frequency": None})
-    settings = now.settings.model_copy(update={"flows": flows})
-    return SettingsContext(profile=now.profile, settings=settings)
+    flows = get_settings_context().settings.flows
+    return _with("flows", flows.model_copy(update={"heartbeat_frequency": None}))
 
 
 def with_retries(times: int, *, asked: bool = False) -> SettingsContext:
@@ -145,12 +143,16 @@ def with_retries(times: int, *, asked: bool = False) -> SettingsContext:
 
     Prefect's `temporary_settings` reads all of its settings anew, for 0.03 s.
     """
-    now = get_settings_context()
-    client = now.settings.client
+    client = get_settings_context().settings.client
     if asked or "max_retries" not in client.model_fields_set:
         client = client.model_copy(update={"max_retries": times})
-    settings = now.settings.model_copy(update={"client": client})
-    return SettingsContext(profile=now.profile, settings=settings)
+    return _with("client", client)
+
+
+def _with(section: str, settings: Any) -> SettingsContext:
+    now = get_settings_context()
+    made = now.settings.model_copy(update={section: settings})
+    return SettingsContext(profile=now.profile, settings=made)
 
 
 def awaited(patience_s: float = PATIENCE_S) -> str | None:

@@ -41,7 +41,7 @@ from tokenmill.pipelines.corpus.step import is_corpus_wide, key_parameters
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import Recipe, steps_of
 from tokenmill.pipelines.read.parquet import bounded
-from tokenmill.pipelines.runs.finished import missing_file
+from tokenmill.pipelines.runs.finished import missing_file, prepared_run
 from tokenmill.pipelines.runs.folder import INDEX, KEYS
 from tokenmill.pipelines.runs.manifest import COMPLETE, PARTIAL_RUN, check_layout, read_manifest
 from tokenmill.pipelines.runs.receipt import Receipt, WorkFacts
@@ -231,14 +231,7 @@ def _finished(where: str, path: str) -> dict[str, Any]:
             " index/ to a folder, and name that"
         )
     check_links(Path(path))
-    manifest = read_manifest(Path(path))
-    if manifest is None:
-        raise ConfigError(
-            f"{where}: no run here (no manifest.json); name a directory that prepare made"
-        )
-    identity = manifest["identity"]
-    if "recipe" not in identity or "measuring" in identity:
-        raise ConfigError(f"{where}: not made by prepare; name a directory that is")
+    manifest = prepared_run(Path(path), where)
     if manifest["status"] == PARTIAL_RUN:
         raise ConfigError(
             f"{where}: some of its shards failed; run it again, or without the files that fail"

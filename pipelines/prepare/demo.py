@@ -20,6 +20,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.recipe import SHIPPED, Recipe, make_recipe
 from tokenmill.pipelines.storage.atomic import write_text
+from tokenmill.pipelines.storage.mirror import write_changed
 
 VOCAB_SIZE = 16_384
 TRAINING_BYTES = 12_000_000  # text the tokenizer is trained on: every n-th document up to this
@@ -63,7 +64,7 @@ def demo_recipe(folder: Path) -> Recipe:
     recipe = make_recipe(data, where="demo.yaml")
     if not tokenizer.is_file():
         write_text(tokenizer, train_tokenizer(recipe).to_str())
-    _write_if_other(folder / "recipe.yaml", yaml.safe_dump(data, sort_keys=False))
+    write_changed(folder / "recipe.yaml", yaml.safe_dump(data, sort_keys=False))
     return recipe
 
 
@@ -93,7 +94,8 @@ def write_benchmark(path: Path) -> int:
     solution. The functions lie in the corpus too, so the demo finds them leaked.
     """
     items = [item for module in EXAMPLE_MODULES for item in _items(module)]
-    _write_if_other(path, "".join(json.dumps(item) + "\n" for item in items))
+    # one that says this stays: a benchmark of another date is another run
+    write_changed(path, "".join(json.dumps(item) + "\n" for item in items))
     return len(items)
 
 
@@ -110,12 +112,6 @@ def train_tokenizer(recipe: Recipe) -> Tokenizer:
     )
     tokenizer.train_from_iterator(_sample(recipe), trainer)
     return tokenizer
-
-
-def _write_if_other(path: Path, text: str) -> None:
-    """Leave a file that says this already: a benchmark of another date is another run."""
-    if not path.is_file() or path.read_text(encoding="utf-8") != text:
-        write_text(path, text)
 
 
 def _sample(recipe: Recipe) -> Iterator[list[str]]:

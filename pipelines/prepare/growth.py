@@ -33,8 +33,8 @@ COLUMNS = (
 def write_growth(collection: Collection) -> dict[str, Any]:
     """Write what a collection is by now, and return it; the dataset last."""
     found = growth(collection)
-    _write(collection.folder / REPORT, json_text(found))
-    _write(collection.folder / PAGE, growth_page(found))
+    mirror.write_changed(collection.folder / REPORT, json_text(found))
+    mirror.write_changed(collection.folder / PAGE, growth_page(found))
     _write_dataset(collection)
     return found
 
@@ -155,13 +155,8 @@ def _write_dataset(collection: Collection) -> None:
         prints = digest_of(state["_fingerprint"] for _, state in runs)[:16]
         state = {**runs[0][1], "_data_files": files, "_fingerprint": prints}
         info = mirror.read_text(runs[0][0] / "dataset_info.json")
-        _write(to / "dataset_info.json", info)
-        _write(to / "state.json", json_text(state))
+        mirror.write_changed(to / "dataset_info.json", info)
+        mirror.write_changed(to / "state.json", json_text(state))
     if len(splits) > 1:
-        _write(dataset / "dataset_dict.json", json_text({"splits": list(splits)}))
-
-
-def _write(path: Path, text: str) -> None:
-    """Unless it says so already."""
-    if not mirror.exists(path) or mirror.read_text(path) != text:
-        mirror.write_text(path, text)
+        told = json_text({"splits": list(splits)})
+        mirror.write_changed(dataset / "dataset_dict.json", told)

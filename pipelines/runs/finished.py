@@ -270,21 +270,21 @@ def read_report(out: Path, stays: Callable[[str], bool]) -> dict[str, Any] | Non
     return report
 
 
-def prepared_run(out: Path) -> dict[str, Any]:
-    """The manifest of a run directory.
+def prepared_run(out: Path, where: str | None = None) -> dict[str, Any]:
+    """The manifest of a run directory.  where: what a message begins with, if not with its path.
 
     Raises:
         ConfigError: there is none, or not one that prepare made.
     """
-    found = read_manifest(out)
+    found, where = read_manifest(out), where or str(out)
     if found is None:
         raise ConfigError(
-            f"{out}: no run here (no manifest.json); name a directory that prepare made"
+            f"{where}: no run here (no manifest.json); name a directory that prepare made"
         )
     if "check" in found["identity"]:
         raise ConfigError(
-            f"{out}: made by contamination, not by prepare; see {out / 'contamination.html'}"
+            f"{where}: made by contamination, not by prepare; see {out / 'contamination.html'}"
         )
     if "recipe" not in found["identity"] or "measuring" in found["identity"]:
-        raise ConfigError(f"{out}: not made by prepare; name a directory that is")
+        raise ConfigError(f"{where}: not made by prepare; name a directory that is")
     return found

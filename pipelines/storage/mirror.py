@@ -268,6 +268,12 @@ def write_bytes(path: Path, data: bytes) -> None:
     mirror.written(mirror.name(path), len(data))
 
 
+def write_changed(path: Path, text: str) -> None:
+    """As `write_text`, unless the file says so already."""
+    if not exists(path) or read_text(path) != text:
+        write_text(path, text)
+
+
 def create(path: Path) -> bool:
     """Make a file where there is none; whether it was this call that did."""
     mirror, mine = of(path), uuid.uuid4().hex.encode()

@@ -78,19 +78,13 @@ def model_state_bytes(
     return params * bytes_per_param / model_parallel
 
 
-@formula(
+# Keys and values that serving keeps of each token of a sequence.
+kv_bytes_per_token = product(
+    "kv_bytes_per_token",
+    *(2, "layers", "kv_heads", "head_dim", "element_bytes"),
     unit="bytes/token",
     source="a key and a value in each layer and head: GQA, Ainslie et al. 2023, arXiv:2305.13245",
 )
-def kv_bytes_per_token(
-    *, layers: float, kv_heads: float, head_dim: float, element_bytes: float
-) -> float:
-    """Keys and values that serving keeps of each token of a sequence.
-
-    >>> kv_bytes_per_token(layers=32, kv_heads=8, head_dim=128, element_bytes=2) / 2**10  # KiB
-    128.0
-    """
-    return 2 * layers * kv_heads * head_dim * element_bytes
 
 
 # Keys and values of one sequence.

@@ -126,10 +126,9 @@ class Cluster(Section):
     count: in the whole job.  mfu: model FLOPs utilization.  mfu_of: the peak that mfu or hfu is a
     share of, to be said where precision is fp8.
 
-    dense_flops_per_s, per_node, hbm, scale_*: in place of the table's.
+    dense_flops_per_s, per_node, hbm, scale_out_bits_per_s: in place of the table's.
     precision: of the arithmetic; with fp8 the accelerator's peak in FP8 counts.
     hfu: hardware FLOPs utilization, recomputation counted, in place of mfu.
-    scale_up_bytes_per_s: of one accelerator to others in its node, one direction.
     scale_out_bits_per_s: of one accelerator's share of its node's network.
     mttf_hours: mean time to failure of one accelerator and what belongs to it.
     host_memory, host_cores: of one node.
@@ -152,7 +151,6 @@ class Cluster(Section):
     ] = None
     hfu: Annotated[Share | None, Assumed("fraction", "mfu is used")] = None
     hbm: Annotated[Size | None, Assumed("bytes", _TABLE)] = None
-    scale_up_bytes_per_s: Annotated[ByteRate | None, Assumed("bytes/s", _TABLE)] = None
     scale_out_bits_per_s: Annotated[BitRate | None, Assumed("bits/s", _TABLE)] = None
     mttf_hours: Annotated[
         Positive,

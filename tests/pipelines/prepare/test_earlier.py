@@ -216,7 +216,7 @@ def test_a_run_that_has_not_finished_is_refused(runs, copied, status, message):
 def test_what_is_no_run_of_prepare_is_refused(runs, copied):
     (copied / "manifest.json").write_text(json.dumps({"identity": {"check": {}}}))
     assert refusal(runs, "spoilt") == (
-        "against.0: spoilt: not made by prepare; name a directory that is"
+        "against.0: spoilt: made by contamination, not by prepare; see spoilt/contamination.html"
     )
 
 

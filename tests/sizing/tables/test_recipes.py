@@ -18,8 +18,8 @@ def test_the_nine_recipes_and_which_of_them_are_memory():
 def test_a_recipe_is_shown_as_the_sum_it_is():
     row = RECIPES.find("bf16+adam")
     assert row.summed == "2 weights + 4 master weights + 4 momentum + 4 variance"
-    assert not RECIPES.find("bf16+momentum").verified("bytes_per_param")
-    assert RECIPES.find("bf16+momentum").source_of("bytes_per_param") == (
+    assert not RECIPES.find("bf16+momentum").verified("parts")
+    assert RECIPES.find("bf16+momentum").source_of("parts") == (
         "bf16+momentum: from memory (unverified)"
     )
     assert RECIPES.find("BF16 + Muon") is RECIPES.find("bf16+momentum")
