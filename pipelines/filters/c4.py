@@ -1,6 +1,6 @@
 """C4's rules: keep the lines that look like sentences, and documents with enough of them."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -35,7 +35,7 @@ class C4(Filter):
 
     Lines are those of `str.splitlines()`, without whitespace around; kept lines are joined
     by "\n". In this order a line is dropped for
-    max_word_chars: a word of more characters;
+    max_word_chars: a word, by `str.split()`, of more characters;
     remove_citations: (not dropped, but) Wikipedia's [1], [edit], [citation needed] are cut out;
     terminal_mark: it does not end with . ? ! " or ', or ends with "...";
     min_words_per_line: fewer words, citations counted;
@@ -46,7 +46,6 @@ class C4(Filter):
         "use of cookies" or "use cookies".
     These are read in lower case.
     min_sentences: of the lines left, or the document is removed.
-    words: what a word is; "whitespace" is `str.split()`.
 
     sentences: how they are told. By "marks", one ends where a mark that ends sentences in some
         script is followed by whitespace, quotes and brackets between them allowed, and at the end
@@ -77,7 +76,6 @@ class C4(Filter):
     curly_bracket: bool = True
     policy: bool = True
     min_sentences: Count | None = 5
-    words: Literal["whitespace"] = "whitespace"
     sentences: SentenceKind = "marks"
 
     @property

@@ -224,12 +224,13 @@ def _selected(
     placed = [(f.file.path, f) for f in chosen]
     placed += [(posixpath.dirname(f.path), _File(f, data)) for d in splits for f in d.files]
     taken = {f.file.path for f in chosen}
+    beside = named.beside if named is not None else ()
     return (
         [f._replace(sidecar=tables.get(f.file.path)) for _, f in sorted(placed, key=itemgetter(0))],
         [
             f.path
             for f in others
-            if f.path not in taken and not (named is not None and named.goes_with(f.name))
+            if f.path not in taken and posixpath.splitext(f.name.lower())[1] not in beside
         ],
         [path for d in splits for path in d.missing],
     )

@@ -77,10 +77,6 @@ class Reader:
         """As `tells`, of a name that has these."""
         return not self._all_endings.isdisjoint(endings)
 
-    def goes_with(self, name: str) -> bool:
-        """Whether a file is there for documents of this format to refer to."""
-        return posixpath.splitext(name.lower())[1] in self.beside
-
     @cached_property
     def _all_endings(self) -> set[str]:
         return {e + packed for e in self.endings for packed in ("", *self.compressions)}

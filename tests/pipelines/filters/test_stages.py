@@ -124,7 +124,6 @@ def test_a_stage_does_not_write_to_its_input(name):
         ),
         ("gopher_repetition", {"top_ngrams": [[0, 0.1]]}, "greater than or equal to 1"),
         ("fineweb", {"max_short_lines_ratio": 67}, "less than or equal to 1"),
-        ("c4", {"words": "spacy"}, "Input should be 'whitespace'"),
         ("normalize", {"unicode": "nfkc"}, "Input should be 'nfc'"),
     ],
 )
