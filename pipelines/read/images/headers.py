@@ -360,22 +360,20 @@ def read_header(data: Data) -> Header | None:
 
 # How files begin that are pictures, or documents that show some, whatever their suffix.
 _BEGINNINGS = (
-    (b"\xff\xd8\xff", "jpeg"),
-    (b"\x89PNG\r\n", "png"),
-    (b"GIF8", "gif"),
-    (b"II*\0", "tiff"),
-    (b"MM\0*", "tiff"),
-    (b"\xff\x0a", "jxl"),
-    (b"\0\0\0\x0cJXL ", "jxl"),
-    (b"#?RADIANCE", "hdr"),
-    (b"#?RGBE", "hdr"),
-    (b"\x76\x2f\x31\x01", "exr"),
-    (b"8BPS", "psd"),
-    (b"\0\0\0\x0cjP  ", "jp2"),
-    (b"%PDF-", "pdf"),
-)
-_BRANDS = {b"avif": "avif", b"avis": "avif"} | dict.fromkeys(
-    (b"heic", b"heix", b"heim", b"heis", b"hevc", b"mif1", b"msf1"), "heic"
+    (rb"\xff\xd8\xff", "jpeg"),
+    (rb"\x89PNG\r\n", "png"),
+    (rb"GIF8", "gif"),
+    (rb"RIFF.{4}WEBP", "webp"),
+    (rb"BM.{4}\0{4}", "bmp"),
+    (rb"II\*\0|MM\0\*", "tiff"),
+    (rb"\xff\x0a|\0\0\0\x0cJXL ", "jxl"),
+    (rb".{4}ftypavi[fs]", "avif"),
+    (rb".{4}ftyp(?:hei[cxms]|hevc|mif1|msf1)", "heic"),
+    (rb"#\?(?:RADIANCE|RGBE)", "hdr"),
+    (rb"\x76\x2f\x31\x01", "exr"),
+    (rb"8BPS", "psd"),
+    (rb"\0\0\0\x0cjP  ", "jp2"),
+    (rb"%PDF-", "pdf"),
 )
 
 
@@ -385,11 +383,6 @@ def kind_of(data: bytes) -> str:
     >>> kind_of(b"\\x00\\x00\\x00\\x18ftypheic"), kind_of(b"<svg/>"), kind_of(b"7")
     ('heic', 'svg', '')
     """
-    found = next((kind for begin, kind in _BEGINNINGS if data.startswith(begin)), "")
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "webp"
-    if data[:2] == b"BM" and data[6:10] == bytes(4):
-        return "bmp"
-    if data[4:8] == b"ftyp":
-        return _BRANDS.get(data[8:12], "")
-    return "svg" if b"<svg" in data and data.lstrip()[:1] == b"<" else found
+    if b"<svg" in data and data.lstrip()[:1] == b"<":
+        return "svg"
+    return next((kind for begin, kind in _BEGINNINGS if re.match(begin, data, re.S)), "")
