@@ -123,8 +123,11 @@ def quotient(
     unit: str,
     source: str = "definition",
     whole: bool = False,
+    equation: str | None = None,
 ) -> Formula[...]:
     """The formula that divides a product by another; as `product`.  whole: it is rounded up.
+
+    equation: where a reader wants other words than the names and constants.
 
     >>> speed = quotient("speed", "way", ("hours", 3600), unit="m/s")
     >>> speed(way=7200.0, hours=1.0), speed.equation
@@ -147,7 +150,7 @@ def quotient(
     )
     said = f"{above} / ({below})" if len(bottoms) > 1 else f"{above} / {below}" if below else above
     said += ", rounded up" * whole
-    return Formula(computed, said=said, unit=unit, source=source, takes=takes)
+    return Formula(computed, said=equation or said, unit=unit, source=source, takes=takes)
 
 
 def of_node(name: str, whole: str, *, unit: str, source: str = "definition") -> Formula[...]:

@@ -33,7 +33,13 @@ def redundancy_factor(redundancy: str) -> float:
         return MIRROR_COPIES
     if (erasure := _ERASURE.fullmatch(text)) and int(erasure[2]) > 0:
         data, parity = int(erasure[2]), int(erasure[3])
-        _check_parity(redundancy, erasure["level"], data, parity)
+        needed = parity if erasure["level"] is None else PARITY_DRIVES[erasure["level"]]
+        if parity != needed:
+            raise PlanError(
+                f"redundancy {redundancy!r}: RAID {erasure['level']} has {needed} parity"
+                f" drive{'s' if needed > 1 else ''}; write 'raid{erasure['level']} {data}+{needed}'"
+                f" or '{data}+{parity}'"
+            )
         return (data + parity) / data
     if (replicas := _REPLICAS.fullmatch(text)) and int(replicas[1]) > 0:
         return float(replicas[1])
@@ -41,13 +47,3 @@ def redundancy_factor(redundancy: str) -> float:
         f"unknown redundancy {redundancy!r}; write '8+2' (data + parity), 'raid6 8+2',"
         " '3 replicas', 'raid10' or 'none'"
     )
-
-
-def _check_parity(redundancy: str, level: str | None, data: int, parity: int) -> None:
-    if level is not None and parity != PARITY_DRIVES[level]:
-        needed = PARITY_DRIVES[level]
-        raise PlanError(
-            f"redundancy {redundancy!r}: RAID {level} has {needed} parity"
-            f" drive{'s' if needed > 1 else ''}; write 'raid{level} {data}+{needed}' or"
-            f" '{data}+{parity}'"
-        )

@@ -82,26 +82,16 @@ raw_sample_bytes = quotient(
 )
 
 
-@formula(
+# Bytes of the documents between filtering and deduplication, as if no filter removed any: those
+# that are removed as duplicates are stored here.
+filtered_bytes = quotient(
+    "filtered_bytes",
+    ("corpus_tokens", "text_bytes_per_token"),
+    ("kept_frac", "lz4_ratio"),
     unit="bytes",
     equation="at most: corpus_tokens x text_bytes_per_token / kept_frac / lz4_ratio",
     source="tokenmill's documents between filters and deduplication: Arrow, LZ4",
 )
-def filtered_bytes(
-    *,
-    corpus_tokens: float,
-    text_bytes_per_token: float,
-    kept_frac: float,
-    lz4_ratio: float = LZ4_TEXT_RATIO,
-) -> float:
-    """Bytes of the documents between filtering and deduplication, at most.
-
-    As if no filter removed any: those that are removed as duplicates are stored here.
-
-    >>> filtered_bytes(corpus_tokens=1e12, text_bytes_per_token=4.0, kept_frac=0.5)
-    5000000000000.0
-    """
-    return corpus_tokens * text_bytes_per_token / kept_frac / lz4_ratio
 
 
 @formula(

@@ -1,6 +1,6 @@
 """What training and storage cost, and what waiting for storage costs, in US dollars."""
 
-from tokenmill.sizing.formula import formula, product, total
+from tokenmill.sizing.formula import formula, product, quotient, total
 from tokenmill.sizing.formulas.training import HOURS_PER_DAY
 
 DAYS_PER_MONTH = 365.25 / 12
@@ -20,28 +20,26 @@ waste_usd_per_day = product(
 waste_usd = product("waste_usd", "waste_usd_per_day", "days", unit="USD")
 
 
-@formula(unit="TB-months", equation="storage_bytes / 10^12 x days / (365.25 / 12)")
-def storage_tb_months(*, storage_bytes: float, days: float) -> float:
-    """Storage and how long it is held.
-
-    >>> storage_tb_months(storage_bytes=100e12, days=60.875)
-    200.0
-    """
-    return storage_bytes / TB * days / DAYS_PER_MONTH
-
+# Storage and how long it is held.
+storage_tb_months = quotient(
+    "storage_tb_months",
+    ("storage_bytes", "days"),
+    (TB, DAYS_PER_MONTH),
+    unit="TB-months",
+    equation="storage_bytes / 10^12 x days / (365.25 / 12)",
+)
 
 # What storage costs for as long as it is held.
 storage_usd = product("storage_usd", "tb_months", "usd_per_tb_month", unit="USD")
 
-
-@formula(unit="USD/month", equation="storage_bytes / 10^12 x usd_per_tb_month")
-def storage_usd_per_month(*, storage_bytes: float, usd_per_tb_month: float) -> float:
-    """What storage costs each month that it is held.
-
-    >>> storage_usd_per_month(storage_bytes=100e12, usd_per_tb_month=20.0)
-    2000.0
-    """
-    return storage_bytes / TB * usd_per_tb_month
+# What storage costs each month that it is held.
+storage_usd_per_month = quotient(
+    "storage_usd_per_month",
+    ("storage_bytes", "usd_per_tb_month"),
+    TB,
+    unit="USD/month",
+    equation="storage_bytes / 10^12 x usd_per_tb_month",
+)
 
 
 @formula(unit="fraction")
@@ -54,15 +52,14 @@ def saved_frac(*, waste_frac: float, faster_waste_frac: float) -> float:
     return waste_frac - faster_waste_frac
 
 
-@formula(unit="bytes", equation="usd_per_day x (365.25 / 12) / usd_per_tb_month x 10^12")
-def affordable_bytes(*, usd_per_day: float, usd_per_tb_month: float) -> float:
-    """Storage that so many dollars a day would rent.
-
-    >>> affordable_bytes(usd_per_day=100.0, usd_per_tb_month=30.4375) / 1e12  # TB
-    100.0
-    """
-    return usd_per_day * DAYS_PER_MONTH / usd_per_tb_month * TB
-
+# Storage that so many dollars a day would rent.
+affordable_bytes = quotient(
+    "affordable_bytes",
+    ("usd_per_day", DAYS_PER_MONTH, TB),
+    "usd_per_tb_month",
+    unit="bytes",
+    equation="usd_per_day x (365.25 / 12) / usd_per_tb_month x 10^12",
+)
 
 # what all of it costs
 total_usd = total(unit="USD")

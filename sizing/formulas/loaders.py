@@ -82,17 +82,10 @@ def cores(*, workers: float, accelerators: float) -> float:
     return workers + accelerators
 
 
-@formula(unit="bytes")
-def batch_bytes(
-    *, batch_tokens: float, accelerators: float, decoded_bytes_per_token: float
-) -> float:
-    """One accelerator's share of a batch, as it lies in memory.
-
-    >>> batch_bytes(batch_tokens=4e6, accelerators=1000, decoded_bytes_per_token=8)
-    32000.0
-    """
-    return batch_tokens / accelerators * decoded_bytes_per_token
-
+# One accelerator's share of a batch, as it lies in memory.
+batch_bytes = quotient(
+    "batch_bytes", ("batch_tokens", "decoded_bytes_per_token"), "accelerators", unit="bytes"
+)
 
 # Batches that workers have ready.
 prefetched_bytes = product(

@@ -41,12 +41,11 @@ request_hours = quotient(
 # What requests cost.
 requests_usd = quotient("requests_usd", ("requests", "usd_per_1000"), PRICED_REQUESTS, unit="USD")
 
-
-@formula(unit="USD", equation="egress_bytes / 10^9 x usd_per_gb")
-def egress_usd(*, egress_bytes: float, usd_per_gb: float) -> float:
-    """What it costs to take bytes out of a cloud.
-
-    >>> egress_usd(egress_bytes=2e12, usd_per_gb=0.09)
-    180.0
-    """
-    return egress_bytes / 1e9 * usd_per_gb
+# What it costs to take bytes out of a cloud.
+egress_usd = quotient(
+    "egress_usd",
+    ("egress_bytes", "usd_per_gb"),
+    1e9,
+    unit="USD",
+    equation="egress_bytes / 10^9 x usd_per_gb",
+)

@@ -10,19 +10,15 @@ TIB = 1024**4  # in which file systems are provisioned
 # How many times what is offered is needed, both in one unit; up to 1 it is enough.
 shortfall = quotient("shortfall", "needed", "offered", unit="ratio")
 
-
-@formula(
+# Bytes/s, or requests/s, of storage that is provisioned by capacity.
+offered_by_capacity = quotient(
+    "offered_by_capacity",
+    ("bought_bytes", "of_tib"),
+    TIB,
     unit="bytes/s",
     equation="bought_bytes / 2^40 x of_tib",
     source="file systems in clouds are provisioned by the TiB",
 )
-def offered_by_capacity(*, bought_bytes: float, of_tib: float) -> float:
-    """Bytes/s, or requests/s, of storage that is provisioned by capacity.
-
-    >>> offered_by_capacity(bought_bytes=20 * 2**40, of_tib=500e6) / 1e9  # GB/s
-    10.0
-    """
-    return bought_bytes / TIB * of_tib
 
 
 @formula(
@@ -61,19 +57,15 @@ raw_write_bytes_per_s = product(
 # Bytes/s, or requests/s, of drives or of groups of nodes.
 offered_together = product("offered_together", "units", "of_one", unit="bytes/s")
 
-
-@formula(
+# Capacity to buy for its bytes/s, or requests/s, whatever is stored.
+capacity_needed_bytes = quotient(
+    "capacity_needed_bytes",
+    ("needed", TIB),
+    "of_tib",
     unit="bytes",
     equation="needed / of_tib x 2^40",
     source="file systems in clouds are provisioned by the TiB",
 )
-def capacity_needed_bytes(*, needed: float, of_tib: float) -> float:
-    """Capacity to buy for its bytes/s, or requests/s, whatever is stored.
-
-    >>> capacity_needed_bytes(needed=20e9, of_tib=500e6) / 2**40  # TiB
-    40.0
-    """
-    return needed / of_tib * TIB
 
 
 # Clients, drives or prefixes that together give what is needed, both in one unit.

@@ -192,19 +192,21 @@ def _assumed(sheet: Sheet) -> tuple[str | Table, ...]:
 
 def _derived(sheet: Sheet) -> tuple[Derivations, ...]:
     return tuple(
-        Derivations(caption=section.title, rows=tuple(map(_derivation, section.rows)))
+        Derivations(
+            caption=section.title,
+            rows=tuple(
+                Derivation(
+                    name=row.name,
+                    shown=row.shown,
+                    equation=row.formula,
+                    given=tuple(map(_given, row.inputs)),
+                    source=row.source,
+                )
+                for row in section.rows
+            ),
+        )
         for section in sheet.sections
         if section.rows
-    )
-
-
-def _derivation(row: Requirement) -> Derivation:
-    return Derivation(
-        name=row.name,
-        shown=row.shown,
-        equation=row.formula,
-        given=tuple(_given(given) for given in row.inputs),
-        source=row.source,
     )
 
 

@@ -11,7 +11,7 @@ import math
 
 from tokenmill.sizing.formulas import checkpoint, failures
 from tokenmill.sizing.formulas.training import SECONDS_PER_DAY
-from tokenmill.sizing.requirement import Input, Requirement
+from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sheet import Given, Sheet
 from tokenmill.sizing.tables import RECIPES
 from tokenmill.sizing.units import format_quantity
@@ -101,7 +101,13 @@ def _asynchronous(sheet: Sheet) -> None:
     fraction: Given = "checkpoints.drain_frac"
     if "optimal_interval_s" in chosen and _is_offered(sheet):
         if not sheet.stated("checkpoints.drain_frac"):
-            fraction = _all_of_it(sheet)
+            fraction = sheet.assume(
+                1,
+                unit="fraction",
+                source=f"as {OFFERED} is given and checkpoints.drain_frac is not: storage writes"
+                " one until the next begins",
+                key="checkpoints.drain_frac",
+            )
         chosen["drain_interval_s"] = sheet.add(
             "shortest interval that storage can follow",
             checkpoint.drain_interval_s,
@@ -118,17 +124,6 @@ def _asynchronous(sheet: Sheet) -> None:
         checkpoint.longest_interval_s,
         optimal_interval_s=sheet[YOUNG],
         checkpoint_drain_s=drain,
-    )
-
-
-def _all_of_it(sheet: Sheet) -> Input:
-    """The whole interval to write one, where storage is as it is and nothing else is asked."""
-    return sheet.assume(
-        1,
-        unit="fraction",
-        source=f"as {OFFERED} is given and checkpoints.drain_frac is not: storage writes one until"
-        " the next begins",
-        key="checkpoints.drain_frac",
     )
 
 
