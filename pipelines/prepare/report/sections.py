@@ -30,7 +30,7 @@ from tokenmill.pipelines.prepare.report.images import (
     reasons_plot,
     whole,
 )
-from tokenmill.pipelines.prepare.report.model import Against, KeptText, Report, StepTime, Tokenizer
+from tokenmill.pipelines.prepare.report.model import Against, Report, StepTime, Tokenizer
 from tokenmill.pipelines.prepare.report.thumbnails import contact_sheet
 from tokenmill.pipelines.read.readers import passed_over
 from tokenmill.pipelines.runs.report import (
@@ -311,7 +311,11 @@ def headline(report: Report) -> str:
     if dataset is not None and not report.made_nothing:
         sentences.append(f"The dataset takes {format_bytes(dataset.bytes)} in {dataset.path}.")
     if report.text is not None and not report.made_nothing:
-        sentences.append(text_in_short(report.text))
+        text = report.text
+        sentences.append(
+            f"The text of {count(text.docs, 'document')} is kept in {text.path}: {text.format},"
+            f" zstd level {text.zstd_level}, {format_bytes(text.bytes)}."
+        )
     sentences += absent_columns(report)
     failed = failed_in_short(report, sum(report.failed_documents().values()))
     return " ".join([*sentences, failed])
@@ -324,14 +328,6 @@ def _failed(report: Report) -> list[str | Table]:
     failed = [table("Documents that failed", columns, rows)] if rows else []
     of = report.inputs
     return [*failed, *passed_over(of.skipped, MOST_LISTED, of.other_format or ())]
-
-
-def text_in_short(text: KeptText) -> str:
-    """What was kept of the documents, in a sentence."""
-    return (
-        f"The text of {count(text.docs, 'document')} is kept in {text.path}: {text.format}, zstd"
-        f" level {text.zstd_level}, {format_bytes(text.bytes)}."
-    )
 
 
 def _ledger(report: Report) -> list[str | Table]:
