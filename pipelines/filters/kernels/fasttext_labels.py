@@ -120,7 +120,8 @@ def grow(counts: I64, children: I32, parents: I32, sums: I64) -> None:
     counts together.
     """
     n = counts.shape[0]
-    sums[:n] = counts
+    for i in range(n):  # a slice takes two seconds to compile
+        sums[i] = counts[i]
     leaf, node = n - 1, n
     for i in range(n, sums.shape[0]):
         for side in range(2):

@@ -45,6 +45,16 @@ def hash_words(letters: U8, starts: U64, words: U64) -> None:
 
 
 @inlined
+def ends_of(sizes: U64) -> tuple[np.uint64, np.uint64]:
+    """The least and the greatest; NumPy's own take a second to compile."""
+    least = most = sizes[0]
+    for rule in range(sizes.shape[0]):
+        least = min(least, sizes[rule])
+        most = max(most, sizes[rule])
+    return least, most
+
+
+@inlined
 def find_suspects(
     words: U64, chars: I64, doc_chars: int, sizes: U64, limits: F64, table: U64, suspects: U8
 ) -> None:
@@ -57,9 +67,11 @@ def find_suspects(
     bits = table_bits(n_words)
     table[: ONE << bits] = ZERO
     suspects[:] = 0
-    least = sizes.min()
-    most = sizes.max()
-    lowest = limits.min() * doc_chars
+    least, most = ends_of(sizes)
+    lowest = limits[0]
+    for rule in range(limits.shape[0]):
+        lowest = min(lowest, limits[rule])
+    lowest *= doc_chars
     for w in range(n_words - min(least - ONE, n_words)):
         at = sequence_key(words, w, least) >> (U64_64 - bits)
         count = table[at] + ONE
@@ -292,7 +304,7 @@ def first_repeated(
     """
     once, again, keys = tables[0], tables[1], tables[2]
     repeats, repeats_below, twins, twins_below = lists[0], lists[1], lists[2], lists[3]
-    least = sizes.min()
+    least, _ = ends_of(sizes)
     for d in range(verdicts.shape[0]):
         if verdicts[d] != KEEP:
             continue
