@@ -110,7 +110,13 @@ def _none_if_unreadable(load: Callable[[], dict[Any, Any]]) -> Callable[[], dict
 
 
 def _helper(f: Callable[..., Any]) -> Any:
-    return _njit(f, inline="never", no_cpython_wrapper=True)
+    """A dispatcher that is not compiled anew for each constant that a call has."""
+    from numba.core.types import unliteral
+
+    dispatcher = _njit(f, inline="never", no_cpython_wrapper=True)
+    template = dispatcher.get_call_template
+    dispatcher.get_call_template = lambda args, kws: template(tuple(map(unliteral, args)), kws)
+    return dispatcher
 
 
 def _njit(f: Callable[..., Any], **options: Any) -> Any:

@@ -425,7 +425,7 @@ def meet(
             room.near[t, 0] = start
             room.near[t, 2] = 0
         elif start > room.near[t, 1]:
-            slide(words, t, texts, room)
+            slide(words, int(np.int64(t)), texts, room)
             room.near[t, 0] = start
         room.near[t, 1] = stop
     return n_touched

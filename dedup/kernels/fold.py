@@ -13,6 +13,7 @@ import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U16, U32, inlined, kernel
 from tokenmill.dedup.kernels.swar import HIGH_BITS, LOW_BITS, eight, gathered, n_bits
+from tokenmill.dedup.kernels.table import n_less
 from tokenmill.dedup.kernels.u64 import EIGHT, ONE, THREE, TWO, ZERO
 from tokenmill.dedup.kernels.utf8 import entry_at
 
@@ -96,7 +97,7 @@ def unsplice(
             continue
         first, last = doc_ends[d - 1] if d else 0, doc_ends[d]
         start, end = spans[s, 0] + out_offsets[d], spans[s, 1] + out_offsets[d]
-        e = first + np.searchsorted(out_ends[first:last], start, side="right")
+        e = first + n_less(out_ends[first:last], start + 1)
         # the first edit whose fresh bytes end after the span's start
         shift = spots[e - 1, 1] - out_ends[e - 1] if e > first else offsets[d] - out_offsets[d]
         spans[s, 0] = start + shift

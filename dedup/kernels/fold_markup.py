@@ -10,6 +10,7 @@ import numpy as np
 from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
 from tokenmill.dedup.kernels.fold import Edits, Found, note
 from tokenmill.dedup.kernels.fold_entities import BLOCK, is_alnum
+from tokenmill.dedup.kernels.table import n_less
 
 LONGEST_NAME = 10  # letters and digits of a tag's: as a number of base 37 it fits 53 bits
 LONGEST_REST = 256  # bytes of attributes, with the ">"
@@ -58,7 +59,7 @@ def tag_end(data: U8, i: int, stop: int, tags: Tags) -> tuple[int, int]:
     if i < stop and data[i] == 47:
         i += 1
     i, name = read_name(data, i, stop)
-    at = np.searchsorted(tags.names, name)
+    at = n_less(tags.names, name)
     if i == stop or at == tags.names.shape[0] or tags.names[at] != name:
         return i, NONE
     kind = int(tags.kinds[at])
@@ -82,7 +83,7 @@ def tag_end(data: U8, i: int, stop: int, tags: Tags) -> tuple[int, int]:
 def command_end(data: U8, i: int, stop: int, tags: Tags) -> tuple[int, int]:
     """End of the name of the command whose backslash is at `i`, if "{" follows; its kind."""
     i, name = read_name(data, i + 1, stop)
-    at = np.searchsorted(tags.commands, name)
+    at = n_less(tags.commands, name)
     if i == stop or data[i] != 123 or at == tags.commands.shape[0]:
         return i, NONE
     return i, INLINE if tags.commands[at] == name else NONE

@@ -7,6 +7,7 @@ import numpy as np
 
 from tokenmill.dedup.kernels._jit import F64, I32, I64, U8, U32, inlined, kernel
 from tokenmill.dedup.kernels.gram_words import NON_ASCII, Chars
+from tokenmill.dedup.kernels.table import n_less
 from tokenmill.dedup.kernels.utf8 import BLANK, decode, place
 
 
@@ -132,7 +133,7 @@ def own_shares(
         code, distinct, most = np.uint32(0), 0, 0
         for j in range(spell(data, starts[s], stops[s], chars, room)):
             code = np.uint32(code >> np.uint32(8) | np.uint32(room[j]) << np.uint32(8 * size - 8))
-            g = np.searchsorted(own, code)
+            g = n_less(own, code)
             is_own = j + 1 >= size and g < own.shape[0] and own[g] == code
             at[j] = g if is_own else -1
             if is_own:

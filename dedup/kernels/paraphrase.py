@@ -305,7 +305,7 @@ def extend(i: int, begin: int, end: int, text: int, texts: Texts, room: Room, n_
         room.touched[n_near] = text
         n_near += 1
     elif start > room.near[text, 1]:
-        weigh(text, texts, room)
+        weigh(int(np.int64(text)), texts, room)
         room.near[text, 0] = start
     room.near[text, 1] = stop
     return n_near

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tokenmill.dedup.kernels._jit import U8, U64, inlined, kernel
+from tokenmill.dedup.kernels._jit import I64, U8, U32, U64, inlined, kernel
 from tokenmill.dedup.kernels.swar import eight, first_of
 from tokenmill.dedup.kernels.u64 import EIGHT, ONE, U64_32, U64_63, U64_64, ZERO
 
@@ -17,6 +17,19 @@ NEVER_EMPTY = ONE  # so that no key is EMPTY
 
 FIRST_BIT = np.uint64(24)  # in a spread hash, where the numbers of its bits begin
 SECOND_BIT = np.uint64(30)
+
+
+@inlined
+def n_less(ascending: I64 | U32, x: int | np.integer) -> int:
+    """How many are less than x; NumPy's own takes a third of a second to compile."""
+    low, high = 0, ascending.shape[0]
+    while low < high:
+        middle = (low + high) >> 1
+        if ascending[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @inlined

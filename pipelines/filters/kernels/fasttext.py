@@ -410,7 +410,7 @@ def mean_rows(
                 if start < size and short:
                     n = emptied(
                         places, n_words, rows, codes, part, centroids, norm_codes, norms, ids, n,
-                        met_sums, met_counts, int(slot),
+                        met_sums, met_counts, int(np.int64(slot)),
                     )  # fmt: skip
                 elif start < size:
                     n = emptied(
@@ -420,7 +420,7 @@ def mean_rows(
             if short:
                 n = emptied(
                     places, n_words, rows, codes, part, centroids, norm_codes, norms, ids, n,
-                    met_sums, met_counts, int(slot),
+                    met_sums, met_counts, int(np.int64(slot)),
                 )  # fmt: skip
                 for k in range(means.shape[1]):
                     means[d, k] += met_sums[slot, k]

@@ -8,7 +8,7 @@ so is its suffix.
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import F32, F64, I64, U8, U32, U64, inlined, kernel
-from tokenmill.dedup.kernels.table import EMPTY, FOLD, finalized, probed
+from tokenmill.dedup.kernels.table import EMPTY, FOLD, finalized, n_less, probed
 from tokenmill.dedup.kernels.u64 import ONE
 from tokenmill.dedup.kernels.utf8 import BLANK, decode
 
@@ -246,7 +246,7 @@ def add_logs(logs: F64, start: int, doc_ends: I64, sums: F64) -> None:
 
     logs: (n_words,), of words `start` on.  doc_ends: (n_docs,), where in all words each ends.
     """
-    d = np.searchsorted(doc_ends, start, "right")
+    d = n_less(doc_ends, start + 1)
     for i in range(logs.shape[0]):
         while doc_ends[d] <= start + i:
             d += 1

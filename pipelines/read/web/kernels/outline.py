@@ -117,7 +117,7 @@ def tag_end(data: U8, i: int) -> tuple[int, int, bool]:
             while i < n and is_blank(data[i]):
                 i += 1
             if i < n and (data[i] == DOUBLE or data[i] == SINGLE):
-                i = after(data, i + 1, data[i])
+                i = after(data, i + 1, int(np.int64(data[i])))
             else:
                 while i < n and not is_blank(data[i]) and data[i] != GT:
                     i += 1
