@@ -28,7 +28,7 @@ STEPS = {
 
 @pytest.fixture(scope="module")
 def recipe_path(tmp_path_factory):
-    return write_corpus(tmp_path_factory.mktemp("corpus"))
+    return write_corpus(tmp_path_factory.mktemp("corpus"), shard_bytes="200kB")
 
 
 def run(recipe_path, folder, execute=one_by_one, **settings):

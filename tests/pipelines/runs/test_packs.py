@@ -118,7 +118,7 @@ def test_killed_while_packing_it_ends_byte_identical(undisturbed, tmp_path, mome
     assert contents(tmp_path / "run") == contents(undisturbed)
 
 
-@pytest.mark.parametrize("seed", few(range(4), 2))
+@pytest.mark.parametrize("seed", few(range(4), 4))
 def test_killed_at_random_over_and_over_it_ends_byte_identical(undisturbed, tmp_path, seed):
     ended = killed(tmp_path / "run", seed=seed)
     assert ended["kills"] > 3
