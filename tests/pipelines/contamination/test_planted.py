@@ -26,7 +26,7 @@ from tokenmill.pipelines.contamination.found import hits_of, search
 from tokenmill.pipelines.contamination.index import BenchmarkIndex, Folds
 
 EACH = 60  # texts of a benchmark, for each disguise; of real ones there are several
-LEAST_EDITED = 0.90  # of one word in ten replaced, by containment
+LEAST_EDITED = 0.90  # by containment, of items of 8 words and more
 LEAST_COVERED = 0.95  # of the bytes of what was found
 
 
@@ -90,12 +90,9 @@ def test_planted_items_are_found_where_they_stand(corpus, name):
 
 @pytest.mark.long_but("made")  # real text as made text
 def test_edited_copies_are_found_by_containment(corpus):
-    shares = {}
     for name in ("one word in ten", "one word in six"):
         planted = plants(corpus.index, corpus.documents, DISGUISES[name], corpus.each, name)
-        shares[name] = np.mean([r.found for r in edited(corpus.index, planted)])
-    assert shares["one word in ten"] >= LEAST_EDITED
-    assert shares["one word in ten"] >= shares["one word in six"] > 0
+        assert np.mean([r.found for r in edited(corpus.index, planted)]) >= LEAST_EDITED, name
 
 
 @pytest.mark.parametrize(
