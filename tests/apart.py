@@ -20,6 +20,7 @@ WITHIN_S = 1000.0  # of a machine that does much else; within the time of a test
 _forking = multiprocessing.get_context("forkserver")
 _forking.set_forkserver_preload(
     [
+        "tests.collected_seldom",
         "tests.e2e.killed",
         "tests.e2e.killed_contamination",
         "tests.pipelines.prepare.ingested",
