@@ -137,8 +137,8 @@ def _batches(
             row += 1
             continue
         for part in scanner.parts(item):
-            batch = _batch(shard, part, row)
-            if batch.rows:  # not only blank lines
+            if len(part.places):  # not only blank lines
+                batch = _batch(shard, part, row)
                 yield batch
                 row += batch.rows
 
@@ -409,6 +409,8 @@ def _each(
         if isinstance(group, LostLine):
             yield group
             continue
+        if isinstance(group, Lines) and group.data.isspace():
+            continue  # a block of blank lines, of which there may be millions
         for offset, line in group.pairs():
             plain = line if offset else line.removeprefix(BOM)
             if plain.strip():
