@@ -117,7 +117,7 @@ def array_lines(blocks: Iterator[list[bytes]], max_bytes: int) -> Iterator[LineG
     array = _Array(max_bytes)
     try:
         for block in blocks:
-            for piece in pieces(iter(block), GROUP_BYTES):
+            for piece in pieces(iter([b"".join(block)]), GROUP_BYTES):
                 array.held += piece
                 yield from array.lines()
                 if len(array.held) > max_bytes:

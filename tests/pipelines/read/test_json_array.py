@@ -72,6 +72,14 @@ def test_an_object_that_is_too_large_fails_and_ends_the_file_where_it_cannot_be_
     assert (first.lines, last.cause, last.offset) == ([b'{"text": "a"}'], "damaged_json", 14)
 
 
+def test_what_is_too_large_fails_alone_in_a_block_of_many_pieces():
+    data = json.dumps([{"text": "a"}, {"text": "b" * 300}, {"text": "c"}]).encode()
+    block = [data[at : at + 7] for at in range(0, len(data), 7)]
+    first, large, last = array_lines(iter([block]), 200)
+    assert json.loads(first.lines[0]) == {"text": "a"}
+    assert (large.cause, last.lines) == ("too_large", [b'{"text": "c"}'])
+
+
 def test_what_begins_an_array_of_objects():
     assert is_array(b"\xef\xbb\xbf [ {")
     assert not any(map(is_array, (b'{"a": [{', b"[", b"[[{", b'["a"', b"")))
