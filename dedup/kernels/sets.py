@@ -88,7 +88,7 @@ def distinct(
 def sort_many(out: U32, ends: U32) -> None:
     """Bring hashes that begin alike near their places, where there are more than MANY.
 
-    By Shell (1959), the last pass left out; NumPy's sort takes a second to compile.
+    By Shell (1959), the last pass left to the caller; NumPy's sort takes a second to compile.
     ends: of those that begin alike, in order.
     """
     begin = 0

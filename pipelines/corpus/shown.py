@@ -49,7 +49,7 @@ def show(run: RunFolder, part: Pass, wanted: tuple[tuple[int, int], ...]) -> Don
     ids = np.array([doc_id for doc_id, _ in wanted], np.uint64)
     documents = []
     held = set((ids >> np.uint64(ROW_BITS)).tolist())
-    for key in (key for key in corpus.shard_keys() if corpus.ordinal(key) in held):
+    for key in filter(lambda key: corpus.ordinal(key) in held, corpus.shard_keys()):
         keyed = open_arrow(corpus.path(KEYS, key=key))[0]
         for number, keys in enumerate(keyed):
             here = np.flatnonzero(np.isin(values(keys, "doc_id"), ids))

@@ -254,9 +254,10 @@ class UrlFilter(Filter):
         in lower case.
     ignore_case: words are found in capitals too. datatrove misses those.
 
-    A document without a URL stays. Entries of the three lists of words count in lower case, less
-    all but letters and digits. The value of a removed row is the number of soft words, its detail
-    the part of the URL that was listed (from the first soft word to the last).
+    A document without a URL stays (`select: {where: "url != ''"}` takes it out). Entries of the
+    three lists of words count in lower case, less all but letters and digits. The value of a
+    removed row is the number of soft words, its detail the part of the URL that was listed (from
+    the first soft word to the last).
 
     Source: datatrove 0.10's URLFilter, which RefinedWeb's and FineWeb's lists are for
     (arXiv:2306.01116, section G.1; arXiv:2406.17557); no list comes with this step. datatrove knows

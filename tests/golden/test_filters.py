@@ -17,8 +17,8 @@ from tokenmill.pipelines.filters.stages import STAGES
 # perplexity, which need models, are in test_quality.py and test_perplexity.py
 FILTERS = [
     name
-    for name, stage in ((name, STEPS[name]) for name in STAGES)
-    if not stage.needs_images
+    for name in STAGES
+    if not STEPS[name].needs_images
     and name not in ("normalize", "document_scores", "quality", "perplexity")
 ]
 

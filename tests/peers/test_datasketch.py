@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from tests.dedup.same.labels import candidate_pairs
 from tests.dedup.strategies import hard_documents
-from tests.reference.shingle import shingles
+from tests.reference.shingle import shingle_hash, shingles
 from tests.strategies import text_columns
 from tokenmill.dedup.same.lsh import Bands, band_keys
 from tokenmill.dedup.same.minhash import MinHash, signatures
-from tokenmill.dedup.text.shingle import shingle_hash
 
 configs = st.builds(
     MinHash,

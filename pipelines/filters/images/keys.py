@@ -19,7 +19,7 @@ from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
 Keys = U64  # (n, 2)
 KEY_BYTES = 16
 ImageKey = Literal["url", "md5"]
-ImageKeys = Annotated[tuple[ImageKey, ...], ALONE, Field(min_length=1), EACH_ONCE]
+ImageKeys = Annotated[tuple[ImageKey, ...], Field(min_length=1), ALONE, EACH_ONCE]
 
 
 def has_key(keys: Keys) -> Bools:

@@ -23,9 +23,9 @@ from tokenmill.pipelines.prepare.recipe import make_recipe
 
 WITH_FILES = ("quality", "perplexity", "document_scores")
 FILTERS = [
-    n
-    for n, s in ((name, STEPS[name]) for name in STAGES)
-    if issubclass(s, Filter) and not s.needs_images and n not in WITH_FILES
+    name
+    for name in STAGES
+    if issubclass(STEPS[name], Filter) and not STEPS[name].needs_images and name not in WITH_FILES
 ]
 
 

@@ -20,8 +20,8 @@ from tokenmill.pipelines.filters.stages import STAGES
 # filters/models/
 OF_TEXT = [
     name
-    for name, stage in ((name, STEPS[name]) for name in STAGES)
-    if not stage.needs_images and name not in ("document_scores", "quality", "perplexity")
+    for name in STAGES
+    if not STEPS[name].needs_images and name not in ("document_scores", "quality", "perplexity")
 ]
 NEEDED = {
     "bad_words": {"words": ["the", "cat"]},

@@ -22,15 +22,13 @@ urls = st.lists(st.sampled_from(PIECES), max_size=8).map("".join)
 hosts = st.sets(st.sampled_from(["a.com", "b.a.com", "*.X.co.uk", "uk", "1.2.3.4", "[::1]"]))
 listed = st.sets(st.sampled_from(["http://a.com/", "a.com/", "a.com/xxx", "", "//"]))
 words = st.sets(st.sampled_from(["xxx", "sex", "Porn", "a", "com", "80", "x-xx", "!"]))
+LISTS = {"domains": hosts, "urls": listed, "words": words, "soft_words": words, "subwords": words}
+some_lists = st.fixed_dictionaries({name: of.map(tuple) for name, of in LISTS.items()})
 filters = st.builds(
-    UrlFilter,
-    domains=hosts.map(tuple),
-    urls=listed.map(lambda some: ("no list is refused", *some)),
-    words=words.map(tuple),
-    soft_words=words.map(tuple),
-    least_soft_words=st.integers(1, 3),
-    subwords=words.map(tuple),
-    ignore_case=st.booleans(),
+    lambda lists, least, ignored: UrlFilter(**lists, least_soft_words=least, ignore_case=ignored),
+    some_lists.filter(lambda lists: any(lists.values())),
+    st.integers(1, 3),
+    st.booleans(),
 )
 
 
