@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     size = args.shard_bytes
     what = asked(
         args.format,
-        shard_bytes=size and bytes_of("--shard-bytes", size),
+        shard_bytes=None if size is None else bytes_of("--shard-bytes", size),
         by_source=args.by_source,
         tokens_only=args.tokens_only,
     )

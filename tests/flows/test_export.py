@@ -54,11 +54,12 @@ def test_a_run_with_failed_shards_is_exported_with_a_warning(run, tmp_path, caps
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        (["--shard-bytes", ""], "--shard-bytes: '' is not a quantity of bytes or bits; accepted: "),
         (["--shard-bytes", "5"], "--shard-bytes: '5' has no unit; accepted: "),
         (["--out", "s3://bucket/out"], "s3://bucket/out: only inputs and runs of prepare can be"),
         (["--by-source"], "--by-source is for megatron; in mds each row has its source in a col"),
     ],
-    ids=lambda value: value[0] if isinstance(value, list) else "",
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_mistakes_are_told_in_one_line(run, tmp_path, capsys, options, said):
     command = ["export", str(run), "--format", "mds", "--out", str(tmp_path / "out"), *options]
