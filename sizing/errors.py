@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 MOST_SHOWN, MOST_SAID = 200, 1000  # characters of a value, and of what is said of it
 LEAST_PART = 2  # letters; one letter is part of almost every name
 _SHAPES = {"Figure": "a number or {value: …, low: …, high: …}"}  # of a model, how it is written
+_UNUSED = "scale_up_bytes_per_s"  # a key of former plans
 _MEANT = {"async": "mode: async", "sync": "mode: sync"}  # keys that are values, as written
 # of a tier's limits: the key's first word, and what it is of
 _SCOPES = {
@@ -58,6 +59,8 @@ def shown(value: object) -> str:
 
 def _way_out(key: str, keys: Sequence[str]) -> str:
     """What to write in place of an unknown key."""
+    if key == _UNUSED:
+        return "no figure uses it; leave it out"
     if key in _MEANT and "mode" in keys:
         return f"write {_MEANT[key]}"
     near = nearest(key.replace("bandwidth", "bytes_per_s"), keys, most=1)

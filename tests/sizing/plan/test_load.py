@@ -117,6 +117,10 @@ def test_an_accelerator_that_is_not_in_the_table_can_be_given_by_its_figures():
             "tiers: [{name: a, prefix_get: 3}]",
             "tiers.0: unknown key 'prefix_get'; did you mean 'prefix_get_per_s'?",
         ),
+        (
+            "cluster: {scale_up_bytes_per_s: 450 GB/s}",
+            "cluster: unknown key 'scale_up_bytes_per_s'; no figure uses it; leave it out",
+        ),
         ("checkpoints: {async: true}", "checkpoints: unknown key 'async'; write mode: async"),
         (
             "checkpoints: {interval: 1}",
