@@ -27,7 +27,6 @@ from tokenmill.sizing.spread import carried
 
 P = ParamSpec("P")
 Factor: TypeAlias = str | float  # an argument by its name, or a constant
-OF_NODE = ("accelerators", "per_node")
 
 
 @dataclass(eq=False)
@@ -137,20 +136,17 @@ def quotient(
     takes = tuple(of for of in (*tops, *bottoms) if isinstance(of, str))
 
     def computed(**given: float) -> float:
-        if given.keys() != set(takes):
-            raise TypeError(f"{name} takes {', '.join(takes)}, got {', '.join(given)}")
         value = prod(given[of] if isinstance(of, str) else of for of in tops)
         value /= prod(given[of] if isinstance(of, str) else of for of in bottoms)
         return ceil(value) if whole else value
 
-    computed.__name__ = name
     above, below = (
         " x ".join(of if isinstance(of, str) else f"{of:,}" for of in part)
         for part in (tops, bottoms)
     )
     said = f"{above} / ({below})" if len(bottoms) > 1 else f"{above} / {below}" if below else above
     said += ", rounded up" * whole
-    return Formula(computed, said=equation or said, unit=unit, source=source, takes=takes)
+    return _declared(name, computed, takes, said=equation or said, unit=unit, source=source)
 
 
 def of_node(name: str, whole: str, *, unit: str, source: str = "definition") -> Formula[...]:
@@ -164,9 +160,21 @@ def of_node(name: str, whole: str, *, unit: str, source: str = "definition") -> 
     def computed(*, accelerators: float, per_node: float, **given: float) -> float:
         return given[whole] * min(per_node, accelerators) / accelerators
 
-    computed.__name__ = name
-    said, takes = f"{whole} x min(per_node, accelerators) / accelerators", (whole, *OF_NODE)
-    return Formula(computed, said=said, unit=unit, source=source, takes=takes)
+    said = f"{whole} x min(per_node, accelerators) / accelerators"
+    takes = (whole, "accelerators", "per_node")
+    return _declared(name, computed, takes, said=said, unit=unit, source=source)
+
+
+def _declared(
+    name: str, computed: Callable[..., float], takes: tuple[str, ...], **told: str
+) -> Formula[...]:
+    def checked(**given: float) -> float:
+        if given.keys() != set(takes):
+            raise TypeError(f"{name} takes {', '.join(takes)}, got {', '.join(given)}")
+        return computed(**given)
+
+    checked.__name__ = name
+    return Formula(checked, takes=takes, **told)
 
 
 def total(*, unit: str, source: str = "definition") -> Formula[...]:

@@ -81,7 +81,11 @@ def model_state_bytes(
 # Keys and values that serving keeps of each token of a sequence.
 kv_bytes_per_token = product(
     "kv_bytes_per_token",
-    *(2, "layers", "kv_heads", "head_dim", "element_bytes"),
+    2,
+    "layers",
+    "kv_heads",
+    "head_dim",
+    "element_bytes",
     unit="bytes/token",
     source="a key and a value in each layer and head: GQA, Ainslie et al. 2023, arXiv:2305.13245",
 )

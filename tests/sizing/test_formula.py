@@ -15,7 +15,9 @@ import pytest
 from tokenmill import sizing
 from tokenmill.sizing import formulas
 from tokenmill.sizing.claims.claim import FOLDER
-from tokenmill.sizing.formula import Formula, formula, product, quotient, total
+from tokenmill.sizing.claims.formulas import reduced_flops_per_s
+from tokenmill.sizing.formula import Formula, formula, of_node, product, quotient, total
+from tokenmill.sizing.formulas import bandwidth, capacity, checkpoint, cluster, cost
 from tokenmill.sizing.requirement import Input
 
 OF_CLAIMS = "tokenmill.sizing.claims.formulas"
@@ -64,6 +66,11 @@ def test_a_product_or_quotient_takes_its_arguments_and_no_other():
     for given in ({"width": 3.0}, {"width": 3.0, "height": 4.0, "depth": 2.0}):
         with pytest.raises(TypeError, match="area takes width, height, got width"):
             area(**given)
+    share, job = of_node("share", "read", unit="bytes"), {"accelerators": 32.0, "per_node": 8.0}
+    assert share(read=12e6, **job) == 3e6
+    for given in (job, {"read": 12e6, "depth": 2.0, **job}):
+        with pytest.raises(TypeError, match="share takes read, accelerators, per_node, got "):
+            share(**given)
 
 
 HOURS_PER_DAY = 24
@@ -93,21 +100,48 @@ IN_WORDS = re.compile(r"\b(of|the|its|at|but|within|rounded|inputs|where|tiers|s
 
 
 def told_otherwise():
-    """Formulas whose equation was written by hand, in signs alone."""
-    for name in MODULES:
-        for one in vars(importlib.import_module(name)).values():
-            is_said = isinstance(one, Formula) and one.__module__ == name and one.said
-            if is_said and not IN_WORDS.search(one.said.removeprefix("at most: ")):
-                yield pytest.param(one, id=one.__name__)
+    """Formulas whose equation is no function's, in signs alone; each once, wherever imported."""
+    every = [one for name in MODULES for one in vars(importlib.import_module(name)).values()]
+    for one in dict.fromkeys(one for one in every if isinstance(one, Formula)):
+        if one.said and not IN_WORDS.search(one.said.removeprefix("at most: ")):
+            yield pytest.param(one, id=one.__name__)
 
 
 @pytest.mark.parametrize("one", [*told_otherwise()])
 def test_an_equation_that_was_written_amounts_to_what_its_function_does(one):
     text = re.sub(r"(?<=\d),(?=\d{3})", "", one.said.removeprefix("at most: "))
     text = text.replace(" x ", " * ").replace("^", "**")
-    arguments = inspect.signature(one.function).parameters
-    inputs = {name: 0.37 + 0.011 * at for at, name in enumerate(arguments)}
+    inputs = {name: 0.37 + 0.011 * at for at, name in enumerate(one.arguments)}
     assert one(**inputs) == pytest.approx(eval(text, {}, inputs))
+
+
+@pytest.mark.parametrize(
+    ("one", "inputs", "value"),
+    [
+        (capacity.docs_stage_bytes, {"measured_bytes": 5e9, "docs_ratio": 3}, 15e9),
+        (capacity.node_dataset_bytes, {"dataset_bytes": 4e12, "node_share": 0.25}, 1e12),
+        (capacity.kept_by_jobs_bytes, {"kept_bytes": 2e12, "jobs": 3}, 6e12),
+        (cluster.mean_write_bytes_per_s, {"bytes_per_day": 86.4e12}, 1e9),
+        (cluster.window_bytes, {"read_bytes_per_s": 2e9, "window_s": 600}, 1.2e12),
+        (cluster.staging_hours, {"staged_bytes": 36e12, "cold_bytes_per_s": 10e9}, 1),
+        (cluster.staged_bytes, {"dataset_bytes": 8e12, "share": 0.25}, 2e12),
+        (
+            bandwidth.wasted_bytes_per_read,
+            {"read_ahead_bytes": 131_072, "read_aheads_per_read": 2.5},
+            327_680,
+        ),
+        (
+            cost.storage_usd_per_month,
+            {"storage_bytes": 100e12, "usd_per_tb_month": 20},
+            2000,
+        ),
+        (checkpoint.written_bytes, {"bytes_per_day": 2e12, "training_days": 3}, 6e12),
+        (reduced_flops_per_s, {"in_bytes_per_s": 800e9, "element_bytes": 4}, 200e9),
+    ],
+    ids=lambda given: given.__name__ if isinstance(given, Formula) else "",
+)
+def test_what_is_declared_amounts_to_what_it_does_by_hand(one, inputs, value):
+    assert one(**inputs) == pytest.approx(value)
 
 
 def test_an_input_the_formula_does_not_use_is_an_error_and_so_is_a_missing_one():
