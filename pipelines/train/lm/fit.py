@@ -168,7 +168,9 @@ def _longer(
     estimates = discounts(adjusted)
     kept = (own.counts > prune) | (own.n < FIRST_PRUNED)
     taken = np.where(kept, _discounted(adjusted, estimates), adjusted)
-    contexts = _rows(shorter.counts.keys, own.contexts)
+    order = np.argsort(shorter.counts.keys)
+    keys = shorter.counts.keys[order]
+    contexts = _rows(keys, order, own.contexts)
     # n-grams that are left out may stand behind words that are left out too
     known = contexts >= 0
     n_rows = len(shorter.probs)
@@ -179,18 +181,17 @@ def _longer(
     )
     mine, contexts = own.take(kept), contexts[kept]
     probs = (adjusted - taken)[kept] / totals[contexts]
-    probs += backoffs[contexts] * shorter.probs[_rows(shorter.counts.keys, mine.suffixes)]
+    probs += backoffs[contexts] * shorter.probs[_rows(keys, order, mine.suffixes)]
     longer = Smoothed(mine, probs, np.ones(len(probs)), estimates)
     return shorter._replace(backoffs=backoffs), longer
 
 
-def _rows(keys: U64, wanted: U64) -> I64:
-    """(n_wanted,) where each stands among the keys; -1 for one that was left out."""
+def _rows(keys: U64, rows: I64, wanted: U64) -> I64:
+    """(n_wanted,) the row of each, by keys that ascend; -1 for one that was left out."""
     if not len(keys):
         return np.full(len(wanted), -1)
-    order = np.argsort(keys)
-    at = order[np.searchsorted(keys, wanted, sorter=order).clip(max=len(keys) - 1)]
-    return np.where(keys[at] == wanted, at, -1)
+    at = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
+    return np.where(keys[at] == wanted, rows[at], -1)
 
 
 def discounts(adjusted: I64) -> Discounts:

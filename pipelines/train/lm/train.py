@@ -284,8 +284,10 @@ def blocks(about: About) -> Iterator[Block]:
     rows = [(p, f"{value:,.1f}") for p, value in about["percentiles"].items()]
     yield table("Perplexity of documents", (">percentile", ">perplexity"), rows)
     cutoffs = about["cutoffs"]
-    of = "the held-out text; give the corpus that is to be filtered as --cutoffs"
-    of = "--cutoffs" if cutoffs["of"] == "cutoffs" else of
+    if cutoffs["of"] == "cutoffs":
+        of = "--cutoffs"
+    else:
+        of = "the held-out text; give the corpus that is to be filtered as --cutoffs"
     yield (
         f"Head below {cutoffs['head']:,.1f}, tail from {cutoffs['tail']:,.1f} on: percentiles"
         f" {about['training']['head']:g} and {about['training']['tail']:g} of"
