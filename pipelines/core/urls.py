@@ -34,14 +34,16 @@ def normalized(urls: pa.Array, dropped: Sequence[str]) -> pa.Array:
 
     without = _parameters(tuple(dropped))
     every = urls.cast(pa.binary()).to_pylist()  # a URL's bytes may be no UTF-8
-    texts = (url and url.decode(errors="backslashreplace").strip() for url in every)
-    made = [text and _normalized(text, without, canonicalize_url) for text in texts]
+    made = [None if url is None else _normalized(url, without, canonicalize_url) for url in every]
     return pa.array(made, pa.string())
 
 
-def _normalized(url: str, dropped: re.Pattern[str] | None, canonical: Callable[[str], str]) -> str:
-    """The one form of a URL; one that cannot be read, or is very long, stays as it is."""
-    if len(url) > LONGEST:
+def _normalized(
+    written: bytes, dropped: re.Pattern[str] | None, canonical: Callable[[str], str]
+) -> str:
+    """The one form of a URL; one that is empty, very long or cannot be read stays as it is."""
+    url = written.decode(errors="backslashreplace").strip()
+    if not url or len(url) > LONGEST:
         return url
     if dropped is not None:
         url = _without(url, dropped)

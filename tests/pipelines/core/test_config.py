@@ -1,7 +1,9 @@
 """What a mistake in a recipe reads like: one line with the place, the value and the way out."""
 
 import pytest
+from pydantic import ValidationError
 
+from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.recipe import make_recipe
 
@@ -66,3 +68,16 @@ def test_a_size_of_20000_digits_is_one_line_that_can_be_read(size):
         make_recipe({**data, "limits": {"max_document_bytes": size}}, where="recipe")
     assert len(str(caught.value)) < 1200
     assert "\n" not in str(caught.value)
+
+
+class Limits(Config):
+    min_at: int | str | dict[str, int] = 0
+    max_at: int | float | str | dict[str, int] | None = None
+
+
+def test_limits_of_which_none_is_over_the_other_are_no_mistake():
+    for low, high in ((3, "2"), ("3", 2), ({"a": 1}, {"a": 0}), (3, 3), ("a", "b"), (3, None)):
+        assert Limits(min_at=low, max_at=high).min_at == low
+    for low, high in ((3, 2), (3, 2.5), ("b", "a")):
+        with pytest.raises(ValidationError, match=f"min_at {low} is over max_at {high}; nothing"):
+            Limits(min_at=low, max_at=high)
