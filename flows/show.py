@@ -1,11 +1,9 @@
 """What commands print: paragraphs and tables on stdout, in plain width where it is no terminal."""
 
 import json
-import math
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -64,8 +62,16 @@ def _drawn(part: Any) -> RenderableType:
         names = [f">{c.name}" if c.kind == "number" else c.name for c in part.columns]
         if len(names) > MOST_WIDE:
             names = [name.replace(" ", "\n") for name in names]
-        return table(part.caption, names, part.rows)
+        rows = [[*map(_in_line, row, part.columns)] for row in part.rows]
+        return table(part.caption, names, rows)
     return Text(printable(part)) if isinstance(part, str) else part
+
+
+def _in_line(cell: str, of: section.Column) -> str:
+    """A cell without line breaks; of a long text, which a name with no space is not, the first."""
+    line = " ".join(cell.split())
+    is_long = of.kind == "code" and " " in line and len(line) > AROUND_CHARS
+    return f"{line[:AROUND_CHARS]}…" if is_long else line
 
 
 def filled(of: Table) -> Table | None:
@@ -91,19 +97,12 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> 
     return made
 
 
-def of_page(
-    page: Iterable[section.Section], shown: Mapping[str, slice], most: int | None = None
-) -> Iterator[section.Table]:
-    """Tables of a page that stand open and have rows.
-
-    shown: which, by the keys of their sections.  most: rows of each.
-    """
+def of_page(page: Iterable[section.Section], shown: Mapping[str, slice]) -> Iterator[section.Table]:
+    """Tables of a page that stand open and have rows.  shown: which, by keys of their sections."""
     for part in page:
         tables = [b for b in part.blocks if isinstance(b, section.Table)]
-        for of in tables[shown.get(part.key, slice(0))]:
-            if of.rows and not of.folded:
-                first = f", the first {most}" if len(of.rows) > (most or math.inf) else ""
-                yield replace(of, caption=of.caption + first, rows=of.rows[:most])
+        shown_here = tables[shown.get(part.key, slice(0))]
+        yield from (of for of in shown_here if of.rows and not of.folded)
 
 
 def beside(of: section.Comparison) -> Group:
@@ -123,7 +122,8 @@ def marked(pieces: Sequence[section.Piece]) -> Text:
         text = printable(re.sub(r"\s+", " ", piece.text))
         head = tail = MATCH_CHARS // 2
         if not piece.marked:
-            head, tail = AROUND_CHARS * (n > 0), AROUND_CHARS * (n + 1 < len(pieces))
+            head = AROUND_CHARS * (n > 0 or len(pieces) == 1)
+            tail = AROUND_CHARS * (n + 1 < len(pieces))
         if len(text) > head + tail:
             text = f"{text[:head]}…{text[len(text) - tail :]}"
         made.append(text, MATCH if piece.marked else "")

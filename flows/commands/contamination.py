@@ -58,7 +58,7 @@ MOST_ROWS = 5
 # tables of the page that are shown, by their sections
 SHOWN = {
     "benchmarks": slice(1, None),  # the first stands above, without columns
-    **dict.fromkeys(("documents", "sources", "contexts", "ignored"), slice(None)),
+    **dict.fromkeys(("documents", "sources", "contexts"), slice(None)),
 }
 # of each kind of examples
 MOST_SHOWN = {"examples": 3, "widespread": 2, "edited": 2, "paraphrases": 2}
@@ -225,7 +225,8 @@ def _folds(text: str | None) -> Folds:
 def show_report(report: Report, out: Path) -> None:
     """Print what was found, in the order a reader asks."""
     read, folder = count(report.documents.read, "document"), out.absolute()
-    (first, *others), page = found_in_short(report, read), found_sections(report)
+    first, *others = found_in_short(report, read)
+    *page, ignored = found_sections(report, MOST_ROWS)
     show(
         [
             f"{read}, {format_bytes(report.documents.text_bytes)} of text,"
@@ -235,7 +236,8 @@ def show_report(report: Report, out: Path) -> None:
             *others,
         ],
         items_table(report, "items of benchmarks", PAGE_ONLY),
-        *of_page(page, SHOWN, MOST_ROWS),
+        *of_page(page, SHOWN),
+        *ignored.blocks,
         *map(beside, examples(page)),
         [
             *_troubles(report),

@@ -118,18 +118,21 @@ LINES_BEFORE = 3
 MOST_OPEN = 5  # examples of a benchmark that are shown unfolded
 
 
-def found_sections(summary: Summary) -> list[Section]:
-    """By benchmark, side by side, by document, by source, and n-grams that were ignored."""
+def found_sections(summary: Summary, most: int = MOST_ROWS) -> list[Section]:
+    """By benchmark, side by side, by document, by source, and n-grams that were ignored.
+
+    most: rows of a list.
+    """
     return [
         Section("benchmarks", "By benchmark", _benchmarks(summary)),
         _side_by_side(summary, "examples", "found_items"),
         _side_by_side(summary, "widespread", "widespread"),
         _side_by_side(summary, "edited", "edited"),
         _side_by_side(summary, "paraphrases", "paraphrased"),
-        Section("documents", "Documents with most items", _worst(summary)),
-        Section("sources", "By source", _sources(summary)),
-        Section("contexts", "Passages that were found", _contexts(summary)),
-        Section("ignored", "What counted for nothing", _ignored(summary)),
+        Section("documents", "Documents with most items", _worst(summary, most)),
+        Section("sources", "By source", _sources(summary, most)),
+        Section("contexts", "Passages that were found", _contexts(summary, most)),
+        Section("ignored", "What counted for nothing", _ignored(summary, most)),
     ]
 
 
@@ -297,7 +300,7 @@ def _document(example: AnyExample) -> Passage:
     return Passage(f"{name}, {where}", (before, *marked, Piece(example.after)))
 
 
-def _worst(summary: Summary) -> list[str | Table]:
+def _worst(summary: Summary, most: int) -> list[str | Table]:
     rows = [
         (
             row.id,
@@ -308,11 +311,11 @@ def _worst(summary: Summary) -> list[str | Table]:
             percent(row.overlap_bytes / row.text_bytes),
             format_bytes(row.text_bytes),
         )
-        for row in summary.worst[:MOST_ROWS]
+        for row in summary.worst[:most]
     ]
     edited = [
         (row.id, str(row.doc_id), row.source, str(row.items), percent(row.containment))
-        for row in (summary.worst_edited or ())[:MOST_ROWS]
+        for row in (summary.worst_edited or ())[:most]
     ]
     columns = ("`id", "`doc_id", "source", ">items", ">bytes of them", ">share of text", ">text")
     of_edited = ("`id", "`doc_id", "source", ">edited items", ">share of the best copy")
@@ -327,17 +330,17 @@ def _worst(summary: Summary) -> list[str | Table]:
     return [*(() if rows else ["No document has an item."]), *(t for t in tables if t.rows)]
 
 
-def _sources(summary: Summary) -> list[str | Table]:
+def _sources(summary: Summary, most: int) -> list[str | Table]:
     sources = summary.sources
     if not sources:
         return ["No source has a document with an item."]
     names = [name for name in OF_SOURCE if name != "edited_docs" or summary.edited_docs]
-    rows = [(s.source, *(f"{getattr(s, name):,}" for name in names)) for s in sources[:MOST_ROWS]]
+    rows = [(s.source, *(f"{getattr(s, name):,}" for name in names)) for s in sources[:most]]
     columns = ("source", *(OF_SOURCE[name] for name in names))
     return [table(_shown("Sources", len(rows), len(sources)), columns, rows)]
 
 
-def _contexts(summary: Summary) -> list[str | Table]:
+def _contexts(summary: Summary, most: int) -> list[str | Table]:
     rows = [
         (
             row.text,
@@ -347,7 +350,7 @@ def _contexts(summary: Summary) -> list[str | Table]:
             f"{row.documents:,}",
             str(row.doc_id),
         )
-        for row in summary.contexts
+        for row in summary.contexts[:most]
     ]
     if not rows:
         return []
@@ -369,7 +372,7 @@ def dirty_means(settings: Settings) -> str:
     )
 
 
-def _ignored(summary: Summary) -> list[str | Table]:
+def _ignored(summary: Summary, most: int) -> list[str | Table]:
     n_all = sum(summary.n_ignored.values())
     if not n_all:
         return ["No n-gram of the corpus was left out of account."]
@@ -380,7 +383,7 @@ def _ignored(summary: Summary) -> list[str | Table]:
             *(f"{n:,}" for n in (row.ngrams, row.documents, row.items)),
             ", ".join(REASONS[name] for name in row.reason.split(", ")),
         )
-        for row in summary.ignored[:MOST_ROWS]
+        for row in summary.ignored[:most]
     ]
     columns = ("`words", ">n-grams", ">documents", ">items", "why")
     return [

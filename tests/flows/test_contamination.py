@@ -11,9 +11,8 @@ from tokenmill.dedup.text.fold import FOLDINGS
 from tokenmill.flows.arguments import parser
 from tokenmill.flows.cli import main
 from tokenmill.flows.commands.contamination import examples, parse_check
-from tokenmill.flows.show import marked
 from tokenmill.pipelines.contamination.copies import Copies
-from tokenmill.sizing.document.section import Comparison, Comparisons, Passage, Piece, Section
+from tokenmill.sizing.document.section import Comparison, Comparisons, Passage, Section
 
 SIDE = Passage("item", ())
 
@@ -326,10 +325,23 @@ def test_a_document_cannot_steer_the_terminal(corpus, tmp_path, capsys, server):
     assert "\x1b" not in shown
 
 
-def test_a_long_match_is_shown_without_its_middle():
-    shown = marked([Piece("b" * 500), Piece("m" * 1000, marked=True), Piece("a")])
-    assert shown.plain == f"…{'b' * 80}{'m' * 120}…{'m' * 120}a"
-    assert [shown.plain[span.start : span.end] for span in shown.spans] == [shown.plain[81:-1]]
+def test_tables_say_how_many_rows_they_leave_out_and_what_counts_for_nothing(
+    corpus, tmp_path, capsys, server
+):
+    docs = [f"{n} {QUESTIONS[k]}" for k, times in ((0, 12), (1, 7)) for n in range(times)]
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps({"text": d}) + "\n" for d in docs))
+    words = ["contamination", str(tmp_path / "x.jsonl"), "--benchmark", corpus.specs[0]]
+    assert main([*words, "--out", str(tmp_path / "run")]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Documents: 5 of 7 shown, those with most first " in shown
+    assert [f"x.jsonl#{at}" in shown for at in (2962, 3147, 3332)] == [True, False, False]
+    report = json.loads((tmp_path / "run" / "contamination.json").read_text())
+    n = report["n_ignored"]["frequent"]
+    assert n > 1
+    assert (
+        f"Of the items' n-grams that stand in the corpus {n} make no item dirty: {n} in too many"
+        " documents. Passages words"
+    ) in shown
 
 
 def test_examples_are_of_every_benchmark_first():
