@@ -4,9 +4,11 @@ import pytest
 
 from tests.pipelines.chains import Runs, index, words
 from tokenmill.flows.cli import main
-from tokenmill.flows.commands.prepare_tables import show_report
+from tokenmill.flows.commands.prepare_tables import SHOWN, show_report
 from tokenmill.flows.doing.prepare import in_short
+from tokenmill.flows.show import of_page
 from tokenmill.pipelines.prepare.report.model import Report
+from tokenmill.pipelines.prepare.report.sections import sections
 from tokenmill.sizing.strict import parse_json
 
 
@@ -54,6 +56,11 @@ def test_a_setting_names_an_earlier_run(runs, capsys):
 
 def test_what_earlier_runs_hold_stands_in_the_headline(runs, capsys):
     out = runs.make("d", [words("b"), words("c")], against=["a"])
-    show_report(Report.model_validate_json((out / "report.json").read_text()), out)
+    report = Report.model_validate_json((out / "report.json").read_text())
+    show_report(report, out)
     told = "Duplicates of documents that earlier runs hold: 1 (exact 1)."
-    assert told in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert told in shown
+    by_stage = ["Documents by stage", "Bytes of text by stage", "Documents that left, by reason"]
+    assert [t.caption for t in of_page(sections(report), SHOWN)] == by_stage
+    assert [line for line in map(str.rstrip, shown.splitlines()) if line in by_stage] == by_stage

@@ -76,6 +76,8 @@ def test_prepare_shows_where_documents_went(recipe, finished, capsys):
     shown, told = capsys.readouterr()
     for word in ("near_duplicate", "exact_duplicate", "A token stands for", "report.html"):
         assert word in " ".join(shown.split())
+    captions = ["Documents by stage", "Bytes of text by stage", "Documents that left, by reason"]
+    assert [line for line in map(str.rstrip, shown.splitlines()) if line in captions] == captions
     assert told == (
         f"{finished}: this run has finished, so it is not made again. To make it anew, give another"
         " --out or delete this one\n"

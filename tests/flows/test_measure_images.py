@@ -54,7 +54,10 @@ def test_images_are_rows_of_the_table_and_held_against_the_run(recipe, tmp_path,
     for name in ("images in", "images", "image bytes", "image tokens", "jpeg pixels", "documents"):
         assert made[name]["held"], name
     assert main(command) == 0
-    told = " ".join(capsys.readouterr().out.split())
+    shown = capsys.readouterr().out
+    captions = [line.rstrip() for line in shown.splitlines() if line.startswith("Images ")]
+    assert captions == ["Images by stage", "Images that left, by reason"]
+    told = " ".join(shown.split())
     assert re.search(r"A token of text stands for \d.*, any token takes \d", told)
     assert "| text bytes per text token |" in (tmp_path / "run" / "report.md").read_text()
     assert main(["size", "--corpus", str(out), "--json"]) == 0
