@@ -18,6 +18,7 @@ from tokenmill.sizing.claims.claim import FOLDER
 from tokenmill.sizing.claims.formulas import reduced_flops_per_s
 from tokenmill.sizing.formula import Formula, formula, of_node, product, quotient, total
 from tokenmill.sizing.formulas import bandwidth, capacity, checkpoint, cluster, cost
+from tokenmill.sizing.formulas.training import docs_in
 from tokenmill.sizing.requirement import Input
 
 OF_CLAIMS = "tokenmill.sizing.claims.formulas"
@@ -135,6 +136,7 @@ def test_an_equation_that_was_written_amounts_to_what_its_function_does(one):
             {"storage_bytes": 100e12, "usd_per_tb_month": 20},
             2000,
         ),
+        (docs_in, {"docs": 10e6, "kept_frac": 0.25}, 40e6),
         (checkpoint.written_bytes, {"bytes_per_day": 2e12, "training_days": 3}, 6e12),
         (reduced_flops_per_s, {"in_bytes_per_s": 800e9, "element_bytes": 4}, 200e9),
     ],
