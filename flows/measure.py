@@ -34,8 +34,8 @@ def measure_flow(
         out: the estimate, a file by its whole path; `size-cluster` takes it as a corpus
         settings: in place of the recipe's, by key, as `{"output.seq_len": 2048}`
         probes: documents drawn, of which all duplicates are counted
-        sample: what goes through all steps of the inputs, a share or bytes, as `5GB`; 20 %, and
-            32 MB at most, if it is not said
+        sample: what goes through all steps of the inputs, a share or bytes, as `5GB`; 32 MB, or
+            all of less, if it is not said
         budget: what may be read of them, as `50%` or `5GB`; of less than all, unique is a model
             or bounds
         quick: an answer in a minute, from 256 MB at most

@@ -1,6 +1,7 @@
 """Hypothesis profiles, where the shared real data lies, and one Prefect server for all tests."""
 
 import gc
+import importlib
 import os
 from pathlib import Path
 
@@ -60,7 +61,7 @@ def pytest_collection_modifyitems(items):
 def pytest_collection_finish():
     """What was collected lives to the end: none of it is looked at again, and the rest seldom."""
     gc.freeze()
-    gc.set_threshold(50_000, 20, 20)  # by the defaults it takes a twentieth of all time
+    importlib.import_module("tests.collected_seldom")  # else it takes a twentieth of all time
     gc.enable()
 
 

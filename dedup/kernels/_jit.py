@@ -9,8 +9,8 @@
 5. No `prange`: kernels release the GIL and run under threads.
 6. A helper is called by kernels alone: it has no entry from Python, which takes a sixth of the time
    that kernels are compiled in.
-7. A number that a helper is given is an int64, `int(np.int64(x))` of another: each type compiles
-   it anew, and so does each constant.
+7. A helper is compiled anew for each type of a number, not for each constant: where calls differ,
+   give `int(np.int64(x))`.
 
 Numba is imported when the first kernel is called: settings are read without it, and it takes as
 long as all the rest of them.

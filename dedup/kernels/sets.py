@@ -96,7 +96,7 @@ def sort_many(out: U32, ends: U32) -> None:
         end = int(ends[b])
         gap = end - begin if end - begin > MANY else 0
         while gap > 3:
-            gap = gap * 4 // 9
+            gap = gap * 4 // 9 | 1
             for i in range(begin + gap, end):
                 h = out[i]
                 j = i

@@ -45,7 +45,7 @@ def _text_form(args: argparse.Namespace) -> TextForm:
     if not args.text:
         raise ConfigError("--format jsonl is of documents; add --text")
     for name in ("shard_bytes", "by_source", "tokens_only"):
-        if getattr(args, name):
+        if getattr(args, name) not in (None, False):
             raise ConfigError(f"--{name.replace('_', '-')} is not for --text; leave it out")
     form: TextForm = args.format
     return form

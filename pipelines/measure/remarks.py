@@ -3,6 +3,7 @@
 What a reader must know of images, and of steps that compare documents by them.
 """
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -195,15 +196,16 @@ def _wide(job: MeasureJob, sample: Sample, probed: Probed | None, tokens: Drawn)
     if not of_source.any():
         return
     most, times = int(of_source.argmax()), (width / WIDEST) ** 2
-    mine, share = source[probed.parts] == most, sample.choice.share
-    probes = min(int(job.measuring.probes * times), probed.corpus_docs)
+    mine, share = source[probed.parts] == most, sample.choice.tokenized
+    probes = min(math.ceil(job.measuring.probes * times), probed.corpus_docs)
     more = [f"--sample {min(share * times, 1.0):.0%}"] if share < 1 else []
     more += [f"--probes {probes:,}"] if probes > job.measuring.probes else []
+    way_out = f"; {' '.join(more)} would make it about {percent(WIDEST)}" if more else ""
     yield (
-        f"the interval of tokens is {percent(width)} wide, {of_source[most] / of_source.sum():.0%}"
+        f"the interval of tokens is {percent(width)} wide, "
+        f"{percent(float(of_source[most] / of_source.sum()))}"
         f" of its variance by {names[most]}: of that {int(mine.sum()):,} documents were drawn, half"
-        f" of their text in the {_half_of(text[mine]):,} longest; {' '.join(more)} would make it"
-        f" about {percent(WIDEST)}"
+        f" of their text in the {_half_of(text[mine]):,} longest{way_out}"
     )
 
 

@@ -92,10 +92,8 @@ def draw_sample(
     room = bytes_of("--budget", budget, float(sizes.sum()))
     files = _read_whole(parts.shards) if room < sizes.sum() else set[str]()
     units = _units(parts.shards, files)
-    drawn_bytes, wanted = max(FIFTH * float(sizes.sum()), LEAST_BESIDE), SAMPLED
-    if sample is not None:
-        wanted = bytes_of("--sample", sample, float(sizes.sum()))
-        drawn_bytes = max(FIFTH * float(sizes.sum()), wanted)
+    wanted = SAMPLED if sample is None else bytes_of("--sample", sample, float(sizes.sum()))
+    drawn_bytes = max(FIFTH * float(sizes.sum()), LEAST_BESIDE if sample is None else wanted)
     strata = strata_of(parts.shards, files)
     is_many = (strata.max() + 1) * sizes.sum() > PARTS * drawn_bytes
     strata = _affordable(parts.shards, strata, units, min(room, drawn_bytes) if is_many else room)

@@ -224,8 +224,9 @@ def scan_part(job: MeasureJob, part: SourceShard, sampled: bool, choice: Choice)
             tally.add(moments(ROW, np.ones(len(rows)), rows, chances))
             if keys:
                 keys(seen.keyed, ends)
-            if sampled and not tally.sums[BESIDE]:
+            if sampled and not tally.sums[ROWS[0]]:
                 tally.add(dict(zip(ROWS, rows_measured(_beginning(batches)), strict=True)))
+            if sampled and not tally.sums[BESIDE]:
                 _side_by_side(tally, seen, is_set_down=bool(job.first_pass.after))
             tokens(seen)
     facts = PartFacts(

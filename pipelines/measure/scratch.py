@@ -114,7 +114,8 @@ def _decided_in_order(docs: Drawn, left: Drawn, columns: int, crowd: Drawn) -> d
     # of a crowd it is not known whether it has any: half of the draws are of one round
     most = 1.0 + MOST_ROUNDS
     rounds = between(1 / most, most, order=18).within(1.0) if crowd.value else exact(1.0)
-    star, (head, batch) = gone.each(_star_bytes), map(float, _padded_head(STAR))
+    star = gone.each(_star_bytes)
+    head, batch = map(float, _padded_head(STAR))
     leaders = crowd * _up_to(MOST_ROUNDS * columns, order=17) * float(WORD_BYTES)
     return {
         BUCKETS.name: gone * of_bucket + unalike + files * float(_file_head(BUCKET)),

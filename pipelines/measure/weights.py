@@ -30,6 +30,7 @@ from tokenmill.pipelines.measure.drawn import (
 )
 
 WIDEST = 20.0  # log of the widest factor either way; e^20 is "not known"
+NONE = 1e-200  # what is divided by where there is nothing: no product overflows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,7 +223,7 @@ class DocumentSample(LocalSample):
         share = np.zeros(self.n_draws)
         if undrawn is not None:
             share = betaincinv(*undrawn, rng.permutation(levels(self.n_draws)))
-        each = self.sums[name] / np.maximum(self.sums[per], np.finfo(float).tiny)
+        each = self.sums[name] / np.maximum(self.sums[per], NONE)
         each = np.where(size >= min(1.0, size.max()), each, value)  # not of empty ones
         for odd in (each.argmin(), each.argmax()):
             times_it = all_bytes * share / (1 - share) / size[odd]

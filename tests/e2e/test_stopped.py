@@ -118,7 +118,8 @@ def undisturbed(recipe, tmp_path_factory):
     return folder / "run"
 
 
-@pytest.mark.long_but("threads")  # test_processes: what tells a command to end ends no worker
+# A lane stops, whoever does its works; of processes test_processes holds that they outlive signals.
+@pytest.mark.long_but("threads")
 @pytest.mark.parametrize("runner", ["threads", "processes", "dask"])
 def test_no_work_begins_and_those_at_hand_end(runner, recipe, undisturbed, tmp_path, monkeypatch):
     out, done = tmp_path / "run", {}

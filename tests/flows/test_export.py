@@ -57,6 +57,7 @@ def test_a_run_with_failed_shards_is_exported_with_a_warning(run, tmp_path, caps
         (["--shard-bytes", ""], "--shard-bytes: '' is not a quantity of bytes or bits; accepted: "),
         (["--shard-bytes", "5"], "--shard-bytes: '5' has no unit; accepted: "),
         (["--out", "s3://bucket/out"], "s3://bucket/out: only inputs and runs of prepare can be"),
+        (["--text", "--format", "jsonl", "--shard-bytes", ""], "--shard-bytes is not for --text"),
         (["--by-source"], "--by-source is for megatron; in mds each row has its source in a col"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

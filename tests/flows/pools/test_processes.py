@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from tests.flows.pools.works import N, by_whom, deadly, fine, full, run, strange, unlucky, wrong
-from tokenmill.flows.pools.choose import MOST_THREADS, runner_of
+from tokenmill.flows.pools.choose import MOST_THREADS, open_pool, runner_of
 from tokenmill.flows.pools.pool import WorkerDiedError
 from tokenmill.flows.pools.processes import process_pool
 from tokenmill.pipelines.core.errors import ConfigError, InputError
@@ -24,7 +24,7 @@ PATIENCE_S = 1000
 
 @pytest.fixture(scope="module")
 def two():
-    with process_pool(2) as pool:
+    with open_pool(RunOptions(runner="processes", workers=2), Path("run")) as pool:
         yield pool
 
 

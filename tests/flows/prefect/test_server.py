@@ -142,7 +142,7 @@ def test_one_that_is_killed_as_it_starts_ends_the_run(running):
     assert running.returncode == 1
 
 
-@pytest.mark.long  # by the last words of one that ended, and by one killed as it starts
+@pytest.mark.long  # the words of a made-up one are told by a quicker test, a real one's here alone
 @pytest.mark.parametrize("running", [{"PREFECT_API_REQUEST_TIMEOUT": "soon"}], indirect=True)
 def test_one_that_cannot_start_ends_the_run_with_what_it_said(running):
     running.stdout.readline()

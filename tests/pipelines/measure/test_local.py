@@ -207,6 +207,14 @@ def test_two_documents_tell_less_than_they_differ():
     assert high > 1_000 / 300 * 1.1
 
 
+def test_a_document_without_tokens_is_as_odd_as_can_be():
+    size, tokens = np.full(50, 1_000.0), np.append(np.full(49, 250.0), 0.0)
+    sums = {"text_bytes": size / 0.2, "tokens": tokens / 0.2}
+    sample = of_documents(sums, np.full(50, 0.2), np.arange(50, dtype=np.uint64), 0)
+    low, high = sample.ratio("text_bytes", "tokens").limits()
+    assert 3.9 < low < 50 / 49 * 4 < high < 6
+
+
 def test_documents_that_were_all_chosen_are_counted():
     size, tokens = np.array([10.0, 1_000.0, 50.0]), np.array([5.0, 200.0, 10.0])
     sums = {"text_bytes": size, "tokens": tokens}

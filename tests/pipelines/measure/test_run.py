@@ -311,7 +311,9 @@ def test_wide_figures_say_how_much_more_sample_would_help_and_no_more_than_there
     inputs = [{"path": str(tmp_path / "docs.jsonl"), "source": "odd"}]
     recipe = recipe_of(recipe_path, tmp_path, inputs=inputs, steps=[GOPHER, "exact"])
     made = measured(recipe, tmp_path, sample=0.05, probes=50)
-    (told,) = [remark for remark in made.predicted.remarks if "100% of its variance" in remark]
+    (told,) = [
+        remark for remark in made.predicted.remarks if "100 % of its variance by odd" in remark
+    ]
     share, probes = re.search(r"--sample (\d+)% --probes ([\d,]+) would make", told).groups()
     more = {"sample": int(share) / 100, "probes": int(probes.replace(",", ""))}
     assert 50 < more["probes"] <= 3_000

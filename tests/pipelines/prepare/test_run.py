@@ -127,7 +127,7 @@ def test_a_shard_that_fails_late_is_named_counted_and_mended_by_the_next_run(rec
 
     def sabotage(job, phase):
         if phase.name == "tokenize":
-            victim = job.path(FILTERED, key=phase.works[2].key)
+            victim = job.path(FILTERED, key=phase.works[1].key)
             victim.write_bytes(victim.read_bytes()[:100])
         return one_by_one(job, phase)
 
