@@ -61,12 +61,12 @@ class Tab:
 
     def wait_for(self, script: str) -> None:
         """Return once a piece of JavaScript is true."""
+        eventually(script, lambda: self.finds(script), within_s=WITHIN_S)
 
-        def true() -> bool:
-            answer = self._ask("Runtime.evaluate", expression=script, returnByValue=True)
-            return answer["result"].get("value") is True
-
-        eventually(script, true, within_s=WITHIN_S)
+    def finds(self, script: str) -> bool:
+        """Whether a piece of JavaScript is true."""
+        answer = self._ask("Runtime.evaluate", expression=script, returnByValue=True)
+        return answer["result"].get("value") is True
 
     def _ask(self, method: str, **params: Any) -> dict[str, Any]:
         self._n += 1
