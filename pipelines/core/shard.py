@@ -49,8 +49,9 @@ class Input(Config):
     text, id, url: names of the columns, of tars of the fields in .json; common names are looked
         for if not given. A dot leads into a struct or a JSON object, as meta.text.
     join: what is put between the texts of a list, where the column of text has lists of them.
-    quote: what stands around fields of CSV and TSV: '"' of CSV, and "", nothing, of TSV, if not
-        given. A CSV whose quotes are named is not doubted where they hold many lines.
+    quote: what stands around fields of CSV and TSV. If not given, '"' of CSV, and of a TSV whose
+        beginning is as writers of CSV make it; "", nothing, of others. A file whose quotes are
+        named is not doubted where they hold many lines.
     columns: others that stay with the document as annotations, with their kinds, as
         {topic: string, meta.score: float64}: string, int64, float64, bool, timestamp. A dot in the
         name becomes "_". What is not of its kind is null there, and counted.

@@ -1,8 +1,8 @@
-"""CSV and TSV with a header: a document a row, a file a shard. Quotes are for CSV, unless said.
+"""CSV and TSV with a header: a document a row, a file a shard. A TSV shows if it has quotes.
 
 Fields of a CSV stand between commas; where its first line has none, between semicolons or tabs.
 Those of a TSV have no quotes (text/tab-separated-values, as registered with IANA) but where the
-recipe says so.
+recipe says so, or the file's beginning is as writers of CSV make it.
 
     blocks ── read_lines ──► lines ── csv.reader ──► rows ──► ReadBatch
 
@@ -35,6 +35,7 @@ DELIMITERS = {"csv": (",", ";", "\t"), "tsv": ("\t",)}
 OLD_LINES = "new-line character seen"  # as it says of line ends that are \r alone
 UNENDED = "unexpected end of data"  # as the csv module says of quotes that do not end
 QUOTE = '"'
+BEGINNING = 4 << 20  # characters of a TSV that tell whether its fields stand between quotes
 MOST_ROWS = 10  # lines that are rows themselves which quotes may hold, if they hold nothing else
 
 
@@ -164,6 +165,47 @@ def _row(fields: list[str], lines: _Lines, form: str, quote: str | None) -> Row:
     return Row(fields, cause, f"{lines.where}: {why}") if why else Row(fields)
 
 
+def _uses_quotes(blocks: Iterator[list[bytes]], most: int) -> bool:
+    """Whether the beginning of a TSV is as writers of CSV make it, which quote what needs it.
+
+    Every row must be one: with the header's number of fields, those that hold a quote between
+    quotes and it doubled, no two lines of it rows by themselves. And some field needs its quotes,
+    for a quote, a tab or a line end in it, or all of the header stand between them.
+    """
+    lines = _Lines(blocks, most)
+    row: list[str] = []  # lines of the one at hand
+    n_read = n_columns = 0
+
+    def beginning() -> Iterator[str]:
+        nonlocal n_read
+        for line in lines:
+            n_read += len(line)
+            row.append(line)
+            if n_read > BEGINNING:
+                return
+            yield line
+
+    def rows_in_it() -> int:
+        return sum(line.count("\t") + 1 == n_columns for line in row)
+
+    used = False
+    try:
+        for fields in csv.reader(beginning(), delimiter="\t", strict=True):
+            n_quotes = sum(line.count(QUOTE) for line in row)
+            holding = [field for field in fields if QUOTE in field]
+            if not n_columns:
+                n_columns, used = len(fields), n_quotes == 2 * len(fields)
+            needed = 2 * (len(holding) + sum(field.count(QUOTE) for field in holding))
+            if fields and (len(fields) != n_columns or n_quotes < needed or rows_in_it() > 1):
+                return False
+            used = used or any("\t" in field or "\n" in field for field in fields) or needed > 0
+            row.clear()
+            lines.begin()
+    except (csv.Error, stream.DamagedError):  # a row that the beginning cuts is no fault of its
+        return used and n_read > BEGINNING and rows_in_it() < 2
+    return used
+
+
 def _is_quoted(field: str) -> bool:
     return len(field) > 1 and field[0] == field[-1] == QUOTE
 
@@ -177,10 +219,13 @@ def cut_delimited(
         InputError: it has no header ("missing_column"), or not the columns that are asked for.
     """
     compression, damage, size = stream.compression_of(file.name), "", file.bytes
-    quote = "" if wanted.quote is None and form == "tsv" else wanted.quote
+    quote, most = wanted.quote, limits.max_document_bytes
     try:
-        blocks = stream.read_blocks(file.path, compression, limits=limits)
-        header = next(rows_of(blocks, form, limits.max_document_bytes, quote), Row(()))
+        if quote is None and form == "tsv":
+            with contextlib.closing(stream.read_blocks(file.path, compression, limits=limits)) as b:
+                quote = None if _uses_quotes(b, most) else ""
+        with contextlib.closing(stream.read_blocks(file.path, compression, limits=limits)) as b:
+            header = next(rows_of(b, form, most, quote), Row(()))
     except stream.DamagedError as e:
         raise InputError(f"{file.path}: {e}", cause=e.cause) from None
     if header.cause:

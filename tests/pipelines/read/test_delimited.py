@@ -111,11 +111,68 @@ def test_rows_that_a_lone_quote_took_in_are_no_text(tmp_path, lines, swallowed):
     assert len(read(tmp_path, other).texts) == 2
 
 
+@given(rows=st.lists(st.tuples(FIELDS, FIELDS), max_size=5), all_quoted=st.booleans())
+def test_a_tsv_is_read_as_a_writer_of_csv_wrote_it(rows, all_quoted):
+    rows = [(text.replace("\t", " "), note.replace("\t", " ")) for text, note in rows]
+    rows.append(('she said "so"', ""))
+    written = io.StringIO()
+    quoting = csv.QUOTE_ALL if all_quoted else csv.QUOTE_MINIMAL
+    writer = csv.writer(written, delimiter="\t", quoting=quoting, lineterminator="\n")
+    writer.writerows([("text", "note"), *rows])
+    with tempfile.TemporaryDirectory() as folder:
+        got = read(folder, written.getvalue().encode(), "d.tsv")
+    assert (got.texts, got.failures) == ([text for text, _ in rows], [])
+
+
+GOOD = b'1\t"she said ""so"""\n'  # as a writer of CSV makes it
+
+
+@pytest.mark.parametrize(
+    ("rows", "quoted"),
+    [
+        (GOOD, True),
+        (b'1\t"one\ttwo"\n', True),
+        (b'1\t"one\ntwo"\n', True),
+        (b'1\t"one"\n', False),  # nothing needs them: they are the text's own
+        (b'1\tshe said "so"\n' + GOOD, False),  # a quote that a writer would have put in quotes
+        (b'1\t"so" she said\n' + GOOD, False),
+        (GOOD + b'1\t"a\n2\tb"\n', False),  # between two quotes stand two rows
+        (GOOD + b'1\t"no end\n', False),
+        (GOOD + b"1\t2\t3\n", False),
+        (b"1\tone\n", False),
+    ],
+)
+def test_quotes_of_a_tsv_are_those_that_a_writer_of_csv_puts(tmp_path, rows, quoted):
+    data = b"id\ttext\n" + rows
+    got = read(tmp_path, data, "d.tsv")
+    same = read(tmp_path, data, "d.tsv", quote='"' if quoted else "")
+    other = read(tmp_path, data, "d.tsv", quote="" if quoted else '"')
+    assert (got.texts, got.failures) == (same.texts, same.failures)
+    assert rows == b"1\tone\n" or (got.texts, got.failures) != (other.texts, other.failures)
+
+
+@pytest.mark.parametrize("end", [b'2\t"' + b"long " * 20, b"2\tno quotes"])
+def test_quotes_of_a_tsv_are_told_by_its_beginning(tmp_path, monkeypatch, end):
+    monkeypatch.setattr(delimited, "BEGINNING", 100)
+    begun = b"id\ttext\n" + GOOD
+    behind = b'2\t"odd" one\n'  # no writer of CSV makes it
+    read_so_far = read(tmp_path, begun + end + b"." * 100 + b"\n" + behind, "d.tsv")
+    assert read_so_far.texts[0] == 'she said "so"'
+    for odd in (behind + end, b'2\t"a\n' + b"3\tb\n" * 40 + b'4\t"'):
+        assert read(tmp_path, begun + odd + b"\n", "d.tsv").texts[0] == '"she said ""so"""'
+
+
+def test_a_tsv_with_all_its_header_between_quotes_has_them(tmp_path):
+    assert read(tmp_path, b'"text"\t"id"\n"a"\t1\n', "d.tsv").texts == ["a"]
+    assert read(tmp_path, b'"text"\tid\n"a"\t1\n', "d.tsv", text='"text"').texts == ['"a"']
+
+
 @pytest.mark.parametrize("mark", ["", '"'])
 @given(rows=st.lists(st.tuples(FIELDS, FIELDS), max_size=5))
 def test_a_tsv_has_no_quotes(mark, rows):
     bare = str.maketrans("\t\n", "  ")
     rows = [(mark + text.translate(bare), note.translate(bare)) for text, note in rows]
+    rows.append(('"', ""))
     written = "".join(f"{text}\t{note}\n" for text, note in [("text", "note"), *rows])
     with tempfile.TemporaryDirectory() as folder:
         got = read(folder, written.encode(), "d.tsv")
@@ -123,17 +180,17 @@ def test_a_tsv_has_no_quotes(mark, rows):
 
 
 def test_a_tsv_with_quotes_is_told_and_read_where_they_are_named(tmp_path):
-    (tmp_path / "d.tsv").write_bytes(b'"text"\t"id"\n"a"\t"1"\n')
+    (tmp_path / "d.tsv").write_bytes(b'"text"\t"id"\n"a" b\t"1"\n')
     (failed,) = plan_inputs([Input(path=str(tmp_path / "d.tsv"))], 1 << 20).failed
     assert failed.message.endswith("""say quote: '"' in the recipe""")
-    data = b'text\tid\n"one\ttwo"\t1\n"three"\t2\n'
+    data = b'text\tid\n"one\ttwo"\t1\n"three"\t2\na "b"\t3\n'
     got = read(tmp_path, data, "d.tsv")
-    assert got.texts == ['"three"']
+    assert got.texts == ['"three"', 'a "b"']
     assert """if fields stand between quotes, say quote: '"'""" in got.failures[0]["detail"]
     (shard,) = got.plan.shards
     (batch,) = read_shard(shard, limits=Limits())
     assert batch.notes == {"texts_between_quotes": 1}
-    assert read(tmp_path, data, "d.tsv", quote='"').texts == ["one\ttwo", "three"]
+    assert read(tmp_path, data, "d.tsv", quote='"').texts == ["one\ttwo", "three", 'a "b"']
     assert read(tmp_path, data.replace(b'"', b"'"), "d.tsv", quote="'").texts[1] == "three"
 
 
