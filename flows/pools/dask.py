@@ -34,6 +34,9 @@ SETTINGS = {
     "distributed.scheduler.allowed-failures": 2,  # workers that a task may kill, less one
     "distributed.worker.memory.spill": False,  # results are small; a worker's memory is ours
     "distributed.worker.memory.target": False,
+    # each process wakes 100 times a second for statistics of its own, which nobody looks at here
+    "distributed.admin.tick.interval": "1s",
+    "distributed.worker.profile.enabled": False,
 }
 
 
