@@ -165,12 +165,14 @@ def _row(fields: list[str], lines: _Lines, form: str, quote: str | None) -> Row:
     return Row(fields, cause, f"{lines.where}: {why}") if why else Row(fields)
 
 
-def _uses_quotes(blocks: Iterator[list[bytes]], most: int) -> bool:
+def uses_quotes(blocks: Iterator[list[bytes]], most: int) -> bool:
     """Whether the beginning of a TSV is as writers of CSV make it, which quote what needs it.
 
     Every row must be one: with the header's number of fields, those that hold a quote between
     quotes and it doubled, no two lines of it rows by themselves. And some field needs its quotes,
     for a quote, a tab or a line end in it, or all of the header stand between them.
+
+    blocks: of the file, from its first byte.  most: bytes of a row.
     """
     lines = _Lines(blocks, most)
     row: list[str] = []  # lines of the one at hand
@@ -223,7 +225,7 @@ def cut_delimited(
     try:
         if quote is None and form == "tsv":
             with contextlib.closing(stream.read_blocks(file.path, compression, limits=limits)) as b:
-                quote = None if _uses_quotes(b, most) else ""
+                quote = None if uses_quotes(b, most) else ""
         with contextlib.closing(stream.read_blocks(file.path, compression, limits=limits)) as b:
             header = next(rows_of(b, form, most, quote), Row(()))
     except stream.DamagedError as e:

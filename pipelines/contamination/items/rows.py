@@ -2,9 +2,10 @@
 
     file, pattern, folder of files, saved `datasets` folder, hf://… --> rows, one a question
 
-A file's name says its format: JSON Lines, JSON, CSV, Parquet; each may be compressed: .gz, .bz2,
-.zst. Besides lists of rows: SQuAD's articles of paragraphs of questions, DROP's passages of
-questions, BIG-Bench Hard's {"examples": […]}, MATH's file an item, MMLU's CSV without header.
+A file's name says its format: JSON Lines, JSON, CSV, TSV, Parquet; each may be compressed: .gz,
+.bz2, .zst. Besides lists of rows: SQuAD's articles of paragraphs of questions, DROP's passages of
+questions, BIG-Bench Hard's {"examples": […]}, MATH's file an item, MMLU's CSV without header,
+and others whose first line has a number, as MGSM's TSV: their columns are f0, f1, ….
 Benchmarks are small (some thousand items): rows are Python objects here, and nowhere else.
 
 Benchmarks on the hub are read with `datasets` into its cache, from where they are read offline.
@@ -21,6 +22,7 @@ cache does not know whether it has them all.
 import csv
 import io
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
@@ -34,6 +36,7 @@ from tokenmill.pipelines.core.errors import ConfigError, InputError
 from tokenmill.pipelines.core.places import FILES, within_roots
 from tokenmill.pipelines.core.shard import Input, InputFile
 from tokenmill.pipelines.read.arrow import check_stream
+from tokenmill.pipelines.read.delimited import uses_quotes
 from tokenmill.pipelines.read.parquet import whole_tables
 from tokenmill.pipelines.read.weights import in_bounds, made_bytes
 from tokenmill.pipelines.storage.bounds import MOST_TIMES, ExpandsError, check_expansion
@@ -45,6 +48,7 @@ Row = dict[str, Any]
 # lists of objects that are the rows: of SQuAD's articles, of their paragraphs, of DROP's passages
 NESTED = ("paragraphs", "qas", "qa_pairs")
 MOST_CELL_CHARS = 1 << 17  # csv's own limit, which readers of inputs raise for the process
+_NUMBER = re.compile(r"-?\d[\d.,]*")
 MMLU_COLUMNS = ["question", "A", "B", "C", "D", "answer"]
 SCHEME = "hf://"
 FORM = f"{SCHEME}OWNER/NAME/CONFIG/SPLIT"
@@ -317,13 +321,33 @@ def read_parquet(data: bytes) -> list[Row]:
 
 
 def read_csv(data: bytes) -> list[Row]:
-    if not data.strip():
-        return []
     mmlu = _headless_mmlu(data)
     if mmlu is not None:
         return mmlu
-    whole = pacsv.ParseOptions(newlines_in_values=True)
-    table = pacsv.read_csv(pa.BufferReader(data), parse_options=whole)
+    return _cells(data, pacsv.ParseOptions(newlines_in_values=True))
+
+
+def read_tsv(data: bytes) -> list[Row]:
+    quoted = uses_quotes(iter([[data]]), len(data))
+    quote = '"' if quoted else False
+    return _cells(
+        data, pacsv.ParseOptions(delimiter="\t", quote_char=quote, newlines_in_values=quoted)
+    )
+
+
+def _cells(data: bytes, how: pacsv.ParseOptions) -> list[Row]:
+    """The rows of a file with a header, or with none if a cell of the first line is a number."""
+    if not data.strip():
+        return []
+
+    def read(headless: bool) -> pa.Table:
+        named = pacsv.ReadOptions(autogenerate_column_names=headless)
+        return pacsv.read_csv(pa.BufferReader(data), parse_options=how, read_options=named)
+
+    table = read(headless=False)
+    numbers = list(filter(_NUMBER.fullmatch, table.column_names))
+    if numbers != [str(i) for i in range(len(numbers))]:  # as pandas names what has no names
+        table = read(headless=True)
     return _made(table.to_batches(), len(data))
 
 
@@ -347,6 +371,7 @@ READERS: dict[str, Callable[[bytes], list[Row]]] = {
     ".jsonl": read_jsonl,
     ".json": read_json,
     ".csv": read_csv,
+    ".tsv": read_tsv,
     ".parquet": read_parquet,
 }
 

@@ -71,6 +71,40 @@ def test_csv(tmp_path):
     assert items.to_pydict() == {"item": ["quiz:0", "quiz:1"], "question": QUESTIONS}
 
 
+@pytest.mark.parametrize(
+    ("rows", "second"),
+    [
+        ('"Who,\tthen?"\t3\n', "Who,\tthen?"),
+        ('"Who, ""then""?\nShe?"\t3\n', 'Who, "then"?\nShe?'),
+        ('"Who" is "it"?\t3\n', '"Who" is "it"?'),
+        ('"Who\t3\n', '"Who'),
+    ],
+)
+def test_tsv_with_quotes_and_without(tmp_path, rows, second):
+    path = tmp_path / "a.tsv"
+    path.write_text(f"question\tn\nHow many?\t2\n{rows}")
+    items = read_items(Benchmark(name="quiz", path=str(path)))
+    assert items["question"].to_pylist() == ["How many?", second]
+
+
+@pytest.mark.parametrize(
+    ("header", "names"),
+    [
+        (("How many?", "18"), ["f0"]),  # as MGSM has no header
+        (("How many?", "-2.5"), ["f0"]),
+        (("0", "1"), ["0"]),  # as pandas names them
+        (("question", "n2"), ["question"]),
+    ],
+)
+def test_a_first_line_with_a_number_is_an_item(tmp_path, header, names):
+    path = tmp_path / "a.tsv"
+    path.write_text("\t".join(header) + "\nWho, then?\t3\n")
+    items = read_items(Benchmark(name="quiz", path=str(path)))
+    assert items.column_names == ["item", *names]
+    assert items[names[0]].to_pylist()[-1] == "Who, then?"
+    assert items.num_rows == 1 + (names == ["f0"])
+
+
 def test_line_breaks_in_a_large_csv(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("q,n\n" + ('"a' + ",\n" * 500 + 'b",1\n') * 5_000)  # over a block of 1 MiB
@@ -113,7 +147,7 @@ def test_each_field_is_a_text_and_all_of_them_together(tmp_path):
         (
             "a.txt",
             b"x",
-            "cannot tell its format; its name must end in .jsonl, .json, .csv, .parquet",
+            "cannot tell its format; its name must end in .jsonl, .json, .csv, .tsv, .parquet",
         ),
     ],
 )
@@ -173,7 +207,7 @@ def test_a_folder_must_be_one_saved_split(tmp_path):
     )
     (tmp_path / "empty").mkdir()
     assert refusal(Benchmark(name="quiz", path=f"{tmp_path}/empty")) == (
-        f"benchmark 'quiz': {tmp_path}/empty: has no file that ends in .jsonl, .json, .csv,"
+        f"benchmark 'quiz': {tmp_path}/empty: has no file that ends in .jsonl, .json, .csv, .tsv,"
         " .parquet, and no state.json; name a file, or a saved dataset"
     )
 
