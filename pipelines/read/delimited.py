@@ -27,7 +27,7 @@ from tokenmill.pipelines.read.beside import with_beside
 from tokenmill.pipelines.read.columns import Piece, find_columns
 from tokenmill.pipelines.read.lines import MOST_VALUES, LostLine, read_lines
 from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits, Reading
-from tokenmill.pipelines.read.text import BOM
+from tokenmill.pipelines.read.text import BOM, to_utf8
 
 DAMAGED = "damaged_csv"
 # by format, the likeliest first: the first that the first line has, else the first
@@ -51,7 +51,7 @@ class _Lines:
     """Lines as the csv module takes them, and what was met since a row began.
 
     mark: between fields.  number: of the line at hand, from 1.  first: of the row in progress.
-    n_bytes: of that row, which must not be endless.  odd: some of it is not UTF-8.
+    n_bytes: of that row, which must not be endless.  odd: the way out, if some of it is not UTF-8.
     n_columns: of the header.  alike: lines behind the row's first with so many fields.
     """
 
@@ -62,7 +62,7 @@ class _Lines:
         self.begin()
 
     def begin(self) -> None:
-        self.n_bytes, self.odd = 0, False
+        self.n_bytes, self.odd = 0, ""
         self.first, self.alike, self._last_alike = self.number + 1, 0, False
 
     @property
@@ -99,7 +99,7 @@ class _Lines:
         try:
             return f"{line.decode()}\n"
         except UnicodeDecodeError:
-            self.odd = True
+            self.odd = to_utf8(line)
             return f"{line.decode(errors='replace')}\n"
 
 
@@ -154,7 +154,7 @@ _NO_QUOTES = "double it, or say quote: '' in the recipe if no field stands betwe
 def _row(fields: list[str], lines: _Lines, form: str, quote: str | None) -> Row:
     cause, why = f"invalid_{form}", ""
     if lines.odd:
-        cause, why = "invalid_utf8", "not UTF-8"
+        cause, why = "invalid_utf8", f"not UTF-8; {lines.odd}"
     elif len(fields) != lines.n_columns:
         why = f"{len(fields)} fields, and the header has {lines.n_columns}"
         if quote == "" and any(field.startswith(QUOTE) for field in fields):

@@ -9,7 +9,6 @@ line.
 import contextlib
 import json
 import math
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice, pairwise
@@ -59,7 +58,7 @@ from tokenmill.pipelines.read.lines import (
 )
 from tokenmill.pipelines.read.objects import Part, Scanner
 from tokenmill.pipelines.read.options import Limits, Reading
-from tokenmill.pipelines.read.text import BOM
+from tokenmill.pipelines.read.text import BOM, BOMS_UTF16, to_utf8
 
 # How far to look for a line that tells the columns, before a file is given up as not JSON Lines.
 SNIFF_LINES, SNIFF_BYTES = 100, 256 * 1024**2
@@ -255,7 +254,7 @@ def _what_is_wrong(line: bytes, said: str) -> tuple[str, str]:
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeDecodeError as e:
         where = f"byte {e.start} of the line, {line[e.start]:#04x}, is not UTF-8"
-        return "invalid_utf8", f"{where}; `iconv -f CHARSET -t utf-8` makes a file so"
+        return "invalid_utf8", f"{where}; {to_utf8(line)}"
     except UnicodeError:
         return "invalid_utf8", said
     except (ValueError, RecursionError):
@@ -284,10 +283,7 @@ def _lost_line(shard: SourceShard, row: int, line: LostLine) -> SourceDocument:
 
 
 OTHERS = {  # what a file that is no JSON Lines begins with
-    **dict.fromkeys(
-        (BOM_UTF16_LE, BOM_UTF16_BE),
-        "it begins as UTF-16 does, which `iconv -f utf-16 -t utf-8` makes UTF-8",
-    ),
+    **{bom: f"it begins as UTF-16 does; {to_utf8(bom)}" for bom in BOMS_UTF16},
     b"\x1f\x8b": "it begins as gzip does; end its name in .gz",
     b"\x28\xb5\x2f\xfd": "it begins as zstd does; end its name in .zst",
 }

@@ -1,5 +1,6 @@
 """Text, Markdown: each file is one document, tiny ones share a shard."""
 
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
@@ -13,6 +14,7 @@ from tokenmill.pipelines.read.options import Limits, Reading
 from tokenmill.pipelines.read.stream import UnreadableError, compression_of, read_blocks
 
 BOM = b"\xef\xbb\xbf"
+BOMS_UTF16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 
 
 def is_utf8(data: bytes) -> bool:
@@ -26,6 +28,12 @@ def is_utf8(data: bytes) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
+
+
+def to_utf8(data: bytes | bytearray) -> str:
+    """The way out of a file that is not UTF-8, by its beginning."""
+    charset = "utf-16" if data.startswith(BOMS_UTF16) else "CHARSET"
+    return f"`iconv -f {charset} -t utf-8` makes a file so"
 
 
 def group_texts(files: Sequence[InputFile], shard_bytes: int) -> list[list[InputFile]]:
@@ -60,7 +68,8 @@ def read_text(shard: SourceShard, row: int, limits: Limits) -> SourceDocument:
         return SourceDocument(row, name, bytes(data).removeprefix(BOM).decode())
     except UnicodeDecodeError as e:
         at = e.start + (len(BOM) if data.startswith(BOM) else 0)
-        lost = Lost("invalid_utf8", f"{path} byte {at}: {e.reason}", len(data))
+        why = f"not UTF-8: {e.reason}; {to_utf8(data)}"
+        lost = Lost("invalid_utf8", f"{path} byte {at}: {why}", len(data))
     except UnreadableError as e:
         lost = Lost(e.cause, f"{path}: {e}", len(data))
     except InputError as e:

@@ -53,7 +53,7 @@ def test_rows_are_read_as_they_were_written_and_as_arrow_reads_them(name, mark, 
         (b"one", "invalid_csv", "line 3: 1 fields, and the header has 2"),
         (b"a,b,c", "invalid_csv", "line 3: 3 fields"),
         (b'"a"b,c', "invalid_csv", "line 3: ',' expected after '\"'"),
-        (b"\xff,1", "invalid_utf8", "line 3: not UTF-8"),
+        (b"\xff,1", "invalid_utf8", "line 3: not UTF-8; `iconv -f CHARSET"),
     ],
 )
 def test_a_bad_row_fails_alone_with_its_line(tmp_path, row, reason, said):
@@ -227,10 +227,14 @@ def test_line_ends_of_old_are_named(tmp_path):
     assert failed.message.endswith("line 1: line ends are \\r alone; write them as \\n")
 
 
-def test_a_header_that_is_not_utf8_is_no_header(tmp_path):
-    (tmp_path / "d.csv").write_bytes(b"text,\xff\n1,2\n")
+@pytest.mark.parametrize(
+    ("header", "charset"), [(b"text,\xff", "CHARSET"), (b"\xff\xfet", "utf-16")]
+)
+def test_a_header_that_is_not_utf8_is_no_header(tmp_path, header, charset):
+    (tmp_path / "d.csv").write_bytes(header + b"\n1,2\n")
     (failed,) = plan_inputs([Input(path=str(tmp_path / "d.csv"))], 1 << 20).failed
-    assert (failed.cause, failed.message[-17:]) == ("invalid_utf8", "line 1: not UTF-8")
+    way = f"line 1: not UTF-8; `iconv -f {charset} -t utf-8` makes a file so"
+    assert (failed.cause, failed.message.endswith(way)) == ("invalid_utf8", True)
 
 
 @pytest.mark.parametrize("mark", [b",", b";"])

@@ -24,11 +24,14 @@ def test_tiny_files_share_shards_and_keep_their_paths_as_ids(tmp_path):
 
 def test_a_file_that_is_not_utf8_fails_alone(tmp_path):
     files = {"a.txt": b"a", "b.txt": b"\xef\xbb\xbfab\xff", "c.txt": b"\xef\xbb\xbfc", "d.txt": b""}
+    files["e.txt"] = "\ufeffé".encode("utf-16-be")
     got = read_all(write(tmp_path, files))
     assert got.texts == ["a", "c", ""]
-    (failure,) = got.failures
+    failure, wide = got.failures
+    assert wide["detail"].endswith("byte; `iconv -f utf-16 -t utf-8` makes a file so")
     assert (failure["reason"], failure["id"], failure["text_bytes"]) == ("invalid_utf8", "b.txt", 6)
-    assert failure["detail"] == f"{tmp_path}/b.txt byte 5: invalid start byte"
+    why = "not UTF-8: invalid start byte; `iconv -f CHARSET -t utf-8` makes a file so"
+    assert failure["detail"] == f"{tmp_path}/b.txt byte 5: {why}"
 
 
 def test_a_large_file_fails_alone(tmp_path):
