@@ -1,6 +1,7 @@
 """CSV and TSV with a header: a document a row, a file a shard. A TSV shows if it has quotes.
 
-Fields of a CSV stand between commas; where its first line has none, between semicolons or tabs.
+Fields of a CSV stand between commas; where its first line has none, between semicolons, tabs or
+bars.
 Those of a TSV have no quotes (text/tab-separated-values, as registered with IANA) but where the
 recipe says so, or the file's beginning is as writers of CSV make it.
 
@@ -31,7 +32,7 @@ from tokenmill.pipelines.read.text import BOM, to_utf8
 
 DAMAGED = "damaged_csv"
 # by format, the likeliest first: the first that the first line has, else the first
-DELIMITERS = {"csv": (",", ";", "\t"), "tsv": ("\t",)}
+DELIMITERS = {"csv": (",", ";", "\t", "|"), "tsv": ("\t",)}
 OLD_LINES = "new-line character seen"  # as it says of line ends that are \r alone
 UNENDED = "unexpected end of data"  # as the csv module says of quotes that do not end
 QUOTE = '"'
@@ -103,6 +104,11 @@ class _Lines:
             return f"{line.decode(errors='replace')}\n"
 
 
+def delimiter_of(first: str, form: str) -> str:
+    """What stands between fields, by the first line of a file."""
+    return next((d for d in DELIMITERS[form] if d in first), DELIMITERS[form][0])
+
+
 def rows_of(
     blocks: Iterator[list[bytes]], form: str, most: int, quote: str | None = None
 ) -> Iterator[Row]:
@@ -117,7 +123,7 @@ def rows_of(
     lines = _Lines(blocks, most)
     text = iter(lines)
     first = next(text, "")
-    delimiter = next((d for d in DELIMITERS[form] if d in first), DELIMITERS[form][0])
+    delimiter = delimiter_of(first, form)
     lines.mark = delimiter.encode()
     quoting: dict[str, Any] = {"quoting": csv.QUOTE_NONE} if quote == "" else {}
     reader = csv.reader(

@@ -36,7 +36,7 @@ from tokenmill.pipelines.core.errors import ConfigError, InputError
 from tokenmill.pipelines.core.places import FILES, within_roots
 from tokenmill.pipelines.core.shard import Input, InputFile
 from tokenmill.pipelines.read.arrow import check_stream
-from tokenmill.pipelines.read.delimited import uses_quotes
+from tokenmill.pipelines.read.delimited import delimiter_of, uses_quotes
 from tokenmill.pipelines.read.parquet import whole_tables
 from tokenmill.pipelines.read.weights import in_bounds, made_bytes
 from tokenmill.pipelines.storage.bounds import MOST_TIMES, ExpandsError, check_expansion
@@ -324,7 +324,8 @@ def read_csv(data: bytes) -> list[Row]:
     mmlu = _headless_mmlu(data)
     if mmlu is not None:
         return mmlu
-    return _cells(data, pacsv.ParseOptions(newlines_in_values=True))
+    delimiter = delimiter_of(data.split(b"\n", 1)[0].decode(errors="replace"), "csv")
+    return _cells(data, pacsv.ParseOptions(delimiter=delimiter, newlines_in_values=True))
 
 
 def read_tsv(data: bytes) -> list[Row]:

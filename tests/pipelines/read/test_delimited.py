@@ -27,7 +27,9 @@ def read(folder, data, name="d.csv", **fields):
     return read_all(Path(folder) / name, **fields)
 
 
-@pytest.mark.parametrize(("name", "mark"), [("d.csv", ","), ("d.csv", ";"), ("d.tsv", "\t")])
+@pytest.mark.parametrize(
+    ("name", "mark"), [("d.csv", ","), ("d.csv", ";"), ("d.csv", "|"), ("d.tsv", "\t")]
+)
 @given(rows=st.lists(st.tuples(FIELDS, FIELDS), max_size=5))
 def test_rows_are_read_as_they_were_written_and_as_arrow_reads_them(name, mark, rows):
     written = io.StringIO()
@@ -215,7 +217,12 @@ def test_rows_are_counted_on_from_batch_to_batch(tmp_path, monkeypatch):
 
 
 def test_a_file_without_the_column_names_those_it_has(tmp_path):
-    for header, there in ((b"id|x", "id|x"), (b"id;x", "id, x"), (b"id\tx", "id, x")):
+    for header, there in (
+        (b"id|x", "id, x"),
+        (b"id:x", "id:x"),
+        (b"id;x", "id, x"),
+        (b"id\tx", "id, x"),
+    ):
         (tmp_path / "d.csv").write_bytes(header + b"\n1;2\n")
         (failed,) = plan_inputs([Input(path=str(tmp_path / "d.csv"))], 1 << 20).failed
         assert f"no text column among: {there}; name the text column" in failed.message

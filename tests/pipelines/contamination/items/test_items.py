@@ -64,9 +64,10 @@ def test_a_saved_dataset_of_several_shards_is_read_whole(tmp_path):
     assert items["q"].to_pylist() == [f"question {i}" for i in range(10)]
 
 
-def test_csv(tmp_path):
+@pytest.mark.parametrize("mark", [",", ";", "|", "\t"])
+def test_csv(tmp_path, mark):
     path = tmp_path / "a.csv"
-    path.write_text('question,n\nHow many?,2\n"Who,\nthen?",3\n')
+    path.write_text(f'question{mark}n\nHow many?{mark}2\n"Who,\nthen?"{mark}3\n')
     items = read_items(Benchmark(name="quiz", path=str(path)))
     assert items.to_pydict() == {"item": ["quiz:0", "quiz:1"], "question": QUESTIONS}
 
