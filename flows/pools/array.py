@@ -113,15 +113,23 @@ def waits_for(out: str) -> str:
 def submit_run(recipe: Recipe, plan: Plan, out: str, logs: Path) -> str:
     """Have SLURM make a run that was opened before; the id of its first job.
 
+    Of commands that are given at once one alone submits, since it holds the run until SLURM knows
+    its job. The order of a job that is refused goes, so that `forget_unbegun` leaves all others.
+
     out: as of `check_idle`.  logs: a folder that all nodes share.
 
     Raises:
-        ConfigError: SLURM takes no job.
+        ConfigError: SLURM takes no job; or another command was faster, whose job is named.
     """
     order = Order(recipe=recipe, plan=plan, out=out, name=_name(out), logs=logs)
     with held(place(out), scratch=recipe.run.scratch) as folder:
+        check_idle(out)
         digest = _put(folder / FOLDER / ORDER, order)
-    return _submit_planner(order, digest)
+        try:
+            return _submit_planner(order, digest)
+        except ConfigError:
+            mirror.remove([folder / FOLDER / ORDER])
+            raise
 
 
 def _name(out: str) -> str:

@@ -254,7 +254,7 @@ def locked(out: Path) -> Iterator[None]:
 
 def forget_unbegun(out: Path) -> None:
     """Delete the directory of a run of which nothing was done, unless something else is in it."""
-    begun = {"manifest.json", ".lock", "standing.json", "run.pickle", "planner.sh"}
+    begun = {"manifest.json", ".lock", "standing.json", "planner.sh"}
     if not out.is_dir():
         return
     with contextlib.suppress(ConfigError, OSError), locked(out):

@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import signal
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -30,6 +31,9 @@ n=$(($(ls {folder} | wc -l) + 1))
 cp "$2" {folder}/$n.sh
 echo $n
 """
+
+
+BY_ARRAY = ("--runner", "array", "--set", "run.slurm.maximum=3", "--json")
 
 
 class Queue:
@@ -107,8 +111,7 @@ def contents(out):
 
 
 def submit(recipe, out, *more, code=OK):
-    options = ["--runner", "array", "--set", "run.slurm.maximum=3", "--json", *more]
-    assert main(["prepare", str(recipe), "--out", str(out), *options]) == code
+    assert main(["prepare", str(recipe), "--out", str(out), *BY_ARRAY, *more]) == code
 
 
 def status(out, capsys):
@@ -375,6 +378,44 @@ def test_a_job_that_slurm_refuses_is_a_line(queue, recipe, tmp_path, capsys):
         (tmp_path / "own" / "slurm-logs" / "7.out").rename(tmp_path / "own" / "slurm-logs" / name)
         forget_unbegun(tmp_path / "own")
         assert (tmp_path / "own").exists() is is_left
+
+
+AT_ONCE = """#!/bin/sh
+if [ ! -e {told} ]; then
+    touch {told}
+    {second} > /dev/null 2> {told}
+    {so}
+fi
+{then}"""
+LISTS = """for script in $(ls {folder}); do echo "${{script%.sh}}"; done
+"""
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "code", "who"),
+    [("squeue", MISTAKE, "jobs 1 of SLURM are"), ("sbatch", OK, "another run is")],
+)
+def test_of_two_arrays_begun_at_once_one_is_refused_and_leaves_the_others_folder(
+    queue, recipe, tmp_path, wanted, capsys, meanwhile, code, who
+):
+    """The second command comes whole while the first asks what is at work, or submits."""
+    out, told = tmp_path / "run", tmp_path / "told"
+    command = [sys.executable, "-m", "tokenmill.flows.cli", "prepare", recipe, "--out", out]
+    second = shlex.join(map(str, [*command, *BY_ARRAY]))
+    scripts = {"squeue": LISTS, "sbatch": SBATCH}
+    for name, script in scripts.items():
+        text = script.format(folder=queue.folder)
+        if name == meanwhile:
+            so = "exit 0" if name == "squeue" else ":"  # none was there when it was asked
+            text = AT_ONCE.format(told=told, second=second, so=so, then=text)
+        (tmp_path / "bin" / name).write_text(text)
+        (tmp_path / "bin" / name).chmod(0o755)
+    submit(recipe, out, code=code)
+    (refused,) = (capsys.readouterr().err + told.read_text()).splitlines()
+    assert f"{out}: {who} at work in it; " in refused
+    assert len(list(queue.folder.iterdir())) == 1
+    assert queue.drain()[-1] == OK
+    assert contents(out) == wanted
 
 
 SQUEUE = """#!/bin/sh
