@@ -15,6 +15,7 @@ from tokenmill.sizing.units import format_bytes
 
 Runner = Literal["auto", "threads", "processes", "dask", "slurm", "array"]
 PROCESS_BYTES = 300_000_000  # of a process besides memory_budget: 0.13 GiB of imports, and batches
+BUDGET_BYTES = 4 * 1024**3  # unless a job has less
 # no shell may find more in it than a word: it stands in the script of a job
 Word: TypeAlias = Annotated[str, Field(pattern=r"^[\w.,:@%+=-]+$")]
 
@@ -33,8 +34,8 @@ class Slurm(Config):
     """Jobs of SLURM that hold workers; as many are submitted as are wanted.
 
     cores: of one job.
-    memory: of one job. Less than 0.3 GB for each process, and run.memory_budget for each where that
-        is not the default, is refused; of an array a task is one process.
+    memory: of one job. Less than 0.3 GB for each process, and run.memory_budget for each, is
+        refused; of an array a task is one process.
     processes: workers in a job, which share its cores and memory; None is one for each core. Of an
         array they are threads of one process.
     walltime: HH:MM:SS, after which SLURM ends a job; what it was at is done again by another.
@@ -95,9 +96,10 @@ class RunOptions(Config):
     keep_index: leave the keys of the documents that the dataset has in OUT/index, so that a later
         run can stand `against` this one.
     memory_budget: for the arrays of corpus-wide steps, all at work together on this machine, or in
-        one process of a cluster. Keys
-        beyond it are read in parts; what cannot be had in parts is refused before anything is
-        done. The process takes some 0.3 GB besides, and pages of mapped files.
+        one process of a cluster; None is 4 GiB, or what a job of SLURM has for each process, less
+        0.3 GB, where that is less. Keys beyond it are read in parts; what cannot be had in parts is
+        refused before anything is done. The process takes some 0.3 GB besides, and pages of mapped
+        files.
     """
 
     runner: Runner = "auto"
@@ -109,7 +111,7 @@ class RunOptions(Config):
     scratch_bytes: Bytes = 16 * 1024**3
     keep_intermediates: bool = False
     keep_index: bool = False
-    memory_budget: Bytes = 4 * 1024**3
+    memory_budget: Bytes | None = None
 
     @model_validator(mode="after")
     def _address_is_of_dask(self) -> "RunOptions":
@@ -122,18 +124,30 @@ class RunOptions(Config):
 
     @model_validator(mode="after")
     def _jobs_hold_their_processes(self) -> "RunOptions":
-        of_job = 1 if self.runner == "array" else self.slurm.workers
-        default = type(self).model_fields["memory_budget"].default
-        budget = self.memory_budget if self.memory_budget != default else 0
-        needed = of_job * (PROCESS_BYTES + budget)
+        of_job = self._processes_of_job
+        needed = of_job * (PROCESS_BYTES + (self.memory_budget or 0))
         if self.has_jobs and self.slurm.memory < needed:
+            way = "each, besides memory_budget; state more"
+            if self.memory_budget:
+                way = "each and memory_budget; state so much, or a smaller memory_budget"
             raise ValueError(
                 f"slurm.memory of a job is {format_bytes(self.slurm.memory)}, and its {of_job}"
                 f" process{'es' if of_job > 1 else ''} may take {format_bytes(needed)}:"
-                f" {format_bytes(PROCESS_BYTES)} each and memory_budget, unless it is the default;"
-                " state so much, or a smaller memory_budget"
+                f" {format_bytes(PROCESS_BYTES)} {way}"
             )
         return self
+
+    @property
+    def _processes_of_job(self) -> int:
+        return 1 if self.runner == "array" else self.slurm.workers
+
+    @property
+    def budget_bytes(self) -> int:
+        """`memory_budget`, or what it is where it is not stated."""
+        if self.memory_budget is not None:
+            return self.memory_budget
+        of_job = self.slurm.memory // self._processes_of_job - PROCESS_BYTES
+        return min(BUDGET_BYTES, of_job) if self.has_jobs else BUDGET_BYTES
 
     @property
     def n_workers(self) -> int:
@@ -152,7 +166,7 @@ class RunOptions(Config):
 
     @property
     def works_at_once(self) -> int | None:
-        """Pieces of work that share `memory_budget`; None is one per processor."""
+        """Pieces of work that share `budget_bytes`; None is one per processor."""
         if self.runner == "array":
             return self.slurm.workers
         return self.workers if self.is_here else 1

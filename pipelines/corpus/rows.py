@@ -247,7 +247,7 @@ class Corpus:
         Raises:
             ConfigError: less than `least`.
         """
-        budget = self.run.options.memory_budget
+        budget = self.run.options.budget_bytes
         # works of the phase that may be done at the same time
         at_once = max(min(self.run.options.works_at_once or cores(), works), 1)
         least = LEAST_BYTES if least is None else least

@@ -167,7 +167,7 @@ def clustering_memory_bytes(job: MeasureJob, docs: Drawn) -> Drawn | None:
     """
     if not job.dedup:
         return None
-    cores, most = job.measuring.cores, job.recipe.run.memory_budget
+    cores, most = job.measuring.cores, job.recipe.run.budget_bytes
 
     def needed(n: Counts) -> Counts:
         return np.minimum(np.max([_needed(step, n, cores) for step in job.dedup], axis=0), most)

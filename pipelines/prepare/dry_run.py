@@ -95,7 +95,7 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
         images = _image_bytes(recipe.images, illustrated, len(parts))
         need = {name: need.get(name, 0) + images.get(name, 0) for name in need | images}
     # how far the run could go with its memory, of steps that hold something of every document
-    limits = (step.limit(recipe.run.memory_budget) for step in corpus_steps(recipe.steps))
+    limits = (step.limit(recipe.run.budget_bytes) for step in corpus_steps(recipe.steps))
     return {
         "name": recipe.name,
         "files": [{"path": f.path, "bytes": f.bytes} for f in plan.files],

@@ -61,8 +61,8 @@ def test_a_form_shows_choices_units_and_examples(server):
             shown |= section["properties"]
     assert shown["runner"]["enum"] == ["auto", "threads", "processes", "dask", "slurm", "array"]
     assert shown["order"]["anyOf"][0]["enum"] == ["sequential", "chunked", "random", "mmap"]
-    for name in ("memory", "memory_budget", "scratch_bytes"):
-        assert shown[name]["examples"] == ["3GB", "4GiB"]
+    for setting in (shown["memory"], shown["memory_budget"]["anyOf"][0], shown["scratch_bytes"]):
+        assert setting["examples"] == ["3GB", "4GiB"]
     assert [RunOptions(slurm={"walltime": t}) for t in shown["walltime"]["examples"]]
     assert "04:00:00" in shown["walltime"]["examples"]
     for name in ("sample", "budget", "grow_to", "plan", "recipe", "changes", "settings"):

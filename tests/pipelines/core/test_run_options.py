@@ -49,9 +49,10 @@ def test_a_job_has_memory_for_its_processes(runner):
     assert options(f"{{runner: {runner}, {least}}}").slurm.memory == 300_000_000
     assert options("slurm: {memory: 128}").slurm.memory == 128  # whose runner has no jobs
     stated = RunOptions(runner=runner).model_dump()  # as a form fills it in
-    assert RunOptions.model_validate(stated).memory_budget == 4 * 1024**3
+    assert RunOptions.model_validate(stated).memory_budget is None
     budget = "memory_budget: 1GB, slurm: {cores: 2, memory: 1299MB}"
-    for text in ("slurm: {memory: 128}", "slurm: {memory: 299999999}", budget):
+    default = "memory_budget: 4GiB, slurm: {memory: 4GiB}"
+    for text in ("slurm: {memory: 128}", "slurm: {memory: 299999999}", budget, default):
         with pytest.raises(ConfigError, match=r"^r.yaml: run: slurm.memory of a job is [^\n]*$"):
             options(f"{{runner: {runner}, {text}}}")
     text = f"{{runner: {runner}, memory_budget: 1GB, slurm: {{cores: 2, memory: 1300MB}}}}"
@@ -62,9 +63,18 @@ def test_a_job_has_memory_for_its_processes(runner):
         options(text)
     assert str(mistake.value) == (
         "r.yaml: run: slurm.memory of a job is 1.3 GB, and its 2 processes may take 2.6 GB:"
-        " 300 MB each and memory_budget, unless it is the default; state so much, or a smaller"
-        " memory_budget"
+        " 300 MB each and memory_budget; state so much, or a smaller memory_budget"
     )
+
+
+def test_a_budget_that_is_not_stated_is_what_a_job_has():
+    def budget(**given):
+        return RunOptions(slurm=Slurm(cores=4, memory=8 * 10**9), **given).budget_bytes
+
+    assert budget(runner="slurm") == 2 * 10**9 - 300_000_000
+    assert budget(runner="slurm", memory_budget="1GB") == 10**9
+    assert budget(runner="array") == budget() == 4 * 1024**3
+    assert RunOptions(runner="array").budget_bytes == 4 * 1024**3 - 300_000_000
 
 
 def test_a_process_of_a_cluster_does_one_work_at_a_time():
