@@ -132,10 +132,13 @@ def _at(place: Sequence[str | int]) -> str:
     return ".".join(str(p) for p in place) + ": " if place else ""
 
 
-def nearest(name: str, names: Iterable[str], *, most: int, cutoff: float = 0.5) -> list[str]:
+def nearest(
+    name: str, names: Iterable[str], *, most: int, cutoff: float = 0.5, part: float = 0.0
+) -> list[str]:
     """At most `most` of `names`: those that contain what was written, else those spelled alike.
 
     Those that begin with it come first; otherwise the order of `names` is kept.
+    part: the least share of a name that what was written is, where it is contained.
 
     >>> nearest("FSx", ["NFS", "FSx Lustre 125", "old FSx", "FSx Lustre 250"], most=3)
     ['FSx Lustre 125', 'FSx Lustre 250', 'old FSx']
@@ -144,17 +147,24 @@ def nearest(name: str, names: Iterable[str], *, most: int, cutoff: float = 0.5) 
     """
     known, written = {folded(n): n for n in reversed(list(names))}, folded(name)
     known = dict(reversed(known.items()))
-    within = [key for key in known if len(written) >= LEAST_PART and written in key]
+    least = [key for key in known if len(written) >= max(LEAST_PART, part * len(key))]
+    within = [key for key in least if written in key]
     within.sort(key=lambda key: not key.startswith(written))
     near = within or get_close_matches(written, known, n=most, cutoff=cutoff)
     return [known[key] for key in near[:most]]
 
 
 def meant(
-    name: str, names: Iterable[str], otherwise: str, *, most: int = 1, cutoff: float = 0.5
+    name: str,
+    names: Iterable[str],
+    otherwise: str,
+    *,
+    most: int = 1,
+    cutoff: float = 0.5,
+    part: float = 0.0,
 ) -> str:
     """What a name that is none of `names` may stand for, as a hint; else what is said otherwise."""
-    near = nearest(name, names, most=most, cutoff=cutoff)
+    near = nearest(name, names, most=most, cutoff=cutoff, part=part)
     return f"did you mean {' or '.join(map(repr, near))}?" if near else otherwise
 
 

@@ -61,6 +61,15 @@ def test_what_a_mistake_reads_like(settings, message):
     assert str(mistake.value) == f"r.yaml: {message}"
 
 
+@pytest.mark.parametrize(
+    ("step", "key"), [("c4", "words"), ("near", "threshold"), ("length", "min_words")]
+)
+def test_a_key_that_is_gone_or_of_another_step_is_not_taken_for_one_misspelt(step, key):
+    recipe = {"inputs": ["a"], "tokenizer": {"path": "t.json"}, "steps": [{step: {key: 1}}]}
+    with pytest.raises(ConfigError, match=f"{step}: unknown key '{key}'; known keys: "):
+        make_recipe(recipe, where="r.yaml")
+
+
 @pytest.mark.parametrize("size", ["7" * 20_000, f"{'7' * 20_000}GB", f"1e{'7' * 20_000}GB"])
 def test_a_size_of_20000_digits_is_one_line_that_can_be_read(size):
     data = {"name": "x", "inputs": ["x"], "tokenizer": {"path": "o/t"}}
