@@ -384,7 +384,9 @@ def load_corpus(path: Path) -> CorpusMeasurement:
                 raise PlanError(f"{file}: {format_bytes(size)} is no measurement; {ACCEPTED}")
             data = parse_json(f.read())
     except OSError as e:
-        raise PlanError(f"{file}: cannot read the corpus ({e.strerror}); {ACCEPTED}") from e
+        is_of_run = path.is_dir() and (path.parent / file.name).is_file()
+        way = f"name the run itself, {path.parent}" if is_of_run else ACCEPTED
+        raise PlanError(f"{file}: cannot read the corpus ({e.strerror}); {way}") from e
     except ValueError as e:  # not UTF-8, or not JSON
         raise PlanError(f"{file}: not JSON ({e}); {ACCEPTED}") from e
     return read_corpus(data, where=str(file))

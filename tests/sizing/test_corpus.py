@@ -116,6 +116,15 @@ def test_a_corpus_is_a_run_directory_a_report_or_an_estimate(tmp_path):
     assert load_corpus(tmp_path / "estimate.json").name == "crawl"
 
 
+def test_a_folder_of_a_run_is_answered_by_the_run(tmp_path):
+    (tmp_path / "report.json").write_text(json.dumps(report()))
+    (tmp_path / "dataset").mkdir()
+    why = "cannot read the corpus (No such file or directory)"
+    with pytest.raises(PlanError) as e:
+        load_corpus(tmp_path / "dataset")
+    assert str(e.value) == f"{tmp_path}/dataset/report.json: {why}; name the run itself, {tmp_path}"
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
