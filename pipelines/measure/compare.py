@@ -1,7 +1,7 @@
 """A prediction beside what the run then made: each figure, and whether its interval holds it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +26,6 @@ FILES_FRAC = 0.005
 FILES = ("stored ", "disk ")  # how figures of such bytes begin
 NOT_MIXED = ("stored in dataset", "files in dataset", "disk after")  # of documents once
 NO_TEXT = ("stored in 90-tokens", "disk after")  # without kept text
-NO_INDEX = ("disk after",)  # without the index that later runs stand against
 LEAST_WALL_S = 60.0  # what is over sooner is mostly starting up
 
 
@@ -116,7 +115,6 @@ def compare(estimate: Estimate, report: Report, *, workers: int | None = None) -
     ]
     others: tuple[str, ...] = NOT_MIXED if report.mixture is not None else ()
     others += NO_TEXT if report.text is not None else ()
-    others += NO_INDEX if INDEX.name in report.stored_bytes else ()
     return [
         Compared(name, figure, value, _held(name, figure, value))
         for name, figure, value in known
@@ -150,6 +148,9 @@ def _figures(
     kept = {row.stage: row.docs_out / row.docs_in for row in report.ledger if row.docs_in}
     stored = report.stored_bytes
     disk = dict(zip(stored, accumulate(stored.values()), strict=True))
+    if estimate.not_predicted or INDEX.name in stored:
+        # folders are left out, and from the first of them on the disk is more than was told
+        disk = dict(takewhile(lambda told: told[0] in corpus.stored_bytes, disk.items()))
     written = [
         name for name in (report.dataset.files if report.dataset else ()) if name.endswith(".arrow")
     ]

@@ -163,6 +163,28 @@ def test_a_kept_index_is_said_not_to_be_predicted(run, tmp_path):
     assert outcome.estimate.not_predicted == ["run.keep_index"]
     assert any("index" in said and "0.35 to 0.5" in said for said in outcome.predicted.remarks)
     estimate = load_estimate(path, recipe)
-    assert any(row.name.startswith("disk after") for row in compare(estimate, report))
-    kept = report.model_copy(update={"stored_bytes": {**report.stored_bytes, "index": 9_999}})
-    assert not any(row.name.startswith("disk after") for row in compare(estimate, kept))
+    stored = sorted({**report.stored_bytes, "index": 9_999}.items())
+    kept = report.model_copy(update={"stored_bytes": dict(stored)})
+    before, after = (
+        {row.name for row in compare(estimate, made) if row.name.startswith("disk after")}
+        for made in (report, kept)
+    )
+    assert before - after == {"disk after removed"}
+
+
+def test_disk_behind_a_folder_that_is_left_out_is_not_held_to_what_was_told(run, tmp_path):
+    """It was OUTSIDE, though the screen had said that folders of the step are left out."""
+    benchmarks = [{"name": "b", "path": str(run[1].parent / "docs.jsonl")}]
+    report_alone = {"benchmarks": benchmarks, "action": "report"}
+    (tmp_path / "in").mkdir()
+    recipe = write_corpus(tmp_path / "in", steps=["exact", {"decontaminate": report_alone}])
+    recipe = load_recipe(recipe)
+    measured = measure_corpus(Measuring(recipe=recipe, sample=1.0), tmp_path / "e", one_by_one)
+    report = run_recipe(recipe, tmp_path / "run", one_by_one)
+    left_out = {"15-found", "16-ignored", "overlaps", "pieces"}
+    assert report.stored_bytes.keys() - measured.estimate.corpus.stored_bytes == left_out
+    rows = compare(measured.estimate, report)
+    assert [row.name for row in rows if not row.held] == []
+    told = {row.name for row in rows}
+    assert "disk after 15-copies" in told
+    assert not {"disk after 89-copies", "disk after dataset"} & told
