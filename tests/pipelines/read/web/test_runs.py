@@ -21,8 +21,10 @@ from tests.pipelines.read.web.archives import (
 from tests.running import one_by_one, prepare
 from tokenmill.flows.cli import main
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.prepare.dry_run import dry_run
 from tokenmill.pipelines.prepare.inspect import documents, removals
-from tokenmill.pipelines.prepare.recipe import load_recipe
+from tokenmill.pipelines.prepare.prepare import run_recipe
+from tokenmill.pipelines.prepare.recipe import load_recipe, make_recipe
 
 SAME = words(0)
 STEPS = ["normalize", {"same_url": {}}, {"exact": {}}, {"c4": {"min_sentences": 1}}]
@@ -145,3 +147,27 @@ def test_mistakes_are_named(tmp_path, tokenizer, html, images, message):
     with pytest.raises(ConfigError) as e:
         run(tmp_path, tokenizer, "run", steps=[], html=html, images=images)
     assert message in str(e.value)
+
+
+@pytest.mark.parametrize("packing", [None, "gzip"])
+def test_a_dry_run_supposes_of_pages_what_their_beginnings_have_of_text(
+    tmp_path, tokenizer, packing
+):
+    markup = "".join(f"<script>var x{i} = {i * i};</script>" for i in range(100))
+    (tmp_path / "in").mkdir()
+    for name, n in (("a", 300), ("b", 10), ("c", 30)):
+        pages = [page(i, f"{words(i)}</p>{markup}<p>") for i in range(n)]
+        data = archive(pages, packing)
+        (tmp_path / "in" / f"{name}.warc{SUFFIX[packing]}").write_bytes(data)
+    (tmp_path / "few.warc").write_bytes(archive([page(1, words(1))], None))
+    (tmp_path / "lines.txt").write_text("a line of text\n" * 1000)
+    inputs = [str(tmp_path / name) for name in ("in", "few.warc", "lines.txt")]
+    data = {"inputs": inputs, "tokenizer": {"path": str(tokenizer)}, "html": {}}
+    recipe = make_recipe({**data, "shard_bytes": "200kB"}, where="test")
+    planned = dry_run(recipe, tmp_path / "run")
+    fracs = planned["assumptions"]["text_of_pages_frac"]
+    own = run_recipe(recipe, tmp_path / "run", one_by_one).total.text_bytes
+    assert own <= planned["text_bytes"] <= 2.2 * own
+    assert planned["text_bytes"] < planned["shard_bytes"] / 2
+    assert fracs["few"] == 1.0
+    assert fracs.keys() == {"in", "few"}
