@@ -52,6 +52,7 @@ class Input(Config):
     quote: what stands around fields of CSV and TSV. If not given, '"' of CSV, and of a TSV whose
         beginning is as writers of CSV make it; "", nothing, of others. A file whose quotes are
         named is not doubted where they hold many lines.
+    header: names of the columns of CSV and TSV whose first line is a row, as [label, text].
     columns: others that stay with the document as annotations, with their kinds, as
         {topic: string, meta.score: float64}: string, int64, float64, bool, timestamp. A dot in the
         name becomes "_". What is not of its kind is null there, and counted.
@@ -74,6 +75,7 @@ class Input(Config):
     url: str | None = None
     join: str | None = Field(None, exclude_if=lambda join: join is None)
     quote: Literal['"', "'", ""] | None = Field(None, exclude_if=lambda quote: quote is None)
+    header: tuple[str, ...] = Field((), exclude_if=lambda header: not header)
     columns: Mapping[ColumnPath, ColumnType] = Field(
         default_factory=dict, exclude_if=lambda columns: not columns
     )
@@ -181,7 +183,7 @@ class SourceShard:
         by byte of the file, or records of a file that is not packed; for others as they cut it.
     first_row: number in the file of the shard's first row ("parquet", "arrow").
     text, id, url: names of the columns; unused for "text".
-    join, columns, quote, roots: as in `Input`; quote is "" of a TSV without.
+    join, columns, quote, header, roots: as in `Input`; quote is "" of a TSV without.
     images, captions: as in `Input`; None where there is no such column.
     prefix: what ids begin with, where other tars of the input may have the same keys.
     sidecar: path of the table that img2dataset leaves beside a tar, of what it did not get too.
@@ -210,6 +212,7 @@ class SourceShard:
     join: str | None = None
     columns: tuple[tuple[str, str], ...] = ()
     quote: str | None = None
+    header: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
 
     @property
@@ -227,16 +230,17 @@ class SourceShard:
         """A JSON object; `from_json` undoes it."""
         of = {name: getattr(self, name) for name in self.__slots__}
         of |= {"paths": list(self.paths), "names": list(self.names)}
-        for name in ("join", "columns", "quote", "roots"):  # of most shards nothing
+        for name in ("join", "columns", "quote", "header", "roots"):  # of most shards nothing
             if not of[name] and of[name] != "":
                 del of[name]
         return of
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "SourceShard":
-        several = {name: tuple(data.get(name, ())) for name in ("paths", "names", "roots")}
+        several = ("paths", "names", "header", "roots")
+        lists = {name: tuple(data.get(name, ())) for name in several}
         columns = tuple((path, kind) for path, kind in data.get("columns", ()))
-        return SourceShard(**{**data, **several, "columns": columns})
+        return SourceShard(**{**data, **lists, "columns": columns})
 
 
 def numbered(shards: Sequence[SourceShard], *, first: int) -> tuple[SourceShard, ...]:

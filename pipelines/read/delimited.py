@@ -110,17 +110,24 @@ def delimiter_of(first: str, form: str) -> str:
 
 
 def rows_of(
-    blocks: Iterator[list[bytes]], form: str, most: int, quote: str | None = None
+    blocks: Iterator[list[bytes]],
+    form: str,
+    most: int,
+    quote: str | None = None,
+    header: Sequence[str] = (),
 ) -> Iterator[Row]:
     """The rows of a file, the header first; blank lines are no rows.
 
-    most: bytes of a row.  quote: as `SourceShard` has it.
+    most: bytes of a row.  quote, header: as `SourceShard` has them.
 
     Raises:
         DamagedError: what follows cannot be told; all before it was yielded.
     """
     csv.field_size_limit(max(most, csv.field_size_limit()))
     lines = _Lines(blocks, most)
+    if header:
+        lines.n_columns = len(header)
+        yield Row(header)
     text = iter(lines)
     first = next(text, "")
     delimiter = delimiter_of(first, form)
@@ -233,7 +240,7 @@ def cut_delimited(
             with contextlib.closing(stream.read_blocks(file.path, compression, limits=limits)) as b:
                 quote = None if uses_quotes(b, most) else ""
         with contextlib.closing(stream.read_blocks(file.path, compression, limits=limits)) as b:
-            header = next(rows_of(b, form, most, quote), Row(()))
+            header = next(rows_of(b, form, most, quote, wanted.header), Row(()))
     except stream.DamagedError as e:
         raise InputError(f"{file.path}: {e}", cause=e.cause) from None
     if header.cause:
@@ -244,7 +251,11 @@ def cut_delimited(
     if quote == "" and header.fields and all(map(_is_quoted, header.fields)):
         why = f"the header stands between quotes; say quote: '{QUOTE}' in the recipe"
         raise InputError(f"{file.path}: line 1: {why}", cause=f"invalid_{form}")
-    columns = find_columns(list(dict.fromkeys(header.fields)), wanted, file.path)
+    try:
+        columns = find_columns(list(dict.fromkeys(header.fields)), wanted, file.path)
+    except InputError as e:
+        way = "" if wanted.header else "; header: [NAME, …] names the columns, if line 1 is a row"
+        raise InputError(f"{e}{way}", cause=e.cause) from None
     if columns.images is not None:
         why = f"images in column {columns.images!r} of a {form.upper()} are not read"
         way = "write it as Parquet or JSON Lines, or leave out images"
@@ -256,7 +267,8 @@ def read_delimited(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     limits = how.limits
     blocks = stream.read_blocks(shard.paths[0], shard.compression, limits=limits, run=how.run)
     with contextlib.closing(blocks):
-        rows = rows_of(blocks, shard.format, limits.max_document_bytes, shard.quote)
+        most = limits.max_document_bytes
+        rows = rows_of(blocks, shard.format, most, shard.quote, shard.header)
         yield from _batches(shard, rows)
 
 

@@ -212,6 +212,7 @@ def _selected(
     given = {
         "columns": wanted.columns,
         "quote": wanted.quote is not None,
+        "header": wanted.header,
         "images": wanted.images is not None,
         "roots": wanted.roots,
     }
@@ -248,7 +249,7 @@ def _has(key: str, reader: Reader) -> bool:
     """Whether files of a format have what a key of an input is about."""
     if key == "columns":
         return _has_columns(reader)
-    if key == "quote":
+    if key in ("quote", "header"):
         return reader.quotes
     in_columns = not (reader.whole or reader.quotes or reader.samples) and reader.section is None
     return in_columns or (key == "roots" and bool(reader.beside))
@@ -397,6 +398,7 @@ def _shard(
         sidecar=sidecar,
         join=source.wanted.join,
         quote=piece.quote,
+        header=source.wanted.header,
         roots=source.wanted.roots,
         columns=tuple(source.wanted.columns.items()),
         prefix=f"{name}/" if several and reader.samples else None,

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import json
 import tempfile
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.pipelines.read.corpus import read_all
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.core.shard import Input, SourceShard
 from tokenmill.pipelines.read import delimited
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.plan import plan_inputs
@@ -196,10 +197,27 @@ def test_a_tsv_with_quotes_is_told_and_read_where_they_are_named(tmp_path):
     assert read(tmp_path, data.replace(b'"', b"'"), "d.tsv", quote="'").texts[1] == "three"
 
 
-def test_quotes_of_other_formats_are_refused(tmp_path):
+@pytest.mark.parametrize(("key", "value"), [("quote", '"'), ("header", ("text",))])
+def test_quotes_and_headers_of_other_formats_are_refused(tmp_path, key, value):
     (tmp_path / "d.jsonl").write_text('{"text": "a"}\n')
-    with pytest.raises(ConfigError, match="quote: files of format jsonl have none; leave it out"):
-        plan_inputs([Input(path=str(tmp_path / "d.jsonl"), quote='"')], 1 << 20)
+    with pytest.raises(ConfigError, match=f"{key}: files of format jsonl have none; leave it out"):
+        plan_inputs([Input(path=str(tmp_path / "d.jsonl"), **{key: value})], 1 << 20)
+
+
+@pytest.mark.parametrize(("name", "mark"), [("d.tsv", "\t"), ("d.csv", ";")])
+def test_a_file_without_a_header_has_the_columns_that_are_named(tmp_path, name, mark):
+    rows = (("so it is", "OFF", "7"), ("and so", "NOT", "8"), ("odd", "NOT"))
+    data = "".join(f"{mark.join(row)}\n" for row in rows)
+    got = read(tmp_path, f"\ufeff{data}".encode(), name, header=("text", "label", "id"))
+    assert (got.texts, got.ids) == (["so it is", "and so"], ["7", "8"])
+    assert "line 3: 2 fields, and the header has 3" in got.failures[0]["detail"]
+    (shard,) = got.plan.shards
+    assert SourceShard.from_json(json.loads(json.dumps(shard.to_json()))) == shard
+    (failed,) = read(tmp_path, data.encode(), name).plan.failed
+    way = "; header: [NAME, …] names the columns, if line 1 is a row"
+    assert (failed.cause, failed.message.endswith(way)) == ("missing_column", True)
+    (failed,) = read(tmp_path, data.encode(), name, header=("a", "b", "c")).plan.failed
+    assert failed.message.endswith("as {path: …, text: NAME}")
 
 
 def test_ids_and_marks_and_packed_files(tmp_path):
