@@ -49,6 +49,7 @@ NO_PATHS = {
         "exclude",
         "format",
         "source",
+        "header",
         "split",
         "text",
         "id",

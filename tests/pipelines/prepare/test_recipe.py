@@ -72,7 +72,7 @@ def test_reading_a_recipe_of_every_step_loads_nothing_that_compiles(tmp_path):
 
 
 # told of inputs that have them alone; failed_frac decides nothing that is written
-UNSAID = {"join", "columns", "quote", "roots", "exclude", "failed_frac"}
+UNSAID = {"join", "columns", "quote", "header", "roots", "exclude", "failed_frac"}
 
 
 def test_a_run_is_known_by_all_settings_and_they_make_the_same_recipe_again(tmp_path):
