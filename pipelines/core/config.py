@@ -35,7 +35,7 @@ from pydantic_core import CoreSchema, ErrorDetails
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import folder_here, within_roots
 from tokenmill.pipelines.core.plugins import PluginError
-from tokenmill.sizing.errors import MOST_SAID, keys_at, meant, shown
+from tokenmill.sizing.errors import MOST_SAID, keys_at, meant, nearest, shown
 from tokenmill.sizing.roots import held
 from tokenmill.sizing.units import parse_bytes
 
@@ -179,10 +179,17 @@ def explain(error: ValidationError, where: str, model: type[BaseModel]) -> Confi
 def _first(error: ValidationError) -> tuple[str, ErrorDetails]:
     """The first complaint and its place; where a value may be of several kinds, of the likeliest.
 
-    That is the one that looked inside it; of words that are listed apart, all are told.
+    Where a key is missing the one that may be it, misspelt, is told. The likeliest kind is the one
+    that looked inside the value; of words that are listed apart, all are told.
     """
     found = [(_place(e["loc"]), e) for e in error.errors(include_url=False)]
     place, first = found[0]
+    if first["type"] == "missing":
+        above, _, key = place.rpartition(".")
+        unknown = [one for one in found if one[1]["type"] == "extra_forbidden"]
+        beside = {at.rpartition(".")[2]: (at, e) for at, e in unknown if at.startswith(above)}
+        misspelt = nearest(key, beside, most=1, cutoff=ALIKE, part=ALIKE_PART)
+        place, first = beside[misspelt[0]] if misspelt else found[0]
     inside = [(at, e) for at, e in found if at.startswith(f"{place}.")]
     if inside and isinstance(first["input"], dict):
         return inside[0]

@@ -51,6 +51,10 @@ from tokenmill.pipelines.prepare.recipe import make_recipe
             "images.max_bytes: '4XB' is not a quantity of bytes or bits; accepted: 256kB, 15TB,"
             " 7.3TiB",
         ),
+        (
+            {"steps": [{"decontaminate": {"benchmark": ["gsm8k"]}}]},
+            "steps.0: decontaminate: unknown key 'benchmark'; did you mean 'benchmarks'?",
+        ),
         ({"inputs": []}, "inputs: no input; write inputs: [{path: …}], or --set inputs=PATH"),
     ],
 )
