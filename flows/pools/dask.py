@@ -170,10 +170,13 @@ def configured() -> Iterator[None]:
         yield
 
 
-def await_workers(client: Client, name: str, refusals: Sequence[str] = ()) -> None:
-    """Wait until there is a worker, and say what is waited for.
-
-    refusals: why none comes, as far as is known; may grow.
+def await_workers(
+    client: Client,
+    name: str,
+    refusals: Sequence[str] = (),
+    restart: Callable[[], None] = lambda: None,
+) -> None:
+    """Wait until there is a worker, and say what is waited for; see DaskPool.
 
     Raises:
         ConfigError: none will come.
@@ -182,6 +185,7 @@ def await_workers(client: Client, name: str, refusals: Sequence[str] = ()) -> No
         watcher.get().tell(f"waiting for a worker of {name}")
     while not threads_of(client):
         stop_if_refused(client, refusals)
+        restart()
         try:
             client.wait_for_workers(1, timeout=POLL_S)
         except TimeoutError:

@@ -43,6 +43,12 @@ def jobs_named(name: str, told: str = "%i") -> list[str]:
     return [] if ended.returncode else [line.strip() for line in ended.stdout.splitlines()]
 
 
+def jobs_here() -> set[str] | None:
+    """Ids of this user's jobs that wait or run; None where SLURM does not say."""
+    ended = _called("squeue", "--noheader", "--me", "--format", "%i")
+    return None if ended.returncode else set(ended.stdout.split())
+
+
 def _called(*command: str) -> "subprocess.CompletedProcess[str]":
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=CALL_S)

@@ -4,6 +4,8 @@ Needs the extra `cluster`, and `sbatch` where the run is started.
 """
 
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +15,12 @@ from dask_jobqueue.slurm import SLURMCluster, SLURMJob
 from distributed import Client, Status
 
 from tokenmill.flows.pools.dask import LOOPBACK, DaskPool, await_workers, configured
-from tokenmill.flows.pools.sbatch import check_sbatch, refusal
+from tokenmill.flows.pools.sbatch import check_sbatch, jobs_here, refusal
 from tokenmill.pipelines.core.options import Slurm
+
+LOOK_EVERY_S = 30.0
+MOST_VAIN = 5  # looks in a row at which jobs had ended and no worker was there
+VAIN = "jobs of SLURM end before their workers come; see slurm-logs of the run"
 
 
 @contextmanager
@@ -37,9 +43,45 @@ def slurm_pool(options: Slurm, logs: Path) -> Iterator[DaskPool]:
         else:
             cluster.adapt(minimum_jobs=options.minimum, maximum_jobs=options.maximum)
         with Client(cluster, set_as_default=False) as client:
+            restart = Lost(cluster, refusals).submit_again
             if options.minimum:
-                await_workers(client, "SLURM (squeue shows its jobs)", refusals)
-            yield DaskPool(client, options.maximum * options.workers, refusals)
+                await_workers(client, "SLURM (squeue shows its jobs)", refusals, restart)
+            yield DaskPool(client, options.maximum * options.workers, refusals, restart)
+
+
+class Lost:
+    """Jobs that ended before their workers came, or were cancelled: Dask goes on waiting."""
+
+    def __init__(self, cluster: SLURMCluster, refusals: list[str]) -> None:
+        self._cluster, self._refusals, self._looking = cluster, refusals, threading.Lock()
+        self._due, self._vain = time.monotonic() + LOOK_EVERY_S, 0
+
+    def submit_again(self) -> None:
+        """Have others submitted in their place; asked by several threads while nothing ends."""
+        with self._looking:
+            if time.monotonic() >= self._due:
+                self._look()
+                self._due = time.monotonic() + LOOK_EVERY_S
+
+    def _look(self) -> None:
+        jobs = {name: job for name, job in self._cluster.workers.copy().items() if job.job_id}
+        there = jobs_here()
+        if there is None:
+            return
+        came = {str(name) for name in self._cluster.observed}  # those of jobs that ended, all
+        gone = [n for n, j in jobs.items() if j.job_id not in there and not came & self._of(n)]
+        self._vain = self._vain + 1 if gone and not came else 0
+        if self._vain > MOST_VAIN:
+            self._refusals.append(VAIN)
+            return
+        for name in gone:
+            jobs[name].status = Status.closed  # which Dask looks for in the end
+            self._cluster.workers.pop(name, None)
+        self._cluster.scale(jobs=len(self._cluster.worker_spec))
+
+    def _of(self, name: str) -> set[str]:
+        """Names of the workers of a job."""
+        return {f"{name}{of}" for of in self._cluster.worker_spec.get(name, {}).get("group", [""])}
 
 
 def _cluster(options: Slurm, logs: Path, refusals: list[str]) -> SLURMCluster:

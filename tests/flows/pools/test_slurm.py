@@ -8,6 +8,8 @@ import pytest
 
 pytest.importorskip("dask_jobqueue", reason="the extra `cluster` is not installed")
 
+from tests.flows.pools.works import fine, run
+from tokenmill.flows.pools import dask, slurm
 from tokenmill.flows.pools.lane import Lane, Pace
 from tokenmill.flows.pools.slurm import slurm_pool
 from tokenmill.pipelines.core.errors import ConfigError
@@ -47,6 +49,59 @@ def test_jobs_that_slurm_does_not_take_end_the_run_in_a_line(refusing, tmp_path,
         slurm_pool(options, tmp_path / "logs") as pool,
     ):
         Lane(pool, Pace(1.0), print, threading.Event()).run(job, [[work]])
+
+
+SBATCH = """#!/bin/sh
+cd {folder}
+n=$(($(cat last) + 1))
+echo $n > last
+echo Submitted batch job $n
+[ $n -gt {lost} ] || exit 0
+cp $1 jobs/$n
+setsid sh jobs/$n > log-$n 2>&1 &
+echo $! > pid-$n
+"""
+
+
+@pytest.fixture
+def losing(request, tmp_path, monkeypatch):
+    """A SLURM that takes jobs, of which the first, as many as are lost, never begin."""
+    folder = tmp_path / "slurm"
+    (folder / "jobs").mkdir(parents=True)
+    (folder / "last").write_text("0")
+    for name, script in {
+        "sbatch": SBATCH.format(folder=folder, lost=request.param),
+        "squeue": f"#!/bin/sh\nls {folder}/jobs\n",
+        "scancel": f"#!/bin/sh\nrm {folder}/jobs/$1 && kill -9 -$(cat {folder}/pid-$1)\n",
+    }.items():
+        (folder / name).write_text(script)
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
+    monkeypatch.setattr(slurm, "LOOK_EVERY_S", 0.1)
+    monkeypatch.setattr(dask, "POLL_S", 0.1)
+    return folder
+
+
+@pytest.mark.parametrize("minimum", [0, 2], ids=["as-needed", "always"])
+@pytest.mark.parametrize("losing", [2], indirect=True)
+def test_jobs_that_end_before_their_workers_come_are_submitted_again(
+    losing, job, tmp_path, minimum
+):
+    options = Slurm(interface="lo", memory=10**9, minimum=minimum, maximum=2)
+    with slurm_pool(options, tmp_path / "logs") as pool:
+        (outcome,) = run(pool, job, fine, 1).values()
+    assert outcome.error is None
+    assert int((losing / "last").read_text()) in (3, 4)  # one or two in place of the lost
+    assert not list((losing / "jobs").iterdir())
+
+
+@pytest.mark.parametrize("losing", [10**6], indirect=True)
+def test_jobs_that_end_again_and_again_end_the_run_in_a_line(losing, tmp_path):
+    options = Slurm(interface="lo", minimum=1)
+    with pytest.raises(ConfigError, match="^jobs of SLURM end before their workers come; see "):
+        slurm_pool(options, tmp_path / "logs").__enter__()
+    assert int((losing / "last").read_text()) == 1 + slurm.MOST_VAIN
 
 
 def test_no_sbatch_is_a_line(tmp_path, monkeypatch):
