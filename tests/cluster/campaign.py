@@ -146,7 +146,7 @@ class Submitted:
         return self.returncode
 
     def wait(self, _within_s: float) -> None:
-        _quiet(self._slurm)
+        self._slurm.wait(ENDED_S)
 
     def tail(self) -> str:
         return self._said
@@ -236,13 +236,8 @@ def _ended(site: Site, runner: str, out: Out) -> runs.Ended:
         ended = runs.prepare(site.recipe, out.named, *site.options(runner), env=site.env)
         if runner != ARRAY or site.slurm is None or "submitted" not in ended.out:
             break
-        _quiet(site.slurm)
+        site.slurm.wait(ENDED_S)
     return ended
-
-
-def _quiet(slurm: Slurm) -> None:
-    """Wait until no job is left."""
-    eventually("no job", lambda: not slurm.jobs(), within_s=ENDED_S, pause_s=0.5)
 
 
 def _strike(

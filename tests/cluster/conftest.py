@@ -1,6 +1,9 @@
 """Real components, one of each for all tests here; a test that kills one leaves it running."""
 
+import fcntl
+import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -99,25 +102,35 @@ class Undisturbed:
     receipts: frozenset[str]
 
 
-def ran_undisturbed(recipe, out, env):
-    runs.prepared(recipe, out, "--workers", "1", env=env)
-    assert not runs.unbalanced(out)
-    return Undisturbed(recipe, out, frozenset(runs.receipts(out)))
+def ran_undisturbed(of_session, name, write, env):
+    """The run of what `write` writes into a folder: made by the first of the processes of tests
+    that asks, while others that do wait.
+    """
+    base = of_session.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    folder.mkdir(exist_ok=True)
+    made, out = folder / "made", folder / "run"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.exists():
+            recipe = write(folder)
+            runs.prepared(recipe, out, "--workers", "1", env=env)
+            assert not runs.unbalanced(out)
+            made.write_text(str(recipe))
+    return Undisturbed(Path(made.read_text()), out, frozenset(runs.receipts(out)))
 
 
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory, one_prefect_server):
-    folder = tmp_path_factory.mktemp("undisturbed")
-    recipe = write_corpus(folder, **runs.SMALL)
-    return ran_undisturbed(recipe, folder / "run", one_prefect_server.client_env)
+    write, env = partial(write_corpus, **runs.SMALL), one_prefect_server.client_env
+    return ran_undisturbed(tmp_path_factory, "undisturbed", write, env)
 
 
 @pytest.fixture(scope="session")
 def undisturbed_real(shared_data, tmp_path_factory, one_prefect_server):
     """Of real text, through filters, both kinds of duplicates and a benchmark."""
-    folder = tmp_path_factory.mktemp("undisturbed-real")
-    recipe = write_real_recipe(shared_data, folder)
-    return ran_undisturbed(recipe, folder / "run", one_prefect_server.client_env)
+    write, env = partial(write_real_recipe, shared_data), one_prefect_server.client_env
+    return ran_undisturbed(tmp_path_factory, "undisturbed-real", write, env)
 
 
 @pytest.fixture

@@ -123,14 +123,15 @@ class Program:
         """The end of what it said."""
         return self.log.read_text(errors="replace")[-TAIL:]
 
-    def wait_until(self, ready: Callable[[], T], *, within_s: float) -> T:
+    def wait_until(self, ready: Callable[[], T], *, within_s: float, pause_s: float = POLL_S) -> T:
         """What `ready` returns, once that is true.
 
         Raises:
             RuntimeError: the program ended first, or it took too long; says what was logged.
         """
         try:
-            value = eventually("ready", lambda: ready() or not self.living, within_s=within_s)
+            ended = lambda: ready() or not self.living  # noqa: E731
+            value = eventually("ready", ended, within_s=within_s, pause_s=pause_s)
         except TimeoutError as e:
             raise RuntimeError(f"{self.command}: {e}: {self.tail()}") from None
         if not self.living:

@@ -18,6 +18,7 @@ from tests.cluster.processes import environment, eventually, free_port, running
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "sinfo")
 START_S, KEY_BYTES = 120, 1024
+LOOK_EVERY_S = 0.25  # each look is a process
 PARTITION = "main"
 
 CONFIGURATION = """\
@@ -79,7 +80,12 @@ class Slurm:
         for job in self.jobs():
             with contextlib.suppress(RuntimeError):  # it ended by itself
                 self.call("scancel", job)
-        eventually("no SLURM job left", lambda: not self.jobs(), within_s=START_S)
+        self.wait(START_S)
+
+    def wait(self, within_s: float) -> None:
+        """Wait until there is no job."""
+        none = lambda: not self.jobs()  # noqa: E731
+        eventually("no SLURM job left", none, within_s=within_s, pause_s=LOOK_EVERY_S)
 
 
 def why_not() -> str | None:

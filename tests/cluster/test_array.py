@@ -6,6 +6,7 @@ import random
 import subprocess
 import time
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -43,7 +44,7 @@ def said(out):
 
 
 def ended(out, slurm):
-    eventually("no job", lambda: not slurm.jobs(), within_s=WITHIN_S, pause_s=0.5)
+    slurm.wait(WITHIN_S)
     return json.loads((out / "manifest.json").read_text())["status"]
 
 
@@ -65,9 +66,8 @@ def test_arrays_make_the_bytes_of_threads(undisturbed, slurm, tmp_path):
 @pytest.fixture(scope="module")
 def many(tmp_path_factory, one_prefect_server):
     """A run of many works that nothing happened to."""
-    folder = tmp_path_factory.mktemp("many")
-    recipe = write_corpus(folder, shard_bytes=SHARD_BYTES)
-    return ran_undisturbed(recipe, folder / "run", one_prefect_server.client_env)
+    write = partial(write_corpus, shard_bytes=SHARD_BYTES)
+    return ran_undisturbed(tmp_path_factory, "many", write, one_prefect_server.client_env)
 
 
 @pytest.mark.long  # arrays are killed at random by test_campaign too
@@ -121,7 +121,7 @@ def test_arrays_on_s3_make_the_bytes_of_threads(undisturbed, slurm, s3, tmp_path
     command = runs.command(undisturbed.recipe, "s3://arrays/run", *runs.on_array(slurm))
     env = environment(**slurm.env)
     subprocess.run(command, cwd=tmp_path, env=env, check=True, stdout=subprocess.DEVNULL)
-    eventually("no job", lambda: not slurm.jobs(), within_s=WITHIN_S, pause_s=0.5)
+    slurm.wait(WITHIN_S)
     assert status("s3://arrays/run", slurm.env)[0] == 0, said(tmp_path)
     out = s3.download("arrays", "run/", tmp_path / "run")
     assert runs.contents(out) == runs.contents(undisturbed.out)

@@ -68,7 +68,7 @@ def test_slurm_runs_a_job_and_loses_it(slurm, tmp_path):
         "its word", lambda: said.exists() and said.read_text() == "here\n", within_s=WITHIN_S
     )
     slurm.kill(job)
-    eventually("no job", lambda: not slurm.jobs(), within_s=WITHIN_S)
+    slurm.wait(WITHIN_S)
 
 
 def test_prefect_keeps_its_database_over_a_kill(prefect_server):

@@ -18,8 +18,7 @@ WITH_REMOVALS = ("url_filter", "language", "same_url", "near", "mix")
 
 @pytest.fixture(scope="module")
 def crawled(tmp_path_factory, one_prefect_server):
-    folder = tmp_path_factory.mktemp("crawl")
-    return ran_undisturbed(write_crawl(folder), folder / "run", one_prefect_server.client_env)
+    return ran_undisturbed(tmp_path_factory, "crawl", write_crawl, one_prefect_server.client_env)
 
 
 def is_same(out, crawled):

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster import runs
-from tests.cluster.prefect_server import START_S, PrefectServer
+from tests.cluster.prefect_server import ASKED_EVERY_S, START_S, PrefectServer
 from tests.cluster.processes import (
     ROOT,
     Program,
@@ -146,7 +146,7 @@ def test_on_an_array(slurm, tmp_path, run_section):
     told = [word for k, v in here.items() for word in ("--set", f"run.slurm.{k}={v}")]
     assert "submitted as job" in reader.run(prepare, *told, *SMALL_BUDGET)
     reader.run(status, codes=(1,))
-    eventually("no job", lambda: not slurm.jobs(), within_s=WITHIN_S)
+    slurm.wait(WITHIN_S)
     assert "complete" in reader.run(status)
     assert not runs.unbalanced(tmp_path / "shared" / "run")
 
@@ -172,7 +172,7 @@ def test_a_job_that_is_told_to_end_ends_and_is_continued(slurm, undisturbed, env
     job = submit()
     eventually("some done", lambda: runs.n_done(out) > 10, within_s=WITHIN_S)
     slurm.call("scancel", "--signal=TERM", "--batch", job)
-    eventually("no job", lambda: not slurm.jobs(), within_s=WITHIN_S)
+    slurm.wait(WITHIN_S)
     assert "ExitCode=143:0" in slurm.call("scontrol", "show", "job", job)
     told = log.read_text().splitlines()
     assert told[-1] == "stopped by SIGTERM; the same command continues where this stopped"
@@ -180,7 +180,7 @@ def test_a_job_that_is_told_to_end_ends_and_is_continued(slurm, undisturbed, env
     assert len(done) < len(undisturbed.receipts)
 
     submit()
-    eventually("no job", lambda: not slurm.jobs(), within_s=WITHIN_S)
+    slurm.wait(WITHIN_S)
     assert runs.contents(out) == runs.contents(undisturbed.out), log.read_text()
     after = runs.receipts(out)
     assert {name: after[name] for name in done} == done, "finished work was done again"
@@ -239,7 +239,7 @@ def served(page_server, line):
 
     program = page_server.reader.start(line)
     try:
-        program.wait_until(registered, within_s=WITHIN_S)
+        program.wait_until(registered, within_s=WITHIN_S, pause_s=ASKED_EVERY_S)
         program.process.send_signal(signal.SIGINT)
         assert program.process.wait(WITHIN_S) == INTERRUPTED, program.tail()
     finally:
@@ -257,6 +257,7 @@ def test_work_pool(page_server):
         program.wait_until(
             lambda: page_server.found("/work_pools/tokenmill")["status"] == "READY",
             within_s=WITHIN_S,
+            pause_s=ASKED_EVERY_S,
         )
     finally:
         program.stop()

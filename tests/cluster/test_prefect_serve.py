@@ -10,6 +10,7 @@ import pytest
 
 from tests.cluster import runs
 from tests.cluster.browser import CHROMIUM, WHY_NOT, tab_of
+from tests.cluster.prefect_server import ASKED_EVERY_S
 from tests.cluster.processes import eventually, running
 from tests.cluster.test_prefect import flow_runs, rows
 from tests.e2e.corpus import prose, write_corpus
@@ -29,7 +30,7 @@ def served(prefect_server, tmp_path):
     command = [str(runs.TOKENMILL), "serve", str(recipe), "--out", str(out), "--json"]
     env = {**prefect_server.client_env, VARIABLE: str(tmp_path)}
     with running(command, log=tmp_path / "log", env=env) as program:
-        program.wait_until(lambda: found(prefect_server), within_s=WITHIN_S)
+        program.wait_until(lambda: found(prefect_server), within_s=WITHIN_S, pause_s=ASKED_EVERY_S)
         yield program
 
 
