@@ -86,9 +86,9 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
-from tokenmill.pipelines.core.shard import RUN, Input, Plan, SourceShard
+from tokenmill.pipelines.core.shard import Input, Plan, SourceShard
 from tokenmill.pipelines.read.batch import add_first, read_stats
-from tokenmill.pipelines.read.kept import with_kept_text
+from tokenmill.pipelines.read.kept import with_kept_texts
 from tokenmill.pipelines.read.options import Html, Limits
 from tokenmill.pipelines.read.plan import plan_inputs, texts_from
 from tokenmill.pipelines.read.readers import read_shard, reader_named
@@ -106,7 +106,6 @@ from tokenmill.pipelines.runs.manifest import (
     held,
     open_run,
     read_manifest,
-    refuse_runs,
     write_manifest,
 )
 from tokenmill.pipelines.runs.receipt import Receipt, WorkFacts
@@ -456,8 +455,7 @@ def plan_check(check: Check) -> Plan:
         ConfigError: nothing of it can be read, it is what a run made, or a benchmark is not there
             or lies in it.
     """
-    inputs = tuple(with_kept_text(given) for given in check.inputs)
-    refuse_runs(given for given in inputs if given.format != RUN)
+    inputs = with_kept_texts(check.inputs)
     cut = plan_inputs(inputs, check.shard_bytes, limits=check.limits, in_recipe=False, html=True)
     plan = replace(cut, failed=tuple(lost.with_way(WAY) for lost in cut.failed))
     pages_of(plan)  # a missing library is named before anything is written

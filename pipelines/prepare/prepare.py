@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place
-from tokenmill.pipelines.core.shard import EarlierRun, InputFile, Plan, versions_of
+from tokenmill.pipelines.core.shard import RUN, EarlierRun, InputFile, Plan, versions_of
 from tokenmill.pipelines.corpus.passes import corpus_steps
 from tokenmill.pipelines.prepare.against import (
     check_other,
@@ -34,6 +34,7 @@ from tokenmill.pipelines.runs.manifest import (
     check_apart,
     held,
     read_manifest,
+    refuse_runs,
     write_manifest,
 )
 from tokenmill.pipelines.runs.packs import unspend
@@ -136,10 +137,12 @@ def plan_run(recipe: Recipe, among: Callable[[InputFile], bool] | None = None) -
     among: which of their files are read; there may be none then, and so no shards.
 
     Raises:
-        ConfigError: no input can be read at all, the first cause is named; or a benchmark is not
-            there, or is a file of the inputs; or images cannot be referenced where they are; or
-            an earlier run cannot be stood against.
+        ConfigError: no input can be read at all, the first cause is named; or one is a run
+            directory, without `from: run`; or a benchmark is not there, or is a file of the
+            inputs; or images cannot be referenced where they are; or an earlier run cannot be
+            stood against.
     """
+    refuse_runs(given for given in recipe.inputs if given.format != RUN)
     against = _checked(recipe)
     try:
         plan = recipe.plan(against=against, among=among)

@@ -4,13 +4,14 @@ A run is named by its directory, or several by that of their collection.
 """
 
 import posixpath
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from tokenmill.pipelines.core.errors import ConfigError, InputError
 from tokenmill.pipelines.core.shard import RUN, Input, InputFile
 from tokenmill.pipelines.runs import collected
-from tokenmill.pipelines.runs.manifest import COMPLETE, PARTIAL_RUN, TEXT
+from tokenmill.pipelines.runs.manifest import COMPLETE, PARTIAL_RUN, TEXT, refuse_runs
 from tokenmill.pipelines.storage.inputs import expand, open_input
 from tokenmill.sizing.strict import parse_json
 
@@ -29,11 +30,18 @@ def kept_columns(place: str) -> dict[str, str]:
     return columns
 
 
-def with_kept_text(given: Input) -> Input:
-    """An input as it is; of the directory of a run, or a collection, the text that was kept.
+def with_kept_texts(inputs: Iterable[Input]) -> tuple[Input, ...]:
+    """Inputs as they are; of the directory of a run, or a collection, the text that was kept.
 
-    A run that has none is left to `runs.manifest.refuse_runs`, which names the way out.
+    Raises:
+        ConfigError: one was made by a run, and is no text; names the way out.
     """
+    found = tuple(_with_kept_text(given) for given in inputs)
+    refuse_runs(given for given in found if given.format != RUN)
+    return found
+
+
+def _with_kept_text(given: Input) -> Input:
     if given.format is not None or not Path(given.path).is_dir():
         return given
     try:

@@ -392,6 +392,7 @@ def _only_ours(out: Path, found: list[str]) -> None:
 
 MOST_PATHS = 3  # named in a message
 TEXT = "text"  # folder of a run directory: the documents that it kept
+TARS = "webdataset"  # and as tars of samples
 
 
 def check_apart(inputs: Iterable[Input], out: Place) -> None:
@@ -427,7 +428,7 @@ def _inside(out: Place, given: str) -> ConfigError:
 
 
 def refuse_runs(inputs: Iterable[Input]) -> None:
-    """Refuse a run directory, or a folder of one, as input; but for the text that it kept.
+    """Refuse a run directory, or a folder of one, as input; but its text, and its tars of samples.
 
     Raises:
         ConfigError: names the inputs that the run was made from, or the way out.
@@ -435,7 +436,7 @@ def refuse_runs(inputs: Iterable[Input]) -> None:
     for given in inputs:
         path = Path(given.path)
         made = next((r for folder in (path, path.parent) if (r := _run_in(folder))), None)
-        if path.is_dir() and made is not None and path.name != TEXT:
+        if path.is_dir() and made is not None and path.name not in (TEXT, TARS):
             raise ConfigError(f"{given.path}: {made}")
 
 
@@ -454,6 +455,8 @@ def _run_in(folder: Path) -> str | None:
         return "made by contamination, holds reports, not text; name the corpus"
     if "recipe" not in identity:
         return None
+    if (folder / TEXT).is_dir():
+        return f"a run of prepare; {{path: {folder}, from: run}} reads the text that it kept"
     paths = [i["path"] for i in identity["recipe"]["inputs"]]
     more = f" and {len(paths) - MOST_PATHS} more" if len(paths) > MOST_PATHS else ""
     return (

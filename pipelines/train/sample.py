@@ -17,10 +17,10 @@ from tokenmill.dedup.same.digest import digests, first_occurrence
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.filters.models.quality_model import uniform
+from tokenmill.pipelines.read.kept import with_kept_texts
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard
-from tokenmill.pipelines.runs.manifest import refuse_runs
 from tokenmill.sizing.document.markdown import markdown
 from tokenmill.sizing.document.section import Block, Section, Table, table
 
@@ -122,7 +122,7 @@ def read_documents(
     Raises:
         ConfigError: an input cannot be read.
     """
-    refuse_runs(inputs)
+    inputs = with_kept_texts(inputs)
     try:
         plan = plan_inputs(inputs, SHARD_BYTES, limits=limits, in_recipe=False)
     except ConfigError as e:

@@ -46,6 +46,13 @@ def test_what_a_run_made_is_not_read(tmp_path):
             f" {out} --format jsonl --text --out FOLDER`, or name its inputs:"
             " /in/0, /in/1, /in/2 and 2 more"
         )
+    for kept in ("text", "webdataset"):
+        (out / kept).mkdir()
+        refuse_runs([Input(path=str(out / kept))])
+    with pytest.raises(ConfigError) as e:
+        refuse_runs([Input(path=str(out))])
+    way = f"{{path: {out}, from: run}} reads the text that it kept"
+    assert str(e.value) == f"{out}: a run of prepare; {way}"
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"files": []}', '{"identity": 5}'])

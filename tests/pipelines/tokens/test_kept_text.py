@@ -22,9 +22,8 @@ from tokenmill.flows.cli import main
 from tokenmill.flows.commands.contamination import parse_check
 from tokenmill.pipelines.contamination.check import check_contamination
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.prepare.prepare import plan_run
 from tokenmill.pipelines.prepare.recipe import load_recipe
-from tokenmill.pipelines.runs.manifest import refuse_runs
 from tokenmill.pipelines.tokens.text import kept_rows
 from tokenmill.sizing.units import format_bytes
 
@@ -286,8 +285,9 @@ def test_contamination_of_a_run_searches_the_text_that_it_kept(recipe_path, tmp_
     report = check_contamination(check, tmp_path / "check", one_by_one)
     assert report.documents.read == len(texts)
     assert report.total("found_items") > 0
-    with pytest.raises(ConfigError, match="holds tokens, not text"):
-        refuse_runs([Input(path=str(tmp_path / "run"))])
+    again = recipe_of(recipe_path, tmp_path, inputs=[str(tmp_path / "run")])
+    with pytest.raises(ConfigError, match="from: run} reads the text that it kept"):
+        plan_run(again)
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl.zst"])
