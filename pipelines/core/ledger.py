@@ -12,7 +12,7 @@ Of images, where a recipe has them:
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Self
 
@@ -103,8 +103,8 @@ class StageStats(_Counts):
 
     def to_json(self) -> dict[str, Any]:
         """The counts as a JSON object; `from_json` undoes it."""
-        data = asdict(self)
-        return data if self.images is not None else {n: v for n, v in data.items() if n != "images"}
+        images = {} if self.images is None else {"images": dict(vars(self.images))}
+        return {name: v for name, v in vars(self).items() if name != "images"} | images
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "StageStats":
