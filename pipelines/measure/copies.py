@@ -273,6 +273,7 @@ class Probing:
         self._last = {"copies": ones * 1.0, "alike": ones * 1.0, "most": ones * 1.0}
         self._last |= {"first": drawn, "whole": ones.astype(np.bool_), "units": ones}
         self._asked: list[str | None] = []
+        self._unlike: list[tuple[str, str]] = []  # columns that texts may differ of, what is kept
         self._decided = np.zeros(len(drawn), np.bool_)  # by who stays, copies among them
 
     @property
@@ -323,6 +324,7 @@ class Probing:
             self._units,
             bands=list(bands),
             comparing=comparing,
+            stay=self._stay,
             asked=self._with_asked,
         )
         found = earlier.found(both_ways=not self._is_whole)
@@ -346,6 +348,8 @@ class Probing:
         if not texts and self._decided.any():
             return self._equal_of_staying(column, keep)
         drawn = self._drawn
+        if not texts:
+            self._unlike.append((column, keep))
         known = ~self._decided  # of texts that are as alike as equal one stays already
         if not zeros_are_a_key and len(drawn):
             known &= has_key(self._rows.take(column, drawn))
@@ -361,6 +365,15 @@ class Probing:
             columns[name][known] = values
         most = np.where(known, np.inf, self._last["most"])
         return self._last | columns | {"alike": columns["copies"], "most": most}
+
+    def _stay(self, rows: I64) -> Bools:
+        """(n,) which rows, ascending, are left by steps that texts may differ of, if all pass."""
+        stay = np.ones(len(rows), np.bool_)
+        for column, keep in self._unlike if len(rows) else ():
+            keyed = has_key(self._rows.take(column, rows))
+            equals = equal_keys(self._rows, rows[keyed], self._units, column=column, keep=keep)
+            stay[keyed] &= equals.kept == rows[keyed]
+        return stay
 
     def _equal_of_staying(self, column: str, keep: str) -> dict[str, npt.NDArray[Any]]:
         """Of documents with the key of the one that stays for each row drawn, those that stay: it

@@ -6,7 +6,7 @@ Only earlier documents decide, so that little of a cluster must be known. A walk
 keys of all documents, and compares few: of those with one key the earliest.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -52,15 +52,17 @@ class Earlier:
         *,
         bands: list[str],
         comparing: Comparing,
+        stay: Callable[[I64], Bools],
         asked: bool,
     ) -> None:
         """drawn: rows, ascending, each with keys.  units: (n_shards,) what each shard is of.
 
+        stay: of some rows, ascending, which come to be compared, for all that steps before do.
         asked: rows drawn pass the filters before, and of others it is known only where they were
             asked: as often as those like them an earlier one is supposed to.
         """
         self._rows, self._drawn, self._units = rows, drawn, units
-        self._bands, self._comparing = bands, comparing
+        self._bands, self._comparing, self._stay = bands, comparing, stay
         self._with_asked = asked
         self._passing: Passing | None = None  # as the documents drawn have it
         self._looked = np.zeros(0, np.int64)  # rows whose earlier ones are known, ascending
@@ -90,6 +92,8 @@ class Earlier:
 
     def _of_passing(self, edges: Edges) -> Edges:
         """Those whose earlier document comes to be compared."""
+        left, at = np.unique(edges.left, return_inverse=True)
+        edges = edges.at(self._stay(left)[at])
         if not self._with_asked or not len(edges.left):
             return edges
         left, at = np.unique(edges.left, return_inverse=True)

@@ -82,6 +82,18 @@ def test_of_one_url_as_many_are_left_behind_near_as_the_run_leaves(tmp_path, bef
     assert (few.last.alike <= last.copies[at]).all()
 
 
+@pytest.mark.parametrize("keep", ["first", "last"])
+def test_who_leaves_for_another_of_its_url_takes_no_like_one_along(tmp_path, keep):
+    steps = (SameUrl(keep=keep), NEAR)
+    named = np.random.default_rng(6).integers(-60, 200, N)
+    urls = np.where(named < 0, None, np.char.add("https://a.example/", named.astype(str)))
+    parts = [urls[a:b].tolist() for a, b in pairwise(np.cumsum([0, *SIZES]))]
+    write_texts(job_of(tmp_path, steps), steps, shards(), urls=parts)
+    last, stays = probed(tmp_path, steps, N).last, kept_by_run(tmp_path, steps, SIZES)
+    assert last.whole.all()
+    assert (1 / last.copies).sum() == pytest.approx(stays.sum())
+
+
 def test_few_probes_are_told_the_same_as_all(tmp_path):
     steps = (NEAR,)
     write_texts(job_of(tmp_path, steps), steps, shards())
