@@ -28,11 +28,14 @@ def within_more(batch: pa.RecordBatch) -> int:
     """Bytes of documents within a larger batch.
 
     A piece of what a run compresses at once lacks the text before it; its own end is given it for
-    that, as long as all of it is out of the reach of lz4.
+    that, as far as lz4 looks back, unless the piece is shorter than that.
     """
-    if batch["text"].nbytes <= LZ4_WINDOW_BYTES:
+    offsets = text_buffers(batch["text"]).offsets
+    first = int(np.searchsorted(offsets, offsets[-1] - LZ4_WINDOW_BYTES, "right")) - 1
+    if first < 0:
         return int(_lz4(batch).size - _empty(batch))
-    return int(_lz4(pa.concat_batches([batch, batch])).size - _lz4(batch).size)
+    end = batch.take(pa.array(np.arange(first, batch.num_rows)))
+    return int(_lz4(pa.concat_batches([end, batch])).size - _lz4(end).size)
 
 
 def _empty(batch: pa.RecordBatch) -> int:

@@ -30,7 +30,7 @@ from tokenmill.pipelines.runs.folder import Folder
 from tokenmill.pipelines.runs.manifest import open_run
 
 # raise it when the same settings and inputs make another estimate, or another scratch
-MEASURE_VERSION = "19"
+MEASURE_VERSION = "20"
 DEFAULT_PROBES = 10_000
 QUICK_BYTES = 256e6  # read in some ten seconds of CPU: a minute beside other work
 ENDS_FOLDER, LOCAL_FOLDER, IMAGES_FOLDER = (
@@ -70,7 +70,7 @@ class MeasureJob(PrepareJob):
 
     measuring: Measuring
 
-    @property
+    @cached_property
     def first_pass(self) -> Pass:
         return passes(self.recipe.steps)[0]
 
@@ -103,7 +103,7 @@ class MeasureJob(PrepareJob):
         """Whether documents are drawn: for their duplicates, or for those of their images."""
         return bool(self.dedup) or self.recipe.images is not None
 
-    @property
+    @cached_property
     def counted_stages(self) -> tuple[Step, ...]:
         """Stages that all documents go through: those before the first that only removes some."""
         stages = self.first_pass.stages
@@ -117,7 +117,7 @@ class MeasureJob(PrepareJob):
         """
         return self.first_pass.stages[len(self.counted_stages) :]
 
-    @property
+    @cached_property
     def later_stages(self) -> tuple[Step, ...]:
         """What documents go through when duplicates are gone."""
         return tuple(stage for part in passes(self.recipe.steps)[1:] for stage in part.stages)

@@ -205,7 +205,8 @@ class Scanned:
             "seconds": self._seconds(DOCUMENTS) * times,
             "text_bytes": text_bytes,
         }
-        return self._sampled(sums, self._sample.drawn & (seen > 0))
+        parts = self._sample.drawn & (seen > 0)
+        return self._sampled(sums, parts, float(seen.sum() / max(text_bytes[parts].sum(), 1.0)))
 
     @property
     def encoded_bytes(self) -> float:
