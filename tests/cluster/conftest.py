@@ -24,6 +24,8 @@ def pytest_collection_modifyitems(items):
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.cluster)
             item.add_marker(pytest.mark.timeout(MOST_S))
+    # the longest one, which compiles all kernels, is not left to the end
+    items.sort(key=lambda item: item.path.name != "test_wheel.py")
 
 
 @pytest.fixture(scope="session")

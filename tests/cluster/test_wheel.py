@@ -39,9 +39,9 @@ def wheel(tmp_path_factory):
 def installed(wheel, tmp_path_factory):
     """Bin folder of an environment that has the wheel, what it asks for, and nothing else."""
     home = tmp_path_factory.mktemp("home") / "venv"
-    venv.create(home, with_pip=True)
-    python = home / "bin" / "python"
-    pip = [str(python), "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
+    venv.create(home)
+    pip = [sys.executable, "-m", "pip", "--python", str(home / "bin" / "python"), "install"]
+    pip += ["--quiet", "--no-deps", "--no-index", str(wheel)]
     subprocess.run(pip, check=True, timeout=600)
     (packages,) = home.glob("lib/python*/site-packages")
     here = Path(sysconfig.get_path("purelib"))
@@ -98,7 +98,7 @@ def test_the_installed_wheel_runs_the_demo_and_again_does_nothing(installed, tmp
             env=environment,
             capture_output=True,
             text=True,
-            timeout=500,
+            timeout=1000,
         )
         assert ended.returncode == 0, ended.stderr[-2000:]
         reports.append(json.loads(ended.stdout))
