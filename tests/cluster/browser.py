@@ -1,4 +1,4 @@
-"""A real browser without a window: what a page says, what it looks like, and forms filled in."""
+"""A real browser without a window: what a page says, and forms filled in."""
 
 import json
 import re
@@ -25,7 +25,7 @@ _TAGS = re.compile(r"<(script|style).*?</\1>|<[^>]+>", re.DOTALL)
 
 def text_of(url: str) -> str:
     """The words of a page once its scripts have run, with single spaces between them."""
-    page = _run(url, "--dump-dom").decode(errors="replace")
+    page = _dumped(url).decode(errors="replace")
     return " ".join(unescape(_TAGS.sub(" ", page)).split())
 
 
@@ -36,11 +36,6 @@ def text_with(url: str, words: Sequence[str]) -> str:
         if all(word in text for word in words):
             break
     return text
-
-
-def picture_of(url: str, path: Path) -> None:
-    """Write what a page looks like, as PNG."""
-    _run(url, f"--screenshot={path}")
 
 
 class Tab:
@@ -103,8 +98,8 @@ def _command(profile: str) -> list[str]:
     return [*command, f"--user-data-dir={profile}"]
 
 
-def _run(url: str, *options: str) -> bytes:
+def _dumped(url: str) -> bytes:
     with tempfile.TemporaryDirectory(prefix="browser-", ignore_cleanup_errors=True) as profile:
-        command = [*_command(profile), f"--virtual-time-budget={LOAD_MS}", *options, url]
+        command = [*_command(profile), f"--virtual-time-budget={LOAD_MS}", "--dump-dom", url]
         ended = subprocess.run(command, capture_output=True, timeout=WITHIN_S, check=True)
     return ended.stdout

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.cluster import runs
-from tests.cluster.browser import CHROMIUM, WHY_NOT, picture_of, text_with
+from tests.cluster.browser import CHROMIUM, WHY_NOT, text_with
 from tests.cluster.processes import ROOT, environment, eventually, running
 from tests.cluster.test_prefect import flow_runs, rows
 from tests.e2e.corpus import write_corpus
@@ -84,11 +84,10 @@ def test_a_schedule_runs_it_and_then_finds_all_done(ran_twice, one_prefect_serve
     assert not runs.unbalanced(out)
 
 
-def test_the_pages_of_a_run_show_it(ran_twice, one_prefect_server, tmp_path):
+def test_the_pages_of_a_run_show_it(ran_twice, one_prefect_server):
     (first, second), out = ran_twice
     ui = one_prefect_server.ui
     page = f"{ui}/runs/flow-run/{first['id']}"
-    picture_of(page, tmp_path / "run.png")
     words = [f"prepare stdlib, {out}", "Completed", "threads", "pass-0 00000-of-", "documents in"]
     assert_shown(page, words)
     assert_shown(f"{ui}/runs/flow-run/{second['id']}", ["nothing to do"])
@@ -99,7 +98,6 @@ def test_the_pages_of_a_run_show_it(ran_twice, one_prefect_server, tmp_path):
         flow_runs={"id": {"any_": [first["id"]]}},
     )
     page = f"{ui}/artifacts/artifact/{ledger['id']}"
-    picture_of(page, tmp_path / "ledger.png")
     words = ["docs in", "made by cutting", "removed", "normalize", "exact", "tokenize"]
     assert_shown(page, words)
 
@@ -121,7 +119,6 @@ def assert_shown(page, words):
         ("probe-storage", ["dataset", "seconds", "that this host must feed"]),
     ],
 )
-def test_a_deployment_has_a_form(deployed, one_prefect_server, tmp_path, flow, words):
+def test_a_deployment_has_a_form(deployed, one_prefect_server, flow, words):
     page = f"{one_prefect_server.ui}/deployments/deployment/{deployed[flow]['id']}/run"
-    picture_of(page, tmp_path / "form.png")
     assert_shown(page, words)
