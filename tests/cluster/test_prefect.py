@@ -14,17 +14,9 @@ from tests.e2e.corpus import write_corpus
 WITHIN_S = 180
 
 
-@pytest.fixture(scope="module")
-def recipe(tmp_path_factory):
-    return write_corpus(tmp_path_factory.mktemp("corpus"), shard_bytes="6kB")
-
-
-@pytest.fixture(scope="module")
-def expected(recipe, tmp_path_factory):
-    """What the run makes without any server of ours."""
-    out = tmp_path_factory.mktemp("expected") / "run"
-    runs.prepared(recipe, out, "--workers", "2", env={"PREFECT_API_URL": ""})
-    return runs.contents(out)
+@pytest.fixture
+def expected(undisturbed):
+    return runs.contents(undisturbed.out)
 
 
 def rows(server, of, **filters):
