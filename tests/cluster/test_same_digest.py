@@ -4,11 +4,13 @@ import pytest
 
 from tests.cluster import runs
 
-# threads make these bytes from S3 below, processes those of a crawl in test_crawl
-LONG = [pytest.param(name, marks=pytest.mark.long) for name in ("threads-2", "dask-local")]
+# threads make these bytes from S3 below, processes those of a crawl in test_crawl, and jobs that
+# come as they are needed those of the small corpus in test_killed and test_campaign
+ELSEWHERE = ("threads-2", "dask-local", "slurm-adaptive")
+LONG = [pytest.param(name, marks=pytest.mark.long) for name in ELSEWHERE]
 
 
-@pytest.fixture(params=[*LONG, "dask-external", "slurm", "slurm-adaptive"])
+@pytest.fixture(params=[*LONG, "dask-external", "slurm"])
 def options(request):
     """Command-line options of a runner, and the environment it needs."""
     if request.param == "threads-2":
