@@ -19,7 +19,7 @@ from tokenmill.flows.pools.sbatch import check_sbatch, jobs_here, refusal
 from tokenmill.pipelines.core.options import Slurm
 
 LOOK_EVERY_S = 30.0
-MOST_VAIN = 5  # looks in a row at which jobs had ended and no worker was there
+MOST_VAIN = 5  # times that jobs are submitted again without a worker between
 VAIN = "jobs of SLURM end before their workers come; see slurm-logs of the run"
 
 
@@ -55,6 +55,9 @@ class Lost:
     def __init__(self, cluster: SLURMCluster, refusals: list[str]) -> None:
         self._cluster, self._refusals, self._looking = cluster, refusals, threading.Lock()
         self._due, self._vain = time.monotonic() + LOOK_EVERY_S, 0
+        # At the last look. Dask cancels what has the name of a worker that went, 15 s after that:
+        # another is submitted at the look after, not to be cancelled too.
+        self._gone: set[SLURMJob] = set()
 
     def submit_again(self) -> None:
         """Have others submitted in their place; asked by several threads while nothing ends."""
@@ -68,13 +71,23 @@ class Lost:
         there = jobs_here()
         if there is None:
             return
-        came = {str(name) for name in self._cluster.observed}  # those of jobs that ended, all
-        gone = [n for n, j in jobs.items() if j.job_id not in there and not came & self._of(n)]
-        self._vain = self._vain + 1 if gone and not came else 0
+        # asked after squeue: by now workers are known of all jobs that ended before it
+        came = {str(name) for name in self._cluster.observed}
+        gone = {
+            name: job
+            for name, job in jobs.items()
+            if job.job_id not in there and not came & self._of(name)
+        }
+        ended = [name for name, job in gone.items() if job in self._gone]
+        self._gone = set(gone.values())
+        if came:
+            self._vain = 0
+        elif ended:
+            self._vain += 1
         if self._vain > MOST_VAIN:
             self._refusals.append(VAIN)
             return
-        for name in gone:
+        for name in ended:
             jobs[name].status = Status.closed  # which Dask looks for in the end
             self._cluster.workers.pop(name, None)
         self._cluster.scale(jobs=len(self._cluster.worker_spec))

@@ -1,12 +1,16 @@
 """An `sbatch` that refuses jobs; SLURM itself is in tests/cluster."""
 
 import os
+import signal
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("dask_jobqueue", reason="the extra `cluster` is not installed")
+
+from dask.config import set as set_in_dask
 
 from tests.flows.pools.works import fine, run
 from tokenmill.flows.pools import dask, slurm
@@ -53,34 +57,45 @@ def test_jobs_that_slurm_does_not_take_end_the_run_in_a_line(refusing, tmp_path,
 
 SBATCH = """#!/bin/sh
 cd {folder}
-n=$(($(cat last) + 1))
-echo $n > last
+n=1
+until mkdir job-$n 2> /dev/null; do n=$((n + 1)); done
 echo Submitted batch job $n
-[ $n -gt {lost} ] || exit 0
+[ $n -gt {lost} ] || exec touch jobs/$n
 cp $1 jobs/$n
-setsid sh jobs/$n > log-$n 2>&1 &
-echo $! > pid-$n
+setsid sh jobs/$n > job-$n/log 2>&1 &
+echo $! > job-$n/pid
+"""
+SQUEUE = """#!/bin/sh
+cd {folder}
+for n in $(ls jobs); do
+    echo $n
+    [ -s jobs/$n ] || mkdir job-$n/seen 2> /dev/null || rm jobs/$n
+done
+"""
+SCANCEL = """#!/bin/sh
+cd {folder}
+echo $1 >> cancelled
+rm jobs/$1 && kill -9 -$(cat job-$1/pid)
 """
 
 
 @pytest.fixture
 def losing(request, tmp_path, monkeypatch):
-    """A SLURM that takes jobs, of which the first, as many as are lost, never begin."""
+    """A SLURM that takes jobs; the first, as many as are lost, wait for two looks and are gone."""
     folder = tmp_path / "slurm"
     (folder / "jobs").mkdir(parents=True)
-    (folder / "last").write_text("0")
-    for name, script in {
-        "sbatch": SBATCH.format(folder=folder, lost=request.param),
-        "squeue": f"#!/bin/sh\nls {folder}/jobs\n",
-        "scancel": f"#!/bin/sh\nrm {folder}/jobs/$1 && kill -9 -$(cat {folder}/pid-$1)\n",
-    }.items():
-        (folder / name).write_text(script)
+    for name, script in {"sbatch": SBATCH, "squeue": SQUEUE, "scancel": SCANCEL}.items():
+        (folder / name).write_text(script.format(folder=folder, lost=request.param))
         (folder / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
     monkeypatch.setattr(slurm, "LOOK_EVERY_S", 0.1)
     monkeypatch.setattr(dask, "POLL_S", 0.1)
     return folder
+
+
+def n_submitted(folder):
+    return len(list(folder.glob("job-*")))
 
 
 @pytest.mark.parametrize("minimum", [0, 2], ids=["as-needed", "always"])
@@ -92,7 +107,7 @@ def test_jobs_that_end_before_their_workers_come_are_submitted_again(
     with slurm_pool(options, tmp_path / "logs") as pool:
         (outcome,) = run(pool, job, fine, 1).values()
     assert outcome.error is None
-    assert int((losing / "last").read_text()) in (3, 4)  # one or two in place of the lost
+    assert n_submitted(losing) in (3, 4)  # one or two in place of the lost
     assert not list((losing / "jobs").iterdir())
 
 
@@ -101,7 +116,33 @@ def test_jobs_that_end_again_and_again_end_the_run_in_a_line(losing, tmp_path):
     options = Slurm(interface="lo", minimum=1)
     with pytest.raises(ConfigError, match="^jobs of SLURM end before their workers come; see "):
         slurm_pool(options, tmp_path / "logs").__enter__()
-    assert int((losing / "last").read_text()) == 1 + slurm.MOST_VAIN
+    assert n_submitted(losing) == 1 + slurm.MOST_VAIN
+
+
+@pytest.mark.parametrize("losing", [0], indirect=True)
+def test_a_job_that_dask_cancels_is_not_the_one_submitted_again(losing, tmp_path, monkeypatch):
+    """Dask cancels what has the name of a worker that went, some time after it did."""
+    monkeypatch.setattr(slurm, "LOOK_EVERY_S", 0.0)
+    soon = {"distributed.deploy.lost-worker-timeout": "1s"}
+    options = Slurm(interface="lo", memory=10**9)
+    with set_in_dask(soon), slurm._cluster(options, tmp_path / "logs", []) as cluster:
+        lost, cancelled = slurm.Lost(cluster, []), losing / "cancelled"
+        cluster.scale(jobs=1)
+        wait_until(lambda: cluster.observed)
+        (losing / "jobs" / "1").unlink()
+        os.killpg(int((losing / "job-1" / "pid").read_text()), signal.SIGKILL)
+        wait_until(lambda: not cluster.observed)
+        lost.submit_again()
+        wait_until(cancelled.exists)
+        lost.submit_again()
+        wait_until(lambda: cluster.observed)
+        assert cancelled.read_text() == "1\n"
+    assert n_submitted(losing) == 2
+
+
+def wait_until(true):
+    while not true():
+        time.sleep(dask.POLL_S)
 
 
 def test_no_sbatch_is_a_line(tmp_path, monkeypatch):
