@@ -237,10 +237,10 @@ class SourceShard:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "SourceShard":
-        several = ("paths", "names", "header", "roots")
-        lists = {name: tuple(data.get(name, ())) for name in several}
+        names = ("paths", "names", "header", "roots")
+        several = {name: tuple(data.get(name, ())) for name in names}
         columns = tuple((path, kind) for path, kind in data.get("columns", ()))
-        return SourceShard(**{**data, **lists, "columns": columns})
+        return SourceShard(**{**data, **several, "columns": columns})
 
 
 def numbered(shards: Sequence[SourceShard], *, first: int) -> tuple[SourceShard, ...]:

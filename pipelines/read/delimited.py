@@ -1,4 +1,4 @@
-"""CSV and TSV with a header: a document a row, a file a shard. A TSV shows if it has quotes.
+"""CSV and TSV: a document a row, a file a shard; columns by the header, or as `header` names them.
 
 Fields of a CSV stand between commas; where its first line has none, between semicolons, tabs or
 bars.
@@ -37,6 +37,7 @@ OLD_LINES = "new-line character seen"  # as it says of line ends that are \r alo
 UNENDED = "unexpected end of data"  # as the csv module says of quotes that do not end
 QUOTE = '"'
 BEGINNING = 4 << 20  # characters of a TSV that tell whether its fields stand between quotes
+LIKE_ROWS = 0.8  # of the lines between two quotes, if these are no quotes of a field; our choice
 MOST_ROWS = 10  # lines that are rows themselves which quotes may hold, if they hold nothing else
 
 
@@ -57,6 +58,7 @@ class _Lines:
     """
 
     def __init__(self, blocks: Iterator[list[bytes]], most: int) -> None:
+        csv.field_size_limit(max(most, csv.field_size_limit()))  # of the whole process
         self._lines = read_lines(blocks, start=0, stop=None, max_bytes=most)
         self.mark, self._most = b",", most
         self.number = self.n_columns = 0
@@ -104,9 +106,14 @@ class _Lines:
             return f"{line.decode(errors='replace')}\n"
 
 
-def delimiter_of(first: str, form: str) -> str:
-    """What stands between fields, by the first line of a file."""
-    return next((d for d in DELIMITERS[form] if d in first), DELIMITERS[form][0])
+def delimiter_of(first: str, form: str, n_columns: int = 0) -> str:
+    """What stands between fields, by the first line of a file.
+
+    n_columns: that it has, if known: of a row of text, in which others may stand too.
+    """
+    marks = DELIMITERS[form]
+    fit = [mark for mark in marks if first.count(mark) + 1 == n_columns > 1]
+    return next((mark for mark in fit or marks if mark in first), marks[0])
 
 
 def rows_of(
@@ -123,14 +130,13 @@ def rows_of(
     Raises:
         DamagedError: what follows cannot be told; all before it was yielded.
     """
-    csv.field_size_limit(max(most, csv.field_size_limit()))
     lines = _Lines(blocks, most)
     if header:
         lines.n_columns = len(header)
         yield Row(header)
     text = iter(lines)
     first = next(text, "")
-    delimiter = delimiter_of(first, form)
+    delimiter = delimiter_of(first, form, lines.n_columns)
     lines.mark = delimiter.encode()
     quoting: dict[str, Any] = {"quoting": csv.QUOTE_NONE} if quote == "" else {}
     reader = csv.reader(
@@ -182,43 +188,53 @@ def uses_quotes(blocks: Iterator[list[bytes]], most: int) -> bool:
     """Whether the beginning of a TSV is as writers of CSV make it, which quote what needs it.
 
     Every row must be one: with the header's number of fields, those that hold a quote between
-    quotes and it doubled, no two lines of it rows by themselves. And some field needs its quotes,
-    for a quote, a tab or a line end in it, or all of the header stand between them.
+    quotes and it doubled, and its lines, where it has several, not rows by themselves. And some
+    field needs its quotes, for a quote, a tab or a line end in it, or all of the header stand
+    between them.
 
     blocks: of the file, from its first byte.  most: bytes of a row.
     """
     lines = _Lines(blocks, most)
     row: list[str] = []  # lines of the one at hand
-    n_read = n_columns = 0
-
-    def beginning() -> Iterator[str]:
-        nonlocal n_read
-        for line in lines:
-            n_read += len(line)
-            row.append(line)
-            if n_read > BEGINNING:
-                return
-            yield line
-
-    def rows_in_it() -> int:
-        return sum(line.count("\t") + 1 == n_columns for line in row)
-
-    used = False
+    n_columns, used = 0, False
     try:
-        for fields in csv.reader(beginning(), delimiter="\t", strict=True):
-            n_quotes = sum(line.count(QUOTE) for line in row)
-            holding = [field for field in fields if QUOTE in field]
+        for fields in csv.reader(_begun(lines, row), delimiter="\t", strict=True):
             if not n_columns:
-                n_columns, used = len(fields), n_quotes == 2 * len(fields)
-            needed = 2 * (len(holding) + sum(field.count(QUOTE) for field in holding))
-            if fields and (len(fields) != n_columns or n_quotes < needed or rows_in_it() > 1):
+                n_columns, used = len(fields), "".join(row).count(QUOTE) == 2 * len(fields)
+            if fields and not _is_written(fields, row, n_columns):
                 return False
-            used = used or any("\t" in field or "\n" in field for field in fields) or needed > 0
+            used = used or any(mark in field for field in fields for mark in (QUOTE, "\t", "\n"))
             row.clear()
             lines.begin()
-    except (csv.Error, stream.DamagedError):  # a row that the beginning cuts is no fault of its
-        return used and n_read > BEGINNING and rows_in_it() < 2
+    except csv.Error as e:  # where the beginning, or a sample of a file, ends within a row
+        return used and UNENDED in str(e) and not _are_rows(row, n_columns)
+    except stream.DamagedError:
+        return used and not _are_rows(row, n_columns)
     return used
+
+
+def _begun(lines: _Lines, row: list[str]) -> Iterator[str]:
+    """Lines of the beginning, each put into `row` too."""
+    n_read = 0
+    for line in lines:
+        n_read += len(line)
+        row.append(line)
+        if n_read > BEGINNING:
+            return
+        yield line
+
+
+def _is_written(fields: Sequence[str], row: Sequence[str], n_columns: int) -> bool:
+    """Whether lines are as a writer of CSV makes the fields that were read from them."""
+    whole, held = "".join(row), [field for field in fields if QUOTE in field]
+    between = all(f'"{field.replace(QUOTE, 2 * QUOTE)}"' in whole for field in held)
+    return between and len(fields) == n_columns and not _are_rows(row, n_columns)
+
+
+def _are_rows(lines: Sequence[str], n_columns: int) -> bool:
+    """Whether lines, which quotes hold together, are rows by themselves, or nearly all are."""
+    n_rows = sum(line.count("\t") + 1 == n_columns for line in lines)
+    return n_rows > 1 and n_rows >= LIKE_ROWS * len(lines)
 
 
 def _is_quoted(field: str) -> bool:
@@ -240,11 +256,14 @@ def cut_delimited(
             with contextlib.closing(stream.read_blocks(file.path, compression, limits=limits)) as b:
                 quote = None if uses_quotes(b, most) else ""
         with contextlib.closing(stream.read_blocks(file.path, compression, limits=limits)) as b:
-            header = next(rows_of(b, form, most, quote, wanted.header), Row(()))
+            rows = rows_of(b, form, most, quote, wanted.header)
+            header = first = next(rows, Row(()))
+            if wanted.header:
+                first = next(rows, first)
     except stream.DamagedError as e:
         raise InputError(f"{file.path}: {e}", cause=e.cause) from None
-    if header.cause:
-        raise InputError(f"{file.path}: {header.message}", cause=header.cause)
+    if first.cause and (first is header or first.cause == "invalid_utf8"):
+        raise InputError(f"{file.path}: {first.message}", cause=first.cause)
     if compression is not None:
         ratio, damage = stream.expansion_ratio(file.path, compression, limits)
         size = int(size * ratio)
@@ -254,8 +273,9 @@ def cut_delimited(
     try:
         columns = find_columns(list(dict.fromkeys(header.fields)), wanted, file.path)
     except InputError as e:
-        way = "" if wanted.header else "; header: [NAME, …] names the columns, if line 1 is a row"
-        raise InputError(f"{e}{way}", cause=e.cause) from None
+        if wanted.header or wanted.text is not None or e.cause != "missing_column":
+            raise
+        raise InputError(f"{e}, or header: [NAME, …] if line 1 is a row", cause=e.cause) from None
     if columns.images is not None:
         why = f"images in column {columns.images!r} of a {form.upper()} are not read"
         way = "write it as Parquet or JSON Lines, or leave out images"

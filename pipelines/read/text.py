@@ -33,7 +33,7 @@ def is_utf8(data: bytes) -> bool:
 def to_utf8(data: bytes | bytearray) -> str:
     """The way out of a file that is not UTF-8, by its beginning."""
     charset = "utf-16" if data.startswith(BOMS_UTF16) else "CHARSET"
-    return f"`iconv -f {charset} -t utf-8` makes a file so"
+    return f"`iconv -f {charset} -t utf-8` makes it UTF-8"
 
 
 def group_texts(files: Sequence[InputFile], shard_bytes: int) -> list[list[InputFile]]:

@@ -140,12 +140,18 @@ GOOD = b'1\t"she said ""so"""\n'  # as a writer of CSV makes it
         (b'1\tshe said "so"\n' + GOOD, False),  # a quote that a writer would have put in quotes
         (b'1\t"so" she said\n' + GOOD, False),
         (GOOD + b'1\t"a\n2\tb"\n', False),  # between two quotes stand two rows
-        (GOOD + b'1\t"no end\n', False),
+        (GOOD + b'1\t"a\n' + b"2\tb\n" * 8 + b'no row\n3\tc"\n', False),
+        (GOOD + b'1\t"int f() {\n\tg();\n}"\n', True),
+        (GOOD + b'1\t"cut within\na row', True),  # a sample of a file
+        (GOOD + b'1\t"no end\n2\tb\n3\tc\n', False),
+        (GOOD + b'1\t"odd" row\n', False),
+        (b'1\t"' + b"x" * 140_000 + b' ""so"""\n', True),  # over the csv module's own limit
         (GOOD + b"1\t2\t3\n", False),
         (b"1\tone\n", False),
     ],
 )
 def test_quotes_of_a_tsv_are_those_that_a_writer_of_csv_puts(tmp_path, rows, quoted):
+    csv.field_size_limit(131_072)
     data = b"id\ttext\n" + rows
     got = read(tmp_path, data, "d.tsv")
     same = read(tmp_path, data, "d.tsv", quote='"' if quoted else "")
@@ -165,6 +171,12 @@ def test_quotes_of_a_tsv_are_told_by_its_beginning(tmp_path, monkeypatch, end):
         assert read(tmp_path, begun + odd + b"\n", "d.tsv").texts[0] == '"she said ""so"""'
 
 
+def test_a_row_over_the_limit_does_not_change_what_quotes_of_a_tsv_are(tmp_path):
+    limits = Limits(max_document_bytes=200)
+    data = b"id\ttext\n" + GOOD + b'2\t"' + b"long\n" * 50 + b'"\n'
+    assert read(tmp_path, data, "d.tsv", limits=limits).texts == ['she said "so"']
+
+
 def test_a_tsv_with_all_its_header_between_quotes_has_them(tmp_path):
     assert read(tmp_path, b'"text"\t"id"\n"a"\t1\n', "d.tsv").texts == ["a"]
     assert read(tmp_path, b'"text"\tid\n"a"\t1\n', "d.tsv", text='"text"').texts == ['"a"']
@@ -174,8 +186,9 @@ def test_a_tsv_with_all_its_header_between_quotes_has_them(tmp_path):
 @given(rows=st.lists(st.tuples(FIELDS, FIELDS), max_size=5))
 def test_a_tsv_has_no_quotes(mark, rows):
     bare = str.maketrans("\t\n", "  ")
-    rows = [(mark + text.translate(bare), note.translate(bare)) for text, note in rows]
-    rows.append(('"', ""))
+    # a writer of CSV would have put the second field between quotes
+    rows = [(mark + text.translate(bare), f'a "{note.translate(bare)}') for text, note in rows]
+    rows.append(('"Yes"', 'a "No"'))
     written = "".join(f"{text}\t{note}\n" for text, note in [("text", "note"), *rows])
     with tempfile.TemporaryDirectory() as folder:
         got = read(folder, written.encode(), "d.tsv")
@@ -206,16 +219,22 @@ def test_quotes_and_headers_of_other_formats_are_refused(tmp_path, key, value):
 
 @pytest.mark.parametrize(("name", "mark"), [("d.tsv", "\t"), ("d.csv", ";")])
 def test_a_file_without_a_header_has_the_columns_that_are_named(tmp_path, name, mark):
-    rows = (("so it is", "OFF", "7"), ("and so", "NOT", "8"), ("odd", "NOT"))
+    rows = (("so, it is", "OFF", "7"), ("and so", "NOT", "8"), ("odd", "NOT"))
     data = "".join(f"{mark.join(row)}\n" for row in rows)
     got = read(tmp_path, f"\ufeff{data}".encode(), name, header=("text", "label", "id"))
-    assert (got.texts, got.ids) == (["so it is", "and so"], ["7", "8"])
+    assert (got.texts, got.ids) == (["so, it is", "and so"], ["7", "8"])
     assert "line 3: 2 fields, and the header has 3" in got.failures[0]["detail"]
     (shard,) = got.plan.shards
     assert SourceShard.from_json(json.loads(json.dumps(shard.to_json()))) == shard
     (failed,) = read(tmp_path, data.encode(), name).plan.failed
-    way = "; header: [NAME, …] names the columns, if line 1 is a row"
+    way = ", or header: [NAME, …] if line 1 is a row"
     assert (failed.cause, failed.message.endswith(way)) == ("missing_column", True)
+    (named,) = read(tmp_path, data.encode(), name, text="body").plan.failed
+    assert not named.message.endswith(way)
+    (wide,) = read(
+        tmp_path, f"\ufeff{data}".encode("utf-16-le"), name, header=("a", "text")
+    ).plan.failed
+    assert "iconv -f utf-16" in wide.message
     (failed,) = read(tmp_path, data.encode(), name, header=("a", "b", "c")).plan.failed
     assert failed.message.endswith("as {path: …, text: NAME}")
 
@@ -258,7 +277,7 @@ def test_line_ends_of_old_are_named(tmp_path):
 def test_a_header_that_is_not_utf8_is_no_header(tmp_path, header, charset):
     (tmp_path / "d.csv").write_bytes(header + b"\n1,2\n")
     (failed,) = plan_inputs([Input(path=str(tmp_path / "d.csv"))], 1 << 20).failed
-    way = f"line 1: not UTF-8; `iconv -f {charset} -t utf-8` makes a file so"
+    way = f"line 1: not UTF-8; `iconv -f {charset} -t utf-8` makes it UTF-8"
     assert (failed.cause, failed.message.endswith(way)) == ("invalid_utf8", True)
 
 

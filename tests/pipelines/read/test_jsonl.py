@@ -272,7 +272,7 @@ def test_a_file_of_utf_16_is_told_so(tmp_path, form):
     got = read_bytes(tmp_path, f"\ufeff{GOOD.decode()}".encode(form), "d.jsonl")
     (failed,) = got.plan.failed
     assert failed.cause == "invalid_json"
-    assert "(it begins as UTF-16 does; `iconv -f utf-16 -t utf-8` makes a file so)" in (
+    assert "(it begins as UTF-16 does; `iconv -f utf-16 -t utf-8` makes it UTF-8)" in (
         failed.message
     )
 

@@ -28,9 +28,9 @@ def test_a_file_that_is_not_utf8_fails_alone(tmp_path):
     got = read_all(write(tmp_path, files))
     assert got.texts == ["a", "c", ""]
     failure, wide = got.failures
-    assert wide["detail"].endswith("byte; `iconv -f utf-16 -t utf-8` makes a file so")
+    assert wide["detail"].endswith("byte; `iconv -f utf-16 -t utf-8` makes it UTF-8")
     assert (failure["reason"], failure["id"], failure["text_bytes"]) == ("invalid_utf8", "b.txt", 6)
-    why = "not UTF-8: invalid start byte; `iconv -f CHARSET -t utf-8` makes a file so"
+    why = "not UTF-8: invalid start byte; `iconv -f CHARSET -t utf-8` makes it UTF-8"
     assert failure["detail"] == f"{tmp_path}/b.txt byte 5: {why}"
 
 
