@@ -5,7 +5,7 @@
 A file's name says its format: JSON Lines, JSON, CSV, TSV, Parquet; each may be compressed: .gz,
 .bz2, .zst. Besides lists of rows: SQuAD's articles of paragraphs of questions, DROP's passages of
 questions, BIG-Bench Hard's {"examples": […]}, MATH's file an item, MMLU's CSV without header,
-and others whose first line has a number, as MGSM's TSV: their columns are f0, f1, ….
+and others whose first line has a number and a sentence, as MGSM's TSV: their columns are f0, f1, ….
 Benchmarks are small (some thousand items): rows are Python objects here, and nowhere else.
 
 Benchmarks on the hub are read with `datasets` into its cache, from where they are read offline.
@@ -48,6 +48,7 @@ Row = dict[str, Any]
 # lists of objects that are the rows: of SQuAD's articles, of their paragraphs, of DROP's passages
 NESTED = ("paragraphs", "qas", "qa_pairs")
 MOST_CELL_CHARS = 1 << 17  # csv's own limit, which readers of inputs raise for the process
+LONGEST_NAME = 40  # characters of a column's name; our choice
 _NUMBER = re.compile(r"-?\d[\d.,]*")
 MMLU_COLUMNS = ["question", "A", "B", "C", "D", "answer"]
 SCHEME = "hf://"
@@ -337,7 +338,10 @@ def read_tsv(data: bytes) -> list[Row]:
 
 
 def _cells(data: bytes, how: pacsv.ParseOptions) -> list[Row]:
-    """The rows of a file with a header, or with none if a cell of the first line is a number."""
+    """The rows of a file with a header, or with none if its first line is a row.
+
+    That is where a cell of it is a number and another no name, for it is long or has a space.
+    """
     if not data.strip():
         return []
 
@@ -346,8 +350,9 @@ def _cells(data: bytes, how: pacsv.ParseOptions) -> list[Row]:
         return pacsv.read_csv(pa.BufferReader(data), parse_options=how, read_options=named)
 
     table = read(headless=False)
-    numbers = list(filter(_NUMBER.fullmatch, table.column_names))
-    if numbers != [str(i) for i in range(len(numbers))]:  # as pandas names what has no names
+    names = table.column_names
+    no_name = any(len(name) > LONGEST_NAME or " " in name for name in names)
+    if no_name and any(map(_NUMBER.fullmatch, names)):
         table = read(headless=True)
     return _made(table.to_batches(), len(data))
 
@@ -373,6 +378,7 @@ READERS: dict[str, Callable[[bytes], list[Row]]] = {
     ".json": read_json,
     ".csv": read_csv,
     ".tsv": read_tsv,
+    ".tab": read_tsv,
     ".parquet": read_parquet,
 }
 

@@ -123,7 +123,7 @@ class Benchmark(Config):
 
     name: in receipts and reports, before the item's number: "gsm8k:17". The name of a
         well-known benchmark (known.yaml) says which fields to look for.
-    path: a JSONL, JSON, CSV or Parquet file, a pattern or folder of them, a folder saved by
+    path: a JSONL, JSON, CSV, TSV or Parquet file, a pattern or folder of them, a folder saved by
         `datasets`, or a set on the hub, hf://OWNER/NAME/CONFIG/SPLIT. A well-known benchmark
         without one is that of the hub.
     fields: the fields to look for, each by itself and all of them together; `a.b` is the

@@ -93,6 +93,8 @@ def test_tsv_with_quotes_and_without(tmp_path, rows, second):
     [
         (("How many?", "18"), ["f0"]),  # as MGSM has no header
         (("How many?", "-2.5"), ["f0"]),
+        (("It is so", "0"), ["f0"]),
+        (("question", "2020"), ["question"]),
         (("0", "1"), ["0"]),  # as pandas names them
         (("question", "n2"), ["question"]),
     ],
@@ -104,6 +106,13 @@ def test_a_first_line_with_a_number_is_an_item(tmp_path, header, names):
     assert items.column_names == ["item", *names]
     assert items[names[0]].to_pylist()[-1] == "Who, then?"
     assert items.num_rows == 1 + (names == ["f0"])
+
+
+def test_mgsm_as_its_makers_publish_it(tmp_path):
+    path = tmp_path / "mgsm_en.tsv"
+    path.write_text("How many ducks?\t18\nHow many bolts?\t3\n")
+    items = read_items(Benchmark(name="mgsm", path=str(path)))
+    assert items["f0"].to_pylist() == ["How many ducks?", "How many bolts?"]
 
 
 def test_line_breaks_in_a_large_csv(tmp_path):
@@ -148,7 +157,8 @@ def test_each_field_is_a_text_and_all_of_them_together(tmp_path):
         (
             "a.txt",
             b"x",
-            "cannot tell its format; its name must end in .jsonl, .json, .csv, .tsv, .parquet",
+            "cannot tell its format;"
+            " its name must end in .jsonl, .json, .csv, .tsv, .tab, .parquet",
         ),
     ],
 )
@@ -209,7 +219,7 @@ def test_a_folder_must_be_one_saved_split(tmp_path):
     (tmp_path / "empty").mkdir()
     assert refusal(Benchmark(name="quiz", path=f"{tmp_path}/empty")) == (
         f"benchmark 'quiz': {tmp_path}/empty: has no file that ends in .jsonl, .json, .csv, .tsv,"
-        " .parquet, and no state.json; name a file, or a saved dataset"
+        " .tab, .parquet, and no state.json; name a file, or a saved dataset"
     )
 
 
