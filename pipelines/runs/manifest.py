@@ -392,7 +392,7 @@ def _only_ours(out: Path, found: list[str]) -> None:
 
 MOST_PATHS = 3  # named in a message
 TEXT = "text"  # folder of a run directory: the documents that it kept
-TARS = "webdataset"  # and as tars of samples
+OF_A_RUN = ("dataset", "removed", "removed-images", "receipts", "index")  # nothing to read there
 
 
 def check_apart(inputs: Iterable[Input], out: Place) -> None:
@@ -428,15 +428,15 @@ def _inside(out: Place, given: str) -> ConfigError:
 
 
 def refuse_runs(inputs: Iterable[Input]) -> None:
-    """Refuse a run directory, or a folder of one, as input; but its text, and its tars of samples.
+    """Refuse a run directory as input, or a folder of one that has no text and no tars of samples.
 
     Raises:
         ConfigError: names the inputs that the run was made from, or the way out.
     """
     for given in inputs:
         path = Path(given.path)
-        made = next((r for folder in (path, path.parent) if (r := _run_in(folder))), None)
-        if path.is_dir() and made is not None and path.name not in (TEXT, TARS):
+        made = _run_in(path) or (_run_in(path.parent) if path.name in OF_A_RUN else None)
+        if path.is_dir() and made is not None:
             raise ConfigError(f"{given.path}: {made}")
 
 
@@ -446,7 +446,8 @@ def _run_in(folder: Path) -> str | None:
         names = run_names(folder)
         if names is not None:
             return f"a collection of {len(names)} runs, holds tokens, not text; name their inputs"
-        identity = (read_manifest(folder) or {}).get("identity")
+        manifest = read_manifest(folder) or {}
+        identity = manifest.get("identity")
     except ConfigError:  # a manifest of somebody else's
         return None
     if not isinstance(identity, dict):
@@ -455,8 +456,9 @@ def _run_in(folder: Path) -> str | None:
         return "made by contamination, holds reports, not text; name the corpus"
     if "recipe" not in identity:
         return None
-    if (folder / TEXT).is_dir():
-        return f"a run of prepare; {{path: {folder}, from: run}} reads the text that it kept"
+    if manifest.get("status") in (COMPLETE, PARTIAL_RUN) and (folder / TEXT).is_dir():
+        way = f"name {folder} itself, in a recipe as {{path: {folder}, from: run}}"
+        return f"of a run of prepare that kept its text; {way}"
     paths = [i["path"] for i in identity["recipe"]["inputs"]]
     more = f" and {len(paths) - MOST_PATHS} more" if len(paths) > MOST_PATHS else ""
     return (

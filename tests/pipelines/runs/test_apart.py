@@ -49,10 +49,14 @@ def test_what_a_run_made_is_not_read(tmp_path):
     for kept in ("text", "webdataset"):
         (out / kept).mkdir()
         refuse_runs([Input(path=str(out / kept))])
-    with pytest.raises(ConfigError) as e:
-        refuse_runs([Input(path=str(out))])
-    way = f"{{path: {out}, from: run}} reads the text that it kept"
-    assert str(e.value) == f"{out}: a run of prepare; {way}"
+    for status in ("running", "complete"):
+        manifest = {"identity": {"recipe": recipe}, "status": status}
+        (out / "manifest.json").write_text(json.dumps(manifest))
+        with pytest.raises(ConfigError) as e:
+            refuse_runs([Input(path=str(out / "dataset"))])
+        way = f"name {out} itself, in a recipe as {{path: {out}, from: run}}"
+        kept_text = f"{out / 'dataset'}: of a run of prepare that kept its text; {way}"
+        assert (str(e.value) == kept_text) == (status == "complete")
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"files": []}', '{"identity": 5}'])

@@ -5,6 +5,7 @@ import json
 import random
 import signal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -22,9 +23,12 @@ from tokenmill.flows.cli import main
 from tokenmill.flows.commands.contamination import parse_check
 from tokenmill.pipelines.contamination.check import check_contamination
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.prepare.prepare import plan_run
 from tokenmill.pipelines.prepare.recipe import load_recipe
+from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.tokens.text import kept_rows
+from tokenmill.pipelines.train.sample import Sample, read_documents
 from tokenmill.sizing.units import format_bytes
 
 STEPS = ["normalize", "exact", {"gopher_quality": {"min_words": 60}}]
@@ -286,8 +290,21 @@ def test_contamination_of_a_run_searches_the_text_that_it_kept(recipe_path, tmp_
     assert report.documents.read == len(texts)
     assert report.total("found_items") > 0
     again = recipe_of(recipe_path, tmp_path, inputs=[str(tmp_path / "run")])
-    with pytest.raises(ConfigError, match="from: run} reads the text that it kept"):
+    with pytest.raises(ConfigError, match="from: run}"):
         plan_run(again)
+
+
+def test_a_model_is_trained_on_the_text_that_a_run_kept(recipe_path, tmp_path):
+    run(recipe_path, tmp_path, output={"text": "jsonl.zst"}, tokenizer=None)
+    texts = {row["text"] for rows in kept(tmp_path).values() for row in rows}
+
+    def one_word_each(texts):
+        return np.zeros(len(texts), np.int64), np.ones(len(texts), np.int64)
+
+    sample = Sample(one_word_each, most=10**6, unit="documents", holdout=0.0, seed=0)
+    inputs = [Input(path=str(tmp_path / "run"))]
+    documents, _, trouble = read_documents(inputs, sample, option="--good", limits=Limits())
+    assert (len(documents.draws), trouble) == (len(texts), "")
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl.zst"])
