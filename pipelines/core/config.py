@@ -185,11 +185,7 @@ def _first(error: ValidationError) -> tuple[str, ErrorDetails]:
     found = [(_place(e["loc"]), e) for e in error.errors(include_url=False)]
     place, first = found[0]
     if first["type"] == "missing":
-        above, _, key = place.rpartition(".")
-        unknown = [one for one in found if one[1]["type"] == "extra_forbidden"]
-        beside = {at.rpartition(".")[2]: (at, e) for at, e in unknown if at.startswith(above)}
-        misspelt = nearest(key, beside, most=1, cutoff=ALIKE, part=ALIKE_PART)
-        place, first = beside[misspelt[0]] if misspelt else found[0]
+        place, first = _misspelt(place, found) or found[0]
     inside = [(at, e) for at, e in found if at.startswith(f"{place}.")]
     if inside and isinstance(first["input"], dict):
         return inside[0]
@@ -199,6 +195,20 @@ def _first(error: ValidationError) -> tuple[str, ErrorDetails]:
     if len(words) > 1:
         first = {**first, "msg": f"Input should be {', or '.join(words)}"}
     return place, first
+
+
+def _misspelt(
+    missing: str, found: Sequence[tuple[str, ErrorDetails]]
+) -> tuple[str, ErrorDetails] | None:
+    """The complaint of the unknown key that stands where one is missing, and is like it."""
+    above, _, key = missing.rpartition(".")
+    beside = {}
+    for at, e in found:
+        parent, _, name = at.rpartition(".")
+        if parent == above and e["type"] == "extra_forbidden":
+            beside[name] = at, e
+    near = nearest(key, beside, most=1, cutoff=ALIKE, part=ALIKE_PART)
+    return beside[near[0]] if near else None
 
 
 def _place(loc: tuple[int | str, ...]) -> str:
