@@ -26,7 +26,7 @@ from tokenmill.sizing.document.section import count
 from tokenmill.sizing.report.notes import chosen_wait
 from tokenmill.sizing.report.outline import about, first_rows
 from tokenmill.sizing.sheet import Sheet
-from tokenmill.sizing.units import format_bytes, percent
+from tokenmill.sizing.units import format_bytes
 
 # tables of the report's page that are shown, by their sections
 SHOWN = {"ledger": slice(3), "images": slice(2)}
@@ -102,9 +102,10 @@ def troubles(report: Report) -> list[str | Text]:
 def plan_blocks(planned: dict[str, Any]) -> Iterator[Any]:
     """What a run would do."""
     files = [(f["path"], format_bytes(f["bytes"])) for f in planned["files"][:MOST_FAILURES]]
-    more, whole = len(planned["files"]) - len(files), planned["shard_bytes"]
+    more, whole = len(planned["files"]) - len(files), planned["text_bytes"]
+    whole += planned.get("illustrated_bytes", 0)
     against, assumed = planned.get("against", {}), planned["assumptions"]
-    encoded = planned["tokenizer"]
+    encoded, pages = planned["tokenizer"], planned["page_bytes"]
     without = planned.get("without_images", ())[:MOST_FAILURES]
     yield [
         table(count(len(planned["files"]), "input file"), ("path", ">bytes"), files),
@@ -134,11 +135,7 @@ def plan_blocks(planned: dict[str, Any]) -> Iterator[Any]:
         *(f"limit    {limit}, at run.memory_budget" for limit in planned["limits"]),
         f"assumed  {assumed['text_bytes_per_token']} bytes of text a token,"
         f" {assumed['bytes_per_doc']} bytes a document",
-        *(
-            f"         text is {percent(frac)} of {source} at most, by its first pages"
-            for source, frac in assumed["text_of_pages_frac"].items()
-            if frac < 1
-        ),
+        *([f"         web archives are text, markup too: {format_bytes(pages)}"] if pages else ()),
     ]
 
 

@@ -5,11 +5,9 @@ What is to be mixed, told before a run: weights, shares, and how much that will 
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.places import Place, is_remote
 from tokenmill.pipelines.core.shard import Plan, SourceShard
 from tokenmill.pipelines.corpus.passes import corpus_steps, passes
@@ -20,7 +18,7 @@ from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.read.images.webdataset import texts_taken
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.read.plan import texts_from
-from tokenmill.pipelines.read.readers import read_shard, reader_named
+from tokenmill.pipelines.read.readers import reader_named
 from tokenmill.sizing.document.section import count
 from tokenmill.sizing.units import format_count
 
@@ -60,10 +58,6 @@ TEXT_BYTES_PER_TOKEN = 3.0  # English text: 4 to 5; code and other languages: 2 
 BYTES_PER_DOC = 1000  # web and documentation text: 2,000 to 10,000
 SCRATCH_BYTES_PER_DOC = 700  # digest 16, signature 448, band keys 112, edges and receipts
 FILTERED_FRAC = 1.0  # of the text: lz4 about halves it, unless it does not compress
-# of web archives: shards whose beginnings are read, one of each input at least, bytes of them as
-# they are stored, and the text that there may be for each byte of it that was seen there
-LOOKED_SHARDS, LOOKED_BYTES, PAGES_MARGIN = 4, 256 * 1024, 2.0
-LEAST_PAGES = 20  # that tell something of the others
 
 
 def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
@@ -78,9 +72,8 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
     settings = recipe.tokenizing()
     parts = passes(recipe.steps)
     illustrated = sum(shard.bytes for shard in plan.shards if _holds_images(shard))
-    pages_frac = _pages_frac(recipe, plan)
-    texts = {shard: round(shard.bytes * pages_frac.get(shard.input, 1.0)) for shard in plan.shards}
-    text = sum(texts.values()) - illustrated
+    text = sum(shard.bytes for shard in plan.shards) - illustrated
+    pages = (shard.bytes for shard in plan.shards if reader_named(shard.format).section == "html")
     token_bytes = text / TEXT_BYTES_PER_TOKEN * settings.id_bytes
     need = {
         "intermediates": round(sum(_scratch(text, part) for part in parts[:-1])),
@@ -88,7 +81,7 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
         "dataset": round(token_bytes),
     }
     if recipe.output.shuffle:
-        tokens = {shard: size / TEXT_BYTES_PER_TOKEN for shard, size in texts.items()}
+        tokens = {shard: shard.bytes / TEXT_BYTES_PER_TOKEN for shard in plan.shards}
         need["mixing"] = round(mixed_tokens(recipe, tokens) * settings.id_bytes)
         need["dataset"] = need["mixing"]
     if recipe.output.text is not None:  # what does not compress stands in it as it is
@@ -114,8 +107,8 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
         "texts": texts_from(plan),
         **({"captions": _captions(recipe, plan)} if recipe.images else {}),
         "shards": len(plan.shards),
-        "shard_bytes": sum(shard.bytes for shard in plan.shards),
         "text_bytes": text,
+        "page_bytes": sum(pages),
         **(_of_images(plan.shards, illustrated) if recipe.images else {}),
         **_of_earlier(recipe, plan),
         **({"mixture": list(mixture_lines(recipe))} if recipe.output.shuffle else {}),
@@ -132,35 +125,8 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
             "text_bytes_per_token": TEXT_BYTES_PER_TOKEN,
             "bytes_per_doc": BYTES_PER_DOC,
             "scratch_bytes_per_doc": SCRATCH_BYTES_PER_DOC,
-            "text_of_pages_frac": {
-                recipe.inputs[number].source_name: frac for number, frac in pages_frac.items()
-            },
         },
     }
-
-
-def _pages_frac(recipe: Recipe, plan: Plan) -> dict[int, float]:
-    """Of each input of web archives the share of its bytes that is text, at most: more than in the
-    beginnings of some shards, all where these have few pages.
-    """
-    of_input: dict[int, list[SourceShard]] = {}
-    for shard in plan.shards:
-        if reader_named(shard.format).section == "html":
-            of_input.setdefault(shard.input, []).append(shard)
-    sizes = {file.path: file.bytes for file in plan.files}
-    found, of_each = {}, max(LOOKED_SHARDS // max(len(of_input), 1), 1)
-    for number, shards in of_input.items():
-        docs, text, whole = 0, 0, 0.0
-        for shard in shards[:: -(-len(shards) // of_each)]:
-            end = shard.stop or sizes[shard.paths[0]]
-            stop = min(end, shard.start + LOOKED_BYTES)
-            whole += shard.bytes * (stop - shard.start) / max(end - shard.start, 1)
-            begin = replace(shard, stop=stop)
-            for batch in read_shard(begin, limits=recipe.limits, html=recipe.html):
-                docs += batch.documents.num_rows
-                text += int(text_buffers(batch.documents["text"]).lengths.sum())
-        found[number] = min(PAGES_MARGIN * text / whole, 1.0) if docs >= LEAST_PAGES else 1.0
-    return found
 
 
 def _captions(recipe: Recipe, plan: Plan) -> dict[str, dict[str, list[str]]]:

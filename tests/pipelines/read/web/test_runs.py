@@ -149,25 +149,20 @@ def test_mistakes_are_named(tmp_path, tokenizer, html, images, message):
     assert message in str(e.value)
 
 
-@pytest.mark.parametrize("packing", [None, "gzip"])
-def test_a_dry_run_supposes_of_pages_what_their_beginnings_have_of_text(
-    tmp_path, tokenizer, packing
-):
-    markup = "".join(f"<script>var x{i} = {i * i};</script>" for i in range(100))
-    (tmp_path / "in").mkdir()
-    for name, n in (("a", 300), ("b", 10), ("c", 30)):
-        pages = [page(i, f"{words(i)}</p>{markup}<p>") for i in range(n)]
-        data = archive(pages, packing)
-        (tmp_path / "in" / f"{name}.warc{SUFFIX[packing]}").write_bytes(data)
-    (tmp_path / "few.warc").write_bytes(archive([page(1, words(1))], None))
-    (tmp_path / "lines.txt").write_text("a line of text\n" * 1000)
-    inputs = [str(tmp_path / name) for name in ("in", "few.warc", "lines.txt")]
+def test_a_dry_run_takes_all_of_archives_for_text_however_they_begin(tmp_path, tokenizer, capsys):
+    markup = "<script>var x = 1;</script>" * 200
+    pages = [page(i, f"{words(i)}</p>{markup}<p>") for i in range(60)]
+    pages += [page(i, " ".join(map(words, range(i, i + 30)))) for i in range(60, 120)]
+    (tmp_path / "pages.warc").write_bytes(archive(pages, None))
+    (tmp_path / "docs.jsonl").write_text('{"text": "one"}\n')
+    inputs = [str(tmp_path / name) for name in ("pages.warc", "docs.jsonl")]
     data = {"inputs": inputs, "tokenizer": {"path": str(tokenizer)}, "html": {}}
-    recipe = make_recipe({**data, "shard_bytes": "200kB"}, where="test")
+    recipe = make_recipe(data, where="test")
     planned = dry_run(recipe, tmp_path / "run")
-    fracs = planned["assumptions"]["text_of_pages_frac"]
-    own = run_recipe(recipe, tmp_path / "run", one_by_one).total.text_bytes
-    assert own <= planned["text_bytes"] <= 2.2 * own
-    assert planned["text_bytes"] < planned["shard_bytes"] / 2
-    assert fracs["few"] == 1.0
-    assert fracs.keys() == {"in", "few"}
+    made = run_recipe(recipe, tmp_path / "run", one_by_one).total
+    assert made.text_bytes <= planned["text_bytes"]
+    assert planned["page_bytes"] == planned["text_bytes"] - 16
+    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(data))
+    arguments = ["prepare", str(tmp_path / "recipe.yaml"), "--out", str(tmp_path / "new")]
+    assert main([*arguments, "--dry-run"]) == 0
+    assert "web archives are text, markup too: " in capsys.readouterr().out
