@@ -11,11 +11,12 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from tokenmill.pipelines.core.config import Bytes, Config, PathHere
 from tokenmill.pipelines.core.machine import cores
 from tokenmill.pipelines.core.places import allowed_address, allowed_directives
-from tokenmill.sizing.units import format_bytes
+from tokenmill.sizing.units import format_bytes, format_memory
 
 Runner = Literal["auto", "threads", "processes", "dask", "slurm", "array"]
 PROCESS_BYTES = 300_000_000  # of a process besides memory_budget: 0.13 GiB of imports, and batches
 BUDGET_BYTES = 4 * 1024**3  # unless a job has less
+LEAST_BUDGET = 25_000_000  # of a worker in a job; `exact` holds 800,000 documents with it
 # no shell may find more in it than a word: it stands in the script of a job
 Word: TypeAlias = Annotated[str, Field(pattern=r"^[\w.,:@%+=-]+$")]
 
@@ -34,8 +35,8 @@ class Slurm(Config):
     """Jobs of SLURM that hold workers; as many are submitted as are wanted.
 
     cores: of one job.
-    memory: of one job. Less than 0.3 GB for each process, and run.memory_budget for each, is
-        refused; of an array a task is one process.
+    memory: of one job. Less than 0.3 GB for each process, and run.memory_budget for each, or 25 MB
+        for each worker where that is not stated, is refused; of an array a task is one process.
     processes: workers in a job, which share its cores and memory; None is one for each core. Of an
         array they are threads of one process.
     walltime: HH:MM:SS, after which SLURM ends a job; what it was at is done again by another.
@@ -125,15 +126,16 @@ class RunOptions(Config):
     @model_validator(mode="after")
     def _jobs_hold_their_processes(self) -> "RunOptions":
         of_job = self._processes_of_job
-        needed = of_job * (PROCESS_BYTES + (self.memory_budget or 0))
+        budget = self.memory_budget or LEAST_BUDGET * self.slurm.workers // of_job
+        needed = of_job * (PROCESS_BYTES + budget)
         if self.has_jobs and self.slurm.memory < needed:
-            way = "each, besides memory_budget; state more"
+            way = f"{format_bytes(LEAST_BUDGET)} a worker; state more"
             if self.memory_budget:
-                way = "each and memory_budget; state so much, or a smaller memory_budget"
+                way = "memory_budget; state so much, or a smaller memory_budget"
             raise ValueError(
                 f"slurm.memory of a job is {format_bytes(self.slurm.memory)}, and its {of_job}"
                 f" process{'es' if of_job > 1 else ''} may take {format_bytes(needed)}:"
-                f" {format_bytes(PROCESS_BYTES)} {way}"
+                f" {format_bytes(PROCESS_BYTES)} each and {way}"
             )
         return self
 
@@ -148,6 +150,13 @@ class RunOptions(Config):
             return self.memory_budget
         of_job = self.slurm.memory // self._processes_of_job - PROCESS_BYTES
         return min(BUDGET_BYTES, of_job) if self.has_jobs else BUDGET_BYTES
+
+    @property
+    def budget_told(self) -> str:
+        """`budget_bytes`, by the key that decides it."""
+        of_job = self.memory_budget is None and self.budget_bytes < BUDGET_BYTES
+        key = "run.slurm.memory leaves" if of_job else "run.memory_budget is"
+        return f"{key} {format_memory(self.budget_bytes)}"
 
     @property
     def n_workers(self) -> int:

@@ -247,16 +247,15 @@ class Corpus:
         Raises:
             ConfigError: less than `least`.
         """
-        budget = self.run.options.budget_bytes
         # works of the phase that may be done at the same time
-        at_once = max(min(self.run.options.works_at_once or cores(), works), 1)
+        options = self.run.options
+        at_once = max(min(options.works_at_once or cores(), works), 1)
         least = LEAST_BYTES if least is None else least
-        left = budget // at_once - n * per_doc
+        left = options.budget_bytes // at_once - n * per_doc
         if left < least:
             fewer = ", use fewer workers" if at_once > 1 else ""
             raise ConfigError(
                 f"{step}: needs {format_memory(at_once * (n * per_doc + least))} of memory for"
-                f" {n:,} {of}, run.memory_budget is {format_memory(budget)};"
-                f" raise it{fewer} or split the corpus"
+                f" {n:,} {of}, {options.budget_told}; raise it{fewer} or split the corpus"
             )
         return left

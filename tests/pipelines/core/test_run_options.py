@@ -45,14 +45,14 @@ def test_a_mistake_is_told_in_a_line(text, message):
 
 @pytest.mark.parametrize("runner", ["slurm", "array"])
 def test_a_job_has_memory_for_its_processes(runner):
-    least = "slurm: {memory: 300MB}"
-    assert options(f"{{runner: {runner}, {least}}}").slurm.memory == 300_000_000
+    least = "slurm: {memory: 325MB}"
+    assert options(f"{{runner: {runner}, {least}}}").budget_bytes == 25_000_000
     assert options("slurm: {memory: 128}").slurm.memory == 128  # whose runner has no jobs
     stated = RunOptions(runner=runner).model_dump()  # as a form fills it in
     assert RunOptions.model_validate(stated).memory_budget is None
     budget = "memory_budget: 1GB, slurm: {cores: 2, memory: 1299MB}"
     default = "memory_budget: 4GiB, slurm: {memory: 4GiB}"
-    for text in ("slurm: {memory: 128}", "slurm: {memory: 299999999}", budget, default):
+    for text in ("slurm: {memory: 128}", "slurm: {memory: 324999999}", budget, default):
         with pytest.raises(ConfigError, match=r"^r.yaml: run: slurm.memory of a job is [^\n]*$"):
             options(f"{{runner: {runner}, {text}}}")
     text = f"{{runner: {runner}, memory_budget: 1GB, slurm: {{cores: 2, memory: 1300MB}}}}"
@@ -65,6 +65,14 @@ def test_a_job_has_memory_for_its_processes(runner):
         "r.yaml: run: slurm.memory of a job is 1.3 GB, and its 2 processes may take 2.6 GB:"
         " 300 MB each and memory_budget; state so much, or a smaller memory_budget"
     )
+
+
+@pytest.mark.parametrize(("runner", "least"), [("slurm", 4 * 325), ("array", 300 + 4 * 25)])
+def test_a_job_leaves_each_worker_memory_where_no_budget_is_stated(runner, least):
+    text = f"{{runner: {runner}, slurm: {{cores: 4, memory: %dMB}}}}"
+    assert options(text % least).budget_told.startswith("run.slurm.memory leaves ")
+    with pytest.raises(ConfigError, match="300 MB each and 25 MB a worker; state more"):
+        options(text % (least - 1))
 
 
 def test_a_budget_that_is_not_stated_is_what_a_job_has():

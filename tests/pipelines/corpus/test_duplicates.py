@@ -1,5 +1,6 @@
 """The same duplicates are found whatever memory, groups and ranges there are: the plain ones."""
 
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -9,11 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.dedup.same.labels import candidate_pairs, clusters
-from tests.pipelines.keyed import ESTIMATED, find, found, job_of, verdict_bytes, write_shards
+from tests.pipelines.keyed import (
+    ESTIMATED,
+    find,
+    found,
+    job_of,
+    part_of,
+    verdict_bytes,
+    write_shards,
+)
 from tests.strategies import examples
 from tokenmill.dedup.same.lsh import NO_KEY, band_keys
 from tokenmill.dedup.same.minhash import EMPTY, pair_similarity
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.corpus import equal, near, pairs, rows
 from tokenmill.pipelines.corpus.equal import ExactDedup, SameUrl
 from tokenmill.pipelines.corpus.near import NearDedup
@@ -312,6 +322,22 @@ def test_what_cannot_be_held_of_a_group_is_refused(tmp_path, step, message):
         find(job, (step,), SIZES)
     budget = " run.memory_budget is 600 KiB; raise it or split the corpus"
     assert str(e.value) == message + budget
+
+
+@pytest.mark.parametrize(
+    ("run", "told"),
+    [
+        ({"slurm": {"memory": "350MB"}}, "run.slurm.memory leaves 47.7 MiB"),
+        ({"slurm": {"memory": "350MB"}, "memory_budget": "50MB"}, "run.memory_budget is 47.7 MiB"),
+        ({"slurm": {"memory": "8GB"}}, "run.memory_budget is 4 GiB"),
+    ],
+)
+def test_what_a_job_has_too_little_of_is_told_by_its_key(tmp_path, run, told):
+    job = job_of(tmp_path, (EXACT,))
+    recipe = job.recipe.model_copy(update={"run": RunOptions(runner="slurm", **run)})
+    corpus = rows.Corpus(replace(job, recipe=recipe), part_of((EXACT,)))
+    with pytest.raises(ConfigError, match=f"{told}; raise it or split the corpus"):
+        corpus.memory_left("exact", 10**9, 8)
 
 
 def test_works_at_once_share_the_memory(tmp_path):
