@@ -58,6 +58,7 @@ PLANNER, TASK = "planner", "task"
 GROUPS = 8  # of works for each worker: what a killed task strands is a group at most
 WRITERS = 16
 POLL_S = 0.5
+SUBMITTER_S = 90.0  # sbatch has 60, and so long lasts the lock of one that was killed, on S3
 NOTICE = "--signal=B:TERM@60"  # before a job's time is over
 HERE = "array"  # as if a step: of what failed, by the jobs themselves
 
@@ -113,8 +114,9 @@ def waits_for(out: str) -> str:
 def submit_run(recipe: Recipe, plan: Plan, out: str, logs: Path) -> str:
     """Have SLURM make a run that was opened before; the id of its first job.
 
-    Of commands that are given at once one alone submits, since it holds the run until SLURM knows
-    its job. The order of a job that is refused goes, so that `forget_unbegun` leaves all others.
+    Of commands that are given at once one alone submits, where squeue answers, since it holds the
+    run until SLURM knows its job. Where the job is refused all is as before: a planner may wait
+    for its order, and `forget_unbegun` leaves a run that has one.
 
     out: as of `check_idle`.  logs: a folder that all nodes share.
 
@@ -124,11 +126,16 @@ def submit_run(recipe: Recipe, plan: Plan, out: str, logs: Path) -> str:
     order = Order(recipe=recipe, plan=plan, out=out, name=_name(out), logs=logs)
     with held(place(out), scratch=recipe.run.scratch) as folder:
         check_idle(out)
-        digest = _put(folder / FOLDER / ORDER, order)
+        path = folder / FOLDER / ORDER
+        before = mirror.read_bytes(path) if mirror.exists(path) else None
+        digest = _put(path, order)
         try:
             return _submit_planner(order, digest)
         except ConfigError:
-            mirror.remove([folder / FOLDER / ORDER])
+            if before is None:
+                mirror.remove([path])
+            else:
+                mirror.write_bytes(path, before)
             raise
 
 
@@ -189,6 +196,8 @@ def plan(out: str, digest: str, *behind: str) -> int:
     signal.signal(signal.SIGTERM, _stop)
     with mirror.viewed(place(out)) as folder:
         order: Order = _got(folder / FOLDER / ORDER, digest)
+    if not behind:
+        _await_submitter(order)
     try:
         report = run_recipe(order.recipe, place(out), _Planner(order, digest, behind), order.plan)
     except HandedOutError as e:
@@ -196,6 +205,19 @@ def plan(out: str, digest: str, *behind: str) -> int:
         return OK
     sys.stdout.write(f"done: {report.total.docs:,} documents, {report.total.tokens:,} tokens\n")
     return exit_code(report)
+
+
+def _await_submitter(order: Order) -> None:
+    """The command that submitted the first planner holds the run until sbatch has ended."""
+    deadline = time.monotonic() + SUBMITTER_S
+    while True:
+        try:
+            with held(place(order.out), scratch=order.recipe.run.scratch):
+                return
+        except ConfigError:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(POLL_S)
 
 
 def _stop(_signum: int, _frame: object) -> NoReturn:

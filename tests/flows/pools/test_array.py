@@ -1,5 +1,6 @@
 """Arrays, with an `sbatch` that notes what it is given; SLURM itself is in tests/cluster."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -183,6 +184,35 @@ def test_an_array_that_was_cancelled_ends_the_run_and_the_same_command_continues
     submit(recipe, out)
     assert queue.drain()[-1] == OK
     assert contents(out) == wanted
+
+
+def test_a_command_that_slurm_refuses_leaves_what_a_planner_that_waits_was_told(
+    queue, recipe, tmp_path, wanted
+):
+    out, sbatch = tmp_path / "run", tmp_path / "bin" / "sbatch"
+    submit(recipe, out)
+    takes = sbatch.read_text()
+    sbatch.write_text("#!/bin/sh\nexit 1\n")  # as when nobody answers; nor does squeue
+    submit(recipe, out, "--set", "run.slurm.maximum=2", code=MISTAKE)
+    sbatch.write_text(takes)
+    assert queue.drain()[-1] == OK
+    assert contents(out) == wanted
+
+
+def test_a_planner_that_begins_at_once_waits_for_the_command_that_submits_it(
+    queue, recipe, tmp_path, monkeypatch
+):
+    out, sleep = tmp_path / "run", array.time.sleep
+    submit(recipe, out)
+    with contextlib.ExitStack() as command:
+        command.enter_context(array.held(out))
+
+        def waiting(seconds):
+            command.close()
+            sleep(seconds)
+
+        monkeypatch.setattr(array.time, "sleep", waiting)
+        assert queue.run(queue.next()) == OK
 
 
 # of a subprocess that an interrupt leaves behind, which ends by itself
