@@ -9,7 +9,6 @@ Of what a stage takes and leaves, the sums of a few products are enough for a ra
 """
 
 from collections.abc import Mapping
-from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +36,7 @@ class Choice(NamedTuple):
     """How documents are chosen, that go through all steps.
 
     share: of the text that is read, about what they have.  docs_per_byte: so many at least.
-    longest: bytes; longer ones are all taken.  at_once: bytes of text that are chosen of at a time.
+    longest: bytes; longer ones are all taken.
     tokenized: share of the text of which tokens are made: of those chosen, or of fewer.
     """
 
@@ -45,7 +44,6 @@ class Choice(NamedTuple):
     docs_per_byte: float
     longest: float
     tokenized: float
-    at_once: float = inf
 
     def of_tokens(self, text_bytes: float, *, read_bytes: float) -> "Choice":
         """How documents are chosen, of those that come to the end, of which tokens are made.
@@ -55,36 +53,6 @@ class Choice(NamedTuple):
         """
         share = self.tokenized * max(read_bytes / max(text_bytes, 1.0), 1.0)
         return self._replace(share=share, docs_per_byte=0.0)
-
-
-def lots(text_bytes: I64, choice: Choice) -> I64:
-    """(n,) ascending, which lot of text each document is chosen of, of documents in order."""
-    number = np.cumsum(text_bytes) // choice.at_once
-    return np.asarray(np.unique(number, return_inverse=True)[1], np.int64)
-
-
-def chances_of(text_bytes: I64, choice: Choice, lot: I64, read_bytes: F64) -> F64:
-    """As `chance`, of each lot by itself.  lot: (n,) of each.  read_bytes: (n_lots,)."""
-    made = [
-        chance(text_bytes[lot == n], choice, read_bytes=read_bytes[n])
-        for n in range(len(read_bytes))
-    ]
-    return np.concatenate([np.zeros(0), *made])
-
-
-def chances_of_tokens(
-    text_bytes: I64, choice: Choice, lot: I64, read_bytes: F64, *, chosen_by: F64
-) -> F64:
-    """The same, of those that come to the end, that their tokens are made.
-
-    chosen_by: (n,) chance that each came so far.
-    """
-    made = [np.zeros(0)]
-    for n, read in enumerate(read_bytes.tolist()):
-        sizes, own = text_bytes[lot == n], chosen_by[lot == n]
-        few = choice.of_tokens(float((sizes / own).sum()), read_bytes=read)
-        made.append(np.minimum(chance(sizes, few, read_bytes=read, of=1 / own), own))
-    return np.concatenate(made)
 
 
 def chance(text_bytes: I64, choice: Choice, *, read_bytes: float, of: F64 | float = 1.0) -> F64:

@@ -31,14 +31,7 @@ from tokenmill.pipelines.corpus.copies import columns_of
 from tokenmill.pipelines.corpus.step import document_keys, key_schema
 from tokenmill.pipelines.filters.images.edit import image_stats
 from tokenmill.pipelines.measure.beside import ROWS, rows_measured, set_down, within_more
-from tokenmill.pipelines.measure.chosen import (
-    Choice,
-    chances_of,
-    chances_of_tokens,
-    chosen,
-    lots,
-    moments,
-)
+from tokenmill.pipelines.measure.chosen import Choice, chance, chosen, moments
 from tokenmill.pipelines.measure.images import IMAGES, image_row_bytes, image_rows, image_sums
 from tokenmill.pipelines.measure.job import ENDS_FOLDER, IMAGES_FOLDER, LOCAL_FOLDER, MeasureJob
 from tokenmill.pipelines.measure.passing import PASSES, YES, passes
@@ -267,12 +260,10 @@ def _seen(tally: "_Tally", batches: list[pa.RecordBatch], choice: Choice) -> _Se
     job = tally.job
     whole = [_through(job.counted_stages, batch, tally)[-1] for batch in batches]
     ids, sizes = _ids_of(whole), _sizes_of(whole)
-    lot = lots(sizes, choice)
-    of_lot = np.bincount(lot, sizes).astype(np.float64)
-    read = of_lot * float(_sizes_of(batches).sum() / max(float(of_lot.sum()), 1.0))
-    chances = chances_of(sizes, choice, lot, read)
+    read = float(_sizes_of(batches).sum())
+    chances = chance(sizes, choice, read_bytes=read)
     taken = chosen(ids, chances, job.measuring.seed)
-    ids, chances, lot = ids[taken], chances[taken], lot[taken]
+    ids, chances = ids[taken], chances[taken]
     some = pa.concat_batches(_where(whole, taken))
     left = _through(job.filters, some, tally, ids, chances)[-1]
     later = _through(job.later_stages, left, tally, ids, chances)
@@ -280,9 +271,9 @@ def _seen(tally: "_Tally", batches: list[pa.RecordBatch], choice: Choice) -> _Se
     if not taken.all():
         edits = [stage for stage in job.filters if stage.changes_text]
         keyed = [_left_by(edits, batch) for batch in whole]
-    at = np.searchsorted(ids, _ids_of(later[-1:]))
-    sizes, own = _sizes_of(later[-1:]), chances[at]
-    tokenized = chances_of_tokens(sizes, choice, lot[at], read, chosen_by=own)
+    sizes, own = _sizes_of(later[-1:]), chances[np.searchsorted(ids, _ids_of(later[-1:]))]
+    few = choice.of_tokens(float((sizes / own).sum()), read_bytes=read)
+    tokenized = np.minimum(chance(sizes, few, read_bytes=read, of=1 / own), own)
     return _Seen(whole, keyed, ids, chances, tokenized, later)
 
 

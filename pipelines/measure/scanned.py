@@ -205,8 +205,7 @@ class Scanned:
             "seconds": self._seconds(DOCUMENTS) * times,
             "text_bytes": text_bytes,
         }
-        parts = self._sample.drawn & (seen > 0)
-        return self._sampled(sums, parts, float(seen.sum() / max(text_bytes[parts].sum(), 1.0)))
+        return self._sampled(sums, self._sample.drawn & (seen > 0))
 
     @property
     def encoded_bytes(self) -> float:

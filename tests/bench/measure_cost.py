@@ -28,7 +28,7 @@ import yaml
 from tests.bench.gigabyte import apart
 from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.corpus.step import document_keys, key_schema
-from tokenmill.pipelines.measure.chosen import chances_of, chances_of_tokens, lots
+from tokenmill.pipelines.measure.chosen import chance
 from tokenmill.pipelines.measure.job import MeasureJob, Measuring
 from tokenmill.pipelines.measure.run import sample_of
 from tokenmill.pipelines.measure.scan import _together
@@ -68,14 +68,12 @@ def bare(recipe: Recipe) -> tuple[float, float, float]:
                     documents = stage(documents).kept  # type: ignore[operator]
                 document_keys(documents, finders, schema, source=part.source)
                 lengths.append(text_buffers(documents["text"]).lengths)
-            sizes = np.concatenate(lengths).astype(np.int64)
-            lot, choice = lots(sizes, sample.choice), sample.choice
-            of_lot = np.bincount(lot, sizes)
-            read += float(of_lot.sum())
-            chosen += float(chances_of(sizes, choice, lot, of_lot) @ sizes)
-            of_all = np.ones(len(sizes))
-            tokens = chances_of_tokens(sizes, choice, lot, of_lot, chosen_by=of_all)
-            tokenized += float(tokens @ sizes)
+            sizes = np.concatenate(lengths)
+            total = float(sizes.sum())
+            read += total
+            chosen += float(chance(sizes, sample.choice, read_bytes=total) @ sizes)
+            few = sample.choice.of_tokens(total, read_bytes=total)
+            tokenized += float(chance(sizes, few, read_bytes=total) @ sizes)
     return time.process_time() - began, chosen / read, tokenized / read
 
 

@@ -9,13 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.measure.chosen import (
-    Choice,
-    chance,
-    chances_of,
-    chances_of_tokens,
-    lots,
-)
+from tokenmill.pipelines.measure.chosen import Choice, chance
 from tokenmill.pipelines.measure.sample import bytes_of, draw, draw_sample
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.read.plan import plan_inputs
@@ -62,7 +56,7 @@ def test_a_budget_is_a_share_or_bytes():
         bytes_of("--budget", 0.0, 400.0)
 
 
-def test_a_corpus_is_cut_into_parts_and_twenty_of_them_drawn(tmp_path):
+def test_a_corpus_is_cut_into_parts_and_a_fifth_of_them_drawn(tmp_path):
     line = json.dumps({"text": "words " * 500}) + "\n"
     (tmp_path / "large.jsonl").write_text(line * 4_000)
     (tmp_path / "small.jsonl").write_text(line)
@@ -71,15 +65,12 @@ def test_a_corpus_is_cut_into_parts_and_twenty_of_them_drawn(tmp_path):
     )
     plan = plan_inputs(recipe.inputs, recipe.shard_bytes)
     sample = draw_sample(recipe, plan, sample=0.2, seed=0)
-    assert 25 <= len(sample.plan.shards) <= 27
+    assert 40 <= len(sample.plan.shards) <= 101
     assert sample.strata.max() == 1
-    assert 19 <= sample.drawn.sum() <= 21
+    assert 0.12 < sample.part_bytes[sample.drawn].sum() / sample.part_bytes.sum() <= 0.2
     assert sample.choice.share == pytest.approx(0.2)
     assert len(draw_sample(recipe, plan, sample=0.2, seed=0).plan.shards) == len(sample.plan.shards)
     assert (draw_sample(recipe, plan, sample=0.2, seed=1).drawn != sample.drawn).any()
-    of_half = draw_sample(recipe, plan, sample=0.2, seed=0, budget=0.5)  # parts are smaller
-    assert 40 <= len(of_half.plan.shards) <= 101
-    assert 0.15 < of_half.drawn.sum() / len(of_half.plan.shards) <= 0.5
 
 
 @pytest.mark.parametrize(
@@ -95,8 +86,10 @@ def test_as_much_is_chosen_as_tells_enough_however_large_a_corpus_is(tmp_path, s
     )
     plan = plan_inputs(recipe.inputs, recipe.shard_bytes)
     sample = draw_sample(recipe, plan, sample=None, seed=0)
-    assert sample.choice.share * sample.part_bytes.sum() == pytest.approx(chosen)
-    assert 19 <= sample.drawn.sum() <= 20
+    sizes = sample.part_bytes
+    assert sample.choice.share * sizes.sum() == pytest.approx(chosen)
+    side_by_side = min(max(8e6, 0.2 * size), size)
+    assert 0.75 * side_by_side < sizes[sample.drawn].sum() <= side_by_side
 
 
 def test_all_are_chosen_where_half_of_them_are_wanted():
@@ -135,23 +128,3 @@ def test_documents_chosen_once_stand_for_all_where_some_are_chosen_again():
     of_all = chance(sizes, choice, read_bytes=0.0)
     of_some = chance(sizes[taken], choice, read_bytes=0.0, of=1 / once[taken])
     assert of_some == pytest.approx(of_all[taken], rel=0.1)
-
-
-def test_of_documents_in_order_some_are_chosen_of_at_a_time():
-    sizes = np.random.default_rng(0).lognormal(7, 1.5, 3_000).astype(np.int64) + 1
-    read = float(sizes.sum())
-    choice = Choice(0.1, 500 / read, 1e9, 0.1, at_once=read / 10)
-    lot = lots(sizes, choice)
-    assert (np.diff(lot) >= 0).all()
-    of_lot = np.bincount(lot, sizes)
-    assert 10 <= len(of_lot) <= 11
-    assert of_lot[:-1] == pytest.approx(read / 10, abs=2.0 * float(sizes.max()))
-    made = chances_of(sizes, choice, lot, of_lot)
-    own = np.clip(2 * made, 0.2, 1.0)
-    of_tokens = chances_of_tokens(sizes, choice, lot, of_lot, chosen_by=own)
-    for number, text in enumerate(of_lot.tolist()):
-        here = lot == number
-        assert made[here] == pytest.approx(chance(sizes[here], choice, read_bytes=text))
-        few = choice.of_tokens(float((sizes / own)[here].sum()), read_bytes=text)
-        alone = chance(sizes[here], few, read_bytes=text, of=1 / own[here])
-        assert of_tokens[here] == pytest.approx(np.minimum(alone, own[here]))
