@@ -3,6 +3,8 @@
 Needs the extra `cluster`, and `sbatch` where the run is started.
 """
 
+import os
+import re
 import sys
 import threading
 import time
@@ -55,16 +57,25 @@ class Lost:
     def __init__(self, cluster: SLURMCluster, refusals: list[str]) -> None:
         self._cluster, self._refusals, self._looking = cluster, refusals, threading.Lock()
         self._due, self._vain = time.monotonic() + LOOK_EVERY_S, 0
+        named = re.search(r"^#SBATCH (-M|--cluster)", cluster.job_script(), re.MULTILINE)
+        self._is_elsewhere = bool(named or os.environ.get("SBATCH_CLUSTERS"))
         # At the last look. Dask cancels what has the name of a worker that went, 15 s after that:
         # another is submitted at the look after, not to be cancelled too.
         self._gone: set[SLURMJob] = set()
 
     def submit_again(self) -> None:
-        """Have others submitted in their place; asked by several threads while nothing ends."""
-        with self._looking:
+        """Have others submitted in their place; asked by several threads while nothing ends.
+
+        Not of a cluster that is named: squeue here does not list its jobs.
+        """
+        if self._is_elsewhere or not self._looking.acquire(blocking=False):
+            return
+        try:
             if time.monotonic() >= self._due:
                 self._look()
                 self._due = time.monotonic() + LOOK_EVERY_S
+        finally:
+            self._looking.release()
 
     def _look(self) -> None:
         jobs = {name: job for name, job in self._cluster.workers.copy().items() if job.job_id}
@@ -72,7 +83,8 @@ class Lost:
         if there is None:
             return
         # asked after squeue: by now workers are known of all jobs that ended before it
-        came = {str(name) for name in self._cluster.observed}
+        workers = list(self._cluster.scheduler_info["workers"].values())  # Dask changes them
+        came = {str(worker["name"]) for worker in workers}
         gone = {
             name: job
             for name, job in jobs.items()
@@ -113,7 +125,7 @@ def _cluster(options: Slurm, logs: Path, refusals: list[str]) -> SLURMCluster:
         queue=options.queue,
         account=options.account,
         interface=options.interface,
-        job_extra_directives=list(options.directives),
+        job_extra_directives=list(options.directives) or None,  # None: as Dask is configured
         python=sys.executable,
         local_directory=None,
         log_directory=str(logs),

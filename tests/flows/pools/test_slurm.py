@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,38 @@ def test_a_job_that_dask_cancels_is_not_the_one_submitted_again(losing, tmp_path
         wait_until(lambda: cluster.observed)
         assert cancelled.read_text() == "1\n"
     assert n_submitted(losing) == 2
+
+
+@pytest.mark.parametrize("losing", [0], indirect=True)
+def test_no_thread_waits_for_another_that_asks_squeue(losing, tmp_path, monkeypatch):
+    monkeypatch.setattr(slurm, "LOOK_EVERY_S", 0.0)
+    slow = f"#!/bin/sh\ncd {losing}\ntouch asked\nuntil [ -e answer ]; do sleep 0.1; done\n"
+    (losing / "squeue").write_text(slow)
+    with slurm._cluster(Slurm(interface="lo"), tmp_path / "logs", []) as cluster:
+        lost = slurm.Lost(cluster, [])
+        with ThreadPoolExecutor(1) as other:
+            asking = other.submit(lost.submit_again)
+            wait_until((losing / "asked").exists)
+            lost.submit_again()
+            assert not asking.done()
+            (losing / "answer").touch()
+
+
+@pytest.mark.parametrize("by", ["recipe", "environment", "configuration of Dask"])
+@pytest.mark.parametrize("losing", [0], indirect=True)
+def test_jobs_of_a_cluster_that_is_named_are_not_looked_for(losing, tmp_path, monkeypatch, by):
+    """This one's squeue knows nothing of them."""
+    monkeypatch.setattr(slurm, "LOOK_EVERY_S", 0.0)
+    (losing / "squeue").write_text(f"#!/bin/sh\ntouch {losing}/asked\n")
+    name = ("--clusters=other",)
+    if by == "environment":
+        monkeypatch.setenv("SBATCH_CLUSTERS", "other")
+    operator = {"jobqueue.slurm.job-extra-directives": name if by.startswith("conf") else ()}
+    options = Slurm(interface="lo", directives=name if by == "recipe" else ())
+    with set_in_dask(operator), slurm._cluster(options, tmp_path / "logs", []) as cluster:
+        slurm.Lost(cluster, []).submit_again()
+        assert not (losing / "asked").exists()
+        assert ("#SBATCH --clusters=other" in cluster.job_script()) is (by != "environment")
 
 
 def wait_until(true):
