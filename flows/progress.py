@@ -32,6 +32,7 @@ from tokenmill.pipelines.runs.work import Outcome, Phase, line_of
 T = TypeVar("T")
 
 LINE_EVERY_S = 30.0
+LEAST_TOLD_S = 1.0  # of a phase: a small run has some fifteen that take a tenth of a second
 STDERR = "-"
 
 
@@ -57,7 +58,7 @@ class Watcher:
 
 
 class Lines(Watcher):
-    """A line each half minute, and when a phase ends; to stderr."""
+    """A line each half minute, and when a phase ends that took a while; to stderr."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,7 +69,8 @@ class Lines(Watcher):
         super().end()
         now = self.standing
         took = time.time() - now.phase_began
-        self.tell(f"{now.phase}: {now.done:,} of {now.works:,} in {took:.1f} s")
+        if took >= LEAST_TOLD_S:
+            self.tell(f"{now.phase}: {now.done:,} of {now.works:,} in {took:.1f} s")
 
     def tell(self, line: str) -> None:
         sys.stderr.write(line + "\n")

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from tests.e2e.corpus import write_corpus
 from tests.running import one_by_one, prepare
-from tokenmill.flows.progress import Bars, Lines, watcher, watching
+from tokenmill.flows.progress import LEAST_TOLD_S, Bars, Lines, watcher, watching
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.runs.standing import Standing
@@ -166,6 +166,10 @@ def test_lines_come_by_themselves_while_works_go_on(capsys, monkeypatch, receipt
     while "of the run" not in (shown := capsys.readouterr().err):
         time.sleep(0.01)
     assert shown.startswith("filter: 1 of 4; 8% of the run, ")
+    lines.standing.phase_began = time.time() + 60  # it took less than no time
+    lines.end()
+    assert "filter: 4 of 4 in " not in capsys.readouterr().err
+    lines.standing.phase_began = time.time() - LEAST_TOLD_S
     lines.end()
     lines.close()
     assert "filter: 4 of 4 in " in capsys.readouterr().err
