@@ -82,6 +82,7 @@ def test_data_is_packaged_and_tests_are_not(wheel):
     assert any(n.endswith("licenses/LICENSE") for n in names)
 
 
+@pytest.mark.timeout(3600)  # a build, an installation and two runs on a machine that does much else
 def test_the_installed_wheel_runs_the_demo_and_again_does_nothing(installed, tmp_path):
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PREFECT", "PYTHON"))}
     environment["PREFECT_HOME"] = str(prefect_home.filled(tmp_path / "prefect"))
