@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -110,11 +111,12 @@ def ran_undisturbed(of_session, name, write, env):
     """
     base = of_session.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
-    folder.mkdir(exist_ok=True)
     made, out = folder / "made", folder / "run"
-    with (folder / "lock").open("w") as lock:
+    with folder.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not made.exists():
+            shutil.rmtree(folder, ignore_errors=True)  # of another process, which failed
+            folder.mkdir()
             recipe = write(folder)
             runs.prepared(recipe, out, "--workers", "1", env=env)
             assert not runs.unbalanced(out)
