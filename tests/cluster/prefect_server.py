@@ -11,21 +11,24 @@ from pathlib import Path
 
 from tests import prefect_home
 from tests.cluster.processes import Program, free_port
+from tokenmill.flows.prefect.server import EMBEDDED_SETTINGS
 
 START_S = 300  # a first start migrates a new database
 TIMEOUT_S = 5
 ASKED_EVERY_S = 0.25  # by those who wait for what it tells
 BUSY = 503
 PAUSES_S = (1, 2, 4, 8, 8)
+RECORDER = "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER"
+# as in a server of a run's own: of 2.4 to 3.9 CPU s for a small run its recorder leaves 1.6 to 2.4
+OWN = (
+    *("PREFECT_SERVER_ANALYTICS_ENABLED", "DO_NOT_TRACK", "PREFECT_CLI_COLORS"),
+    *(f"{RECORDER}_BATCH_SIZE", f"{RECORDER}_FLUSH_INTERVAL"),
+)
 SETTINGS = {
-    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-    "DO_NOT_TRACK": "1",
-    "PREFECT_CLI_COLORS": "false",
+    **{name: EMBEDDED_SETTINGS[name] for name in OWN},
     "PREFECT_API_URL": "",  # the server is nobody's client
-    # as it is in a server of a run's own: of 2.4 to 3.9 CPU s for a small run 1.6 to 2.4 are left
-    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",
-    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
 }
+HELD_BACK_S = float(SETTINGS[f"{RECORDER}_FLUSH_INTERVAL"])  # task runs are, at most
 
 
 class PrefectServer:
