@@ -14,12 +14,15 @@ START_S, ORPHAN_S = 120, 10
 # `--no-dashboard` leaves an HTTP server that listens to the whole world, unless it is told where
 LOOPBACK = ("--host", "127.0.0.1", "--no-dashboard", "--dashboard-address", "127.0.0.1:0")
 MODULE = (sys.executable, "-m")
-# each process wakes 100 times a second for statistics that nobody looks at: a tenth of a core
-QUIET = {
-    "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "1s",
-    "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
-}
+QUIET = ("distributed.admin.tick.interval", "distributed.worker.profile.enabled")
 SPAWNED = "spawn_main"  # stands in the command line of the process that a nanny starts
+
+
+def quiet() -> dict[str, str]:
+    """An environment for what is set in a run's own cluster, else a tenth of a core a process."""
+    from tokenmill.flows.pools.dask import SETTINGS  # not without the extra `cluster`
+
+    return {f"DASK_{name.upper().replace('.', '__')}": str(SETTINGS[name]) for name in QUIET}
 
 
 class DaskCluster:
@@ -35,7 +38,7 @@ class DaskCluster:
     def _scheduler(self) -> Program:
         command = [*MODULE, "distributed.cli.dask_scheduler", *LOOPBACK]
         command += ["--port", str(self.port)]
-        started = Program(command, log=self.folder / "scheduler.log", cwd=self.folder, env=QUIET)
+        started = Program(command, log=self.folder / "scheduler.log", cwd=self.folder, env=quiet())
         started.wait_until(lambda: answers(self.port), within_s=START_S)
         return started
 
@@ -55,7 +58,7 @@ class DaskCluster:
         command += ["--memory-limit", "0", "--local-directory", str(self.folder / name), *options]
         log = self.folder / f"{name}.log"
         log.unlink(missing_ok=True)
-        nanny = Program(command, log=log, cwd=self.folder, env={**QUIET, **(env or {})})
+        nanny = Program(command, log=log, cwd=self.folder, env={**quiet(), **(env or {})})
         self.workers[name] = nanny
         nanny.wait_until(lambda: "Registered to" in log.read_text(), within_s=START_S)
         return nanny

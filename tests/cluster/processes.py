@@ -130,8 +130,8 @@ class Program:
             RuntimeError: the program ended first, or it took too long; says what was logged.
         """
         try:
-            ended = lambda: ready() or not self.living  # noqa: E731
-            value = eventually("ready", ended, within_s=within_s, pause_s=pause_s)
+            ready_or_ended = lambda: ready() or not self.living  # noqa: E731
+            value = eventually("ready", ready_or_ended, within_s=within_s, pause_s=pause_s)
         except TimeoutError as e:
             raise RuntimeError(f"{self.command}: {e}: {self.tail()}") from None
         if not self.living:
