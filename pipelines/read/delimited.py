@@ -31,7 +31,7 @@ from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits, Re
 from tokenmill.pipelines.read.text import BOM, to_utf8
 
 DAMAGED = "damaged_csv"
-# by format, the likeliest first: the first that the first line has, else the first
+# by format, the likeliest first: see `delimiter_of`
 DELIMITERS = {"csv": (",", ";", "\t", "|"), "tsv": ("\t",)}
 OLD_LINES = "new-line character seen"  # as it says of line ends that are \r alone
 UNENDED = "unexpected end of data"  # as the csv module says of quotes that do not end
@@ -106,14 +106,23 @@ class _Lines:
             return f"{line.decode(errors='replace')}\n"
 
 
-def delimiter_of(first: str, form: str, n_columns: int = 0) -> str:
+def delimiter_of(
+    first: str, form: str, header: Sequence[str] = (), quote: str | None = None
+) -> str:
     """What stands between fields, by the first line of a file.
 
-    n_columns: that it has, if known: of a row of text, in which others may stand too.
+    header, quote: as `SourceShard` has them. With a header that is a row of text, in which other
+    marks may stand too: the first that makes as many fields, if one does.
     """
-    marks = DELIMITERS[form]
-    fit = [mark for mark in marks if first.count(mark) + 1 == n_columns > 1]
-    return next((mark for mark in fit or marks if mark in first), marks[0])
+    marks = [mark for mark in DELIMITERS[form] if mark in first] or DELIMITERS[form]
+    told = ({"delimiter": mark, **_quoting(quote)} for mark in marks if header)
+    fit = [how["delimiter"] for how in told if len(next(csv.reader([first], **how))) == len(header)]
+    return (fit or marks)[0]
+
+
+def _quoting(quote: str | None) -> dict[str, Any]:
+    none = {"quoting": csv.QUOTE_NONE} if quote == "" else {}
+    return {"quotechar": quote or QUOTE, **none}
 
 
 def rows_of(
@@ -136,12 +145,10 @@ def rows_of(
         yield Row(header)
     text = iter(lines)
     first = next(text, "")
-    delimiter = delimiter_of(first, form, lines.n_columns)
+    delimiter = delimiter_of(first, form, header, quote)
     lines.mark = delimiter.encode()
-    quoting: dict[str, Any] = {"quoting": csv.QUOTE_NONE} if quote == "" else {}
-    reader = csv.reader(
-        chain([first], text), delimiter=delimiter, strict=True, quotechar=quote or QUOTE, **quoting
-    )
+    whole = chain([first], text)
+    reader = csv.reader(whole, delimiter=delimiter, strict=True, **_quoting(quote))
     while True:
         try:
             fields = next(reader, None)

@@ -144,6 +144,7 @@ GOOD = b'1\t"she said ""so"""\n'  # as a writer of CSV makes it
         (GOOD + b'1\t"int f() {\n\tg();\n}"\n', True),
         (GOOD + b'1\t"cut within\na row', True),  # a sample of a file
         (GOOD + b'1\t"no end\n2\tb\n3\tc\n', False),
+        (GOOD + b'1\t"no end\n', True),  # which cannot be told from a sample
         (GOOD + b'1\t"odd" row\n', False),
         (b'1\t"' + b"x" * 140_000 + b' ""so"""\n', True),  # over the csv module's own limit
         (GOOD + b"1\t2\t3\n", False),
@@ -186,9 +187,8 @@ def test_a_tsv_with_all_its_header_between_quotes_has_them(tmp_path):
 @given(rows=st.lists(st.tuples(FIELDS, FIELDS), max_size=5))
 def test_a_tsv_has_no_quotes(mark, rows):
     bare = str.maketrans("\t\n", "  ")
-    # a writer of CSV would have put the second field between quotes
-    rows = [(mark + text.translate(bare), f'a "{note.translate(bare)}') for text, note in rows]
-    rows.append(('"Yes"', 'a "No"'))
+    rows = [(mark + text.translate(bare), note.translate(bare)) for text, note in rows]
+    rows.append(('"Yes"', 'a "No"'))  # a writer of CSV would put this between quotes
     written = "".join(f"{text}\t{note}\n" for text, note in [("text", "note"), *rows])
     with tempfile.TemporaryDirectory() as folder:
         got = read(folder, written.encode(), "d.tsv")
@@ -215,6 +215,22 @@ def test_quotes_and_headers_of_other_formats_are_refused(tmp_path, key, value):
     (tmp_path / "d.jsonl").write_text('{"text": "a"}\n')
     with pytest.raises(ConfigError, match=f"{key}: files of format jsonl have none; leave it out"):
         plan_inputs([Input(path=str(tmp_path / "d.jsonl"), **{key: value})], 1 << 20)
+
+
+@pytest.mark.parametrize(
+    ("first", "fields"),
+    [
+        (b'"Hello, world; bye",1', ["Hello, world; bye"]),  # marks between quotes are none
+        (b"so, it, is;OFF", ["so, it, is"]),
+        (b"so, it is;OFF", ["so"]),  # both make two: the comma comes first
+        (b"so, it, is", []),  # none does
+    ],
+)
+def test_what_stands_between_fields_makes_as_many_as_the_header_has(tmp_path, first, fields):
+    header = ("text", "label")
+    assert read(tmp_path, first + b"\n", header=header).texts == fields
+    other = first.replace(b'"', b"'") + b"\n"
+    assert read(tmp_path, other, header=header, quote="'").texts == fields
 
 
 @pytest.mark.parametrize(("name", "mark"), [("d.tsv", "\t"), ("d.csv", ";")])
