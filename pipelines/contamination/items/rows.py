@@ -341,6 +341,7 @@ def _cells(data: bytes, how: pacsv.ParseOptions) -> list[Row]:
     """The rows of a file with a header, or with none if its first line is a row.
 
     That is where a cell of it is a number and another no name, for it is long or has a space.
+    Several numbers that count on, as 1, 2, 3, are names of columns.
     """
     if not data.strip():
         return []
@@ -352,7 +353,9 @@ def _cells(data: bytes, how: pacsv.ParseOptions) -> list[Row]:
     table = read(headless=False)
     names = table.column_names
     no_name = any(len(name) > LONGEST_NAME or " " in name for name in names)
-    if no_name and any(map(_NUMBER.fullmatch, names)):
+    numbers = [int(name) if name.isdecimal() else None for name in names if _NUMBER.fullmatch(name)]
+    counts_on = len(numbers) > 1 and numbers == [(numbers[0] or 0) + i for i in range(len(numbers))]
+    if no_name and numbers and not counts_on:
         table = read(headless=True)
     return _made(table.to_batches(), len(data))
 

@@ -95,13 +95,15 @@ def test_tsv_with_quotes_and_without(tmp_path, rows, second):
         (("How many?", "-2.5"), ["f0"]),
         (("It is so", "0"), ["f0"]),
         (("question", "2020"), ["question"]),
+        (("the question", "1", "2"), ["the question"]),
+        (("Who is it?", "1", "3"), ["f0"]),
         (("0", "1"), ["0"]),  # as pandas names them
         (("question", "n2"), ["question"]),
     ],
 )
 def test_a_first_line_with_a_number_is_an_item(tmp_path, header, names):
     path = tmp_path / "a.tsv"
-    path.write_text("\t".join(header) + "\nWho, then?\t3\n")
+    path.write_text("\t".join(header) + "\nWho, then?" + "\t3" * (len(header) - 1) + "\n")
     items = read_items(Benchmark(name="quiz", path=str(path)))
     assert items.column_names == ["item", *names]
     assert items[names[0]].to_pylist()[-1] == "Who, then?"
