@@ -392,7 +392,7 @@ def _only_ours(out: Path, found: list[str]) -> None:
 
 MOST_PATHS = 3  # named in a message
 TEXT = "text"  # folder of a run directory: the documents that it kept
-OF_A_RUN = ("dataset", "removed", "removed-images", "receipts", "index")  # nothing to read there
+READABLE = (TEXT, "webdataset")  # folders of a run that hold documents
 
 
 def check_apart(inputs: Iterable[Input], out: Place) -> None:
@@ -428,22 +428,24 @@ def _inside(out: Place, given: str) -> ConfigError:
 
 
 def refuse_runs(inputs: Iterable[Input]) -> None:
-    """Refuse a run directory as input, or a folder of one that has no text and no tars of samples.
+    """Refuse a run directory, or a folder of one, as input; but its text, and its tars of samples.
 
     Raises:
         ConfigError: names the inputs that the run was made from, or the way out.
     """
     for given in inputs:
         path = Path(given.path)
-        made = _run_in(path) or (_run_in(path.parent) if path.name in OF_A_RUN else None)
+        made = _run_in(path)
+        if made is None and path.name not in READABLE:
+            made = _run_in(path.parent, alone=True)
         if path.is_dir() and made is not None:
             raise ConfigError(f"{given.path}: {made}")
 
 
-def _run_in(folder: Path) -> str | None:
-    """What a folder holds that is a run's; None if it is none's."""
+def _run_in(folder: Path, *, alone: bool = False) -> str | None:
+    """What a folder holds that is a run's, or, but for `alone`, a collection's; else None."""
     try:
-        names = run_names(folder)
+        names = None if alone else run_names(folder)
         if names is not None:
             return f"a collection of {len(names)} runs, holds tokens, not text; name their inputs"
         manifest = read_manifest(folder) or {}
@@ -457,7 +459,7 @@ def _run_in(folder: Path) -> str | None:
     if "recipe" not in identity:
         return None
     if manifest.get("status") in (COMPLETE, PARTIAL_RUN) and (folder / TEXT).is_dir():
-        way = f"name {folder} itself, in a recipe as {{path: {folder}, from: run}}"
+        way = f"{{path: {folder}, from: run}} in a recipe, elsewhere {folder} by itself, reads it"
         return f"of a run of prepare that kept its text; {way}"
     paths = [i["path"] for i in identity["recipe"]["inputs"]]
     more = f" and {len(paths) - MOST_PATHS} more" if len(paths) > MOST_PATHS else ""

@@ -52,11 +52,13 @@ def test_what_a_run_made_is_not_read(tmp_path):
     for status in ("running", "complete"):
         manifest = {"identity": {"recipe": recipe}, "status": status}
         (out / "manifest.json").write_text(json.dumps(manifest))
-        with pytest.raises(ConfigError) as e:
-            refuse_runs([Input(path=str(out / "dataset"))])
-        way = f"name {out} itself, in a recipe as {{path: {out}, from: run}}"
-        kept_text = f"{out / 'dataset'}: of a run of prepare that kept its text; {way}"
-        assert (str(e.value) == kept_text) == (status == "complete")
+        (out / "10-filtered").mkdir(exist_ok=True)
+        for path in (out, out / "dataset", out / "10-filtered"):
+            with pytest.raises(ConfigError) as e:
+                refuse_runs([Input(path=str(path))])
+            way = f"{{path: {out}, from: run}} in a recipe, elsewhere {out} by itself, reads it"
+            kept_text = f"{path}: of a run of prepare that kept its text; {way}"
+            assert (str(e.value) == kept_text) == (status == "complete")
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"files": []}', '{"identity": 5}'])
