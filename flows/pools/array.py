@@ -131,7 +131,7 @@ def submit_run(recipe: Recipe, plan: Plan, out: str, logs: Path) -> str:
         digest = _put(path, order)
         try:
             return _submit_planner(order, digest)
-        except ConfigError:
+        except BaseException:  # Ctrl-C too, while SLURM does not answer
             if before is None:
                 mirror.remove([path])
             else:
@@ -208,7 +208,10 @@ def plan(out: str, digest: str, *behind: str) -> int:
 
 
 def _await_submitter(order: Order) -> None:
-    """The command that submitted the first planner holds the run until sbatch has ended."""
+    """The command that submitted the first planner holds the run until sbatch has ended.
+
+    Whatever else keeps the run from being held is told after the same time.
+    """
     deadline = time.monotonic() + SUBMITTER_S
     while True:
         try:

@@ -57,7 +57,7 @@ class Lost:
     def __init__(self, cluster: SLURMCluster, refusals: list[str]) -> None:
         self._cluster, self._refusals, self._looking = cluster, refusals, threading.Lock()
         self._due, self._vain = time.monotonic() + LOOK_EVERY_S, 0
-        named = re.search(r"^#SBATCH (-M|--cluster)", cluster.job_script(), re.MULTILINE)
+        named = re.search(r"^#SBATCH\s+(-M|--clusters?\b(?!-))", cluster.job_script(), re.MULTILINE)
         self._is_elsewhere = bool(named or os.environ.get("SBATCH_CLUSTERS"))
         # At the last look. Dask cancels what has the name of a worker that went, 15 s after that:
         # another is submitted at the look after, not to be cancelled too.

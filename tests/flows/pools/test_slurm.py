@@ -148,12 +148,15 @@ def test_no_thread_waits_for_another_that_asks_squeue(losing, tmp_path, monkeypa
     (losing / "squeue").write_text(slow)
     with slurm._cluster(Slurm(interface="lo"), tmp_path / "logs", []) as cluster:
         lost = slurm.Lost(cluster, [])
-        with ThreadPoolExecutor(1) as other:
-            asking = other.submit(lost.submit_again)
+        with ThreadPoolExecutor(2) as others:
+            asking = others.submit(lost.submit_again)
             wait_until((losing / "asked").exists)
-            lost.submit_again()
-            assert not asking.done()
-            (losing / "answer").touch()
+            try:
+                others.submit(lost.submit_again).result(timeout=300)
+                assert not asking.done()
+            finally:
+                (losing / "answer").touch()
+            asking.result(timeout=300)
 
 
 @pytest.mark.parametrize("by", ["recipe", "environment", "configuration of Dask"])
@@ -171,6 +174,16 @@ def test_jobs_of_a_cluster_that_is_named_are_not_looked_for(losing, tmp_path, mo
         slurm.Lost(cluster, []).submit_again()
         assert not (losing / "asked").exists()
         assert ("#SBATCH --clusters=other" in cluster.job_script()) is (by != "environment")
+
+
+@pytest.mark.parametrize("losing", [0], indirect=True)
+def test_a_constraint_on_clusters_names_none(losing, tmp_path, monkeypatch):
+    monkeypatch.setattr(slurm, "LOOK_EVERY_S", 0.0)
+    (losing / "squeue").write_text(f"#!/bin/sh\ntouch {losing}/asked\n")
+    options = Slurm(interface="lo", directives=("--cluster-constraint=gpu",))
+    with slurm._cluster(options, tmp_path / "logs", []) as cluster:
+        slurm.Lost(cluster, []).submit_again()
+        assert (losing / "asked").exists()
 
 
 def wait_until(true):
