@@ -132,7 +132,7 @@ def plan_blocks(planned: dict[str, Any]) -> Iterator[Any]:
         *(f"         {remark}" for remark in against.get("remarks", ())),
         *_disk_lines(planned),
         *_slurm_lines(planned.get("slurm"), planned["shards"]),
-        *(f"limit    {limit}, at run.memory_budget" for limit in planned["limits"]),
+        *(f"limit    {limit}" for limit in planned["limits"]),
         f"assumed  {assumed['text_bytes_per_token']} bytes of text a token,"
         f" {assumed['bytes_per_doc']} bytes a document",
         *([f"         web archives are text, markup too: {format_bytes(pages)}"] if pages else ()),

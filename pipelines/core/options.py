@@ -152,11 +152,15 @@ class RunOptions(Config):
         return min(BUDGET_BYTES, of_job) if self.has_jobs else BUDGET_BYTES
 
     @property
-    def budget_told(self) -> str:
-        """`budget_bytes`, by the key that decides it."""
+    def budget_key(self) -> str:
+        """The key that decides `budget_bytes`."""
         of_job = self.memory_budget is None and self.budget_bytes < BUDGET_BYTES
-        key = "run.slurm.memory leaves" if of_job else "run.memory_budget is"
-        return f"{key} {format_memory(self.budget_bytes)}"
+        return "run.slurm.memory" if of_job else "run.memory_budget"
+
+    @property
+    def budget_told(self) -> str:
+        verb = "leaves" if self.budget_key == "run.slurm.memory" else "is"
+        return f"{self.budget_key} {verb} {format_memory(self.budget_bytes)}"
 
     @property
     def n_workers(self) -> int:

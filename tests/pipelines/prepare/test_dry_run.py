@@ -89,18 +89,22 @@ def test_a_step_that_holds_something_of_every_document_says_how_far_it_goes(
 ):
     (tmp_path / "b.txt").write_text("words " * 100)
 
-    def limits(*steps):
+    def limits(*steps, **run):
         recipe = {
             "inputs": [{"path": str(tmp_path / "b.txt")}],
             "tokenizer": {"path": str(tokenizer_path)},
             "steps": steps,
-            "run": {"memory_budget": "1GB"},
+            "run": run or {"memory_budget": "1GB"},
         }
         return dry_run(make_recipe(recipe, where="test"), tmp_path / "run")["limits"]
 
-    assert limits("exact", "near") == ["near: 62,500,000 documents that leave, of 8,000,000,000"]
+    assert limits("exact", "near") == [
+        "near: 62,500,000 documents that leave, of 8,000,000,000, at run.memory_budget"
+    ]
+    (of_job,) = limits("near", runner="slurm", slurm={"memory": "1GB"})
+    assert of_job.endswith(", at run.slurm.memory")
     of_components = {"near": {"cluster": "components"}}
     assert limits(of_components) == [
-        "near: 35,714,285 documents that are like others, of 2,666,666,666"
+        "near: 35,714,285 documents that are like others, of 2,666,666,666, at run.memory_budget"
     ]
     assert limits("exact", "repeated_paragraphs") == []
