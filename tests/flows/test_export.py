@@ -13,7 +13,8 @@ def run(tmp_path_factory):
     return made(tmp_path_factory.mktemp("run"))
 
 
-def test_what_was_written_is_shown(run, tmp_path, capsys):
+def test_what_was_written_is_shown(run, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("tokenmill.flows.progress.LEAST_TOLD_S", 0.0)
     out = tmp_path / "out"
     assert main(["export", str(run), "--format", "megatron", "--by-source", "--out", str(out)]) == 0
     shown = capsys.readouterr()

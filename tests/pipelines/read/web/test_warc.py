@@ -286,7 +286,8 @@ def test_where_nothing_else_can_be_read_web_archives_are_told_first(tmp_path):
     assert str(e.value) == (
         f"inputs.0: {tmp_path}: web archives in '0.warc.gz', '1.warc.gz', '2.warc.gz' and 1 more;"
         f" add html: {{}} to the recipe; of the others, {tmp_path}/expected.tsv: no text column"
-        " among: file, records; name the text column in the recipe, as {path: …, text: NAME}"
+        " among: file, records; name the text column in the recipe, as {path: …, text: NAME},"
+        " or header: [NAME, …] if line 1 is a row"
     )
     for wanted in (Input(path=str(tmp_path), format="tsv"), Input(path=f"{tmp_path}/*.tsv")):
         *_, failed = plan_inputs([wanted], 100).failed
