@@ -77,9 +77,13 @@ def test_a_form_runs_what_it_begins_with_and_nothing_beyond_the_roots(
     assert done["state"]["type"] == "COMPLETED", done["state"]
     assert done["name"] == f"prepare stdlib, {tmp_path / 'run'}"
     assert not runs.unbalanced(tmp_path / "run")
-    logs = rows(prefect_server, "logs", logs={"flow_run_id": {"any_": [done["id"]]}})
-    lines = [log["message"] for log in logs]
-    assert any("documents in" in line and line.startswith("pass-0 ") for line in lines)
+
+    def groups():
+        logs = rows(prefect_server, "logs", logs={"flow_run_id": {"any_": [done["id"]]}})
+        lines = [log["message"] for log in logs]
+        return [line for line in lines if "documents in" in line and line.startswith("pass-0 ")]
+
+    eventually("logs of groups, which come behind the state", groups, within_s=WITHIN_S)
     served.process.terminate()
     assert served.process.wait(WITHIN_S) is not None
     log = (tmp_path / "log").read_text()
