@@ -14,7 +14,7 @@ import contextlib
 import csv
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, tee
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -259,11 +259,11 @@ def cut_delimited(
     compression, damage, size = stream.compression_of(file.name), "", file.bytes
     quote, most = wanted.quote, limits.max_document_bytes
     try:
-        if quote is None and form == "tsv":
-            with contextlib.closing(stream.read_blocks(file.path, compression, limits=limits)) as b:
-                quote = None if uses_quotes(b, most) else ""
-        with contextlib.closing(stream.read_blocks(file.path, compression, limits=limits)) as b:
-            rows = rows_of(b, form, most, quote, wanted.header)
+        with contextlib.closing(stream.read_blocks(file.path, compression, limits=limits)) as read:
+            blocks, again = tee(read)
+            if quote is None and form == "tsv":
+                quote = None if uses_quotes(blocks, most) else ""
+            rows = rows_of(again, form, most, quote, wanted.header)
             header = first = next(rows, Row(()))
             if wanted.header:
                 first = next(rows, first)

@@ -435,10 +435,12 @@ def refuse_runs(inputs: Iterable[Input]) -> None:
     """
     for given in inputs:
         path = Path(given.path)
+        if not path.is_dir():
+            continue
         made = _run_in(path)
         if made is None and path.name not in READABLE:
             made = _run_in(path.parent, alone=True)
-        if path.is_dir() and made is not None:
+        if made is not None:
             raise ConfigError(f"{given.path}: {made}")
 
 
