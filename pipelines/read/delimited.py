@@ -115,9 +115,16 @@ def delimiter_of(
     marks may stand too: the first that makes as many fields, if one does.
     """
     marks = [mark for mark in DELIMITERS[form] if mark in first] or DELIMITERS[form]
-    told = ({"delimiter": mark, **_quoting(quote)} for mark in marks if header)
-    fit = [how["delimiter"] for how in told if len(next(csv.reader([first], **how))) == len(header)]
+    fit = [m for m in marks if header and _n_fields(first, m, quote) == len(header)]
     return (fit or marks)[0]
+
+
+def _n_fields(line: str, mark: str, quote: str | None) -> int:
+    """0 of a line that is none, as of a file whose line ends are \\r alone."""
+    try:
+        return len(next(csv.reader([line], delimiter=mark, **_quoting(quote))))
+    except csv.Error:
+        return 0
 
 
 def _quoting(quote: str | None) -> dict[str, Any]:

@@ -282,9 +282,12 @@ def test_a_file_without_the_column_names_those_it_has(tmp_path):
 
 
 def test_line_ends_of_old_are_named(tmp_path):
-    (tmp_path / "d.csv").write_bytes(b"id,text\r1,one\r")
-    (failed,) = plan_inputs([Input(path=str(tmp_path / "d.csv"))], 1 << 20).failed
-    assert failed.message.endswith("line 1: line ends are \\r alone; write them as \\n")
+    why = "line 1: line ends are \\r alone; write them as \\n"
+    data = b"id,text\r1,one\r"
+    (failed,) = read(tmp_path, data).plan.failed
+    assert failed.message.endswith(why)
+    (failure,) = read(tmp_path, data, header=("id", "text")).failures
+    assert failure["detail"].endswith(why)
 
 
 @pytest.mark.parametrize(
