@@ -8,10 +8,33 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 MOST_SHOWN, MOST_SAID = 200, 1000  # characters of a value, and of what is said of it
+LEAST_ALIKE = 0.55  # of a key to one that stands there; storage is .53 like training
 LEAST_PART = 2  # letters; one letter is part of almost every name
 _SHAPES = {"Figure": "a number or {value: …, low: …, high: …}"}  # of a model, how it is written
 _UNUSED = "scale_up_bytes_per_s"  # a key of former plans
-_MEANT = {"async": "mode: async", "sync": "mode: sync"}  # keys that are values, as written
+# of text where no unit is read, as 30 days, or 1e9, which is text in YAML
+_PLAIN = {
+    "int_type": "; write a plain number, as 1500",
+    "float_type": "; write a plain number, as 1500 or 0.5",
+}
+# what users write where a key stands, and the way out
+_MEANT = (
+    ({"async"}, "mode", "write mode: async"),
+    ({"sync"}, "mode", "write mode: sync"),
+    (
+        {"nodes", "num_nodes", "gpus", "num_gpus", "accelerators"},
+        "count",
+        "write count: all accelerators of the job, which is nodes times accelerators of a node",
+    ),
+    ({"gpu", "gpu_type", "type"}, "accelerator", "write accelerator: its name"),
+    ({"tier", "type", "tiers"}, "candidates", "write candidates: [its name]"),
+    ({"bytes", "size", "capacity"}, "fill_frac", "how much to buy is what is computed"),
+    ({"bytes", "size"}, "raw_bytes", "write raw_bytes: of its files, or tokens"),
+    ({"size"}, "params", "write params: 8B"),
+    ({"every"}, "interval_s", "write interval_s: 30 min"),
+    ({"steps"}, "batch_tokens", "write tokens: steps times batch_tokens"),
+    ({"tokens"}, "copies", "write training: {tokens: …}, or corpus: {tokens: …}"),
+)
 # of a tier's limits: the key's first word, and what it is of
 _SCOPES = {
     "total": "all of it",
@@ -48,7 +71,9 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
         shape = _SHAPES.get(first["ctx"]["class_name"], "settings as {key: value}")
         return f"{_at(first['loc'])}expected {shape}, got {shown(first['input'])}"
     message = first["msg"][0].lower() + first["msg"][1:]
-    return f"{_at(first['loc'])}{message}, got {shown(first['input'])}"
+    is_text = isinstance(first["input"], str)
+    way_out = _PLAIN.get(first["type"], "") if is_text else ""
+    return f"{_at(first['loc'])}{message}, got {shown(first['input'])}{way_out}"
 
 
 def shown(value: object) -> str:
@@ -61,9 +86,10 @@ def _way_out(key: str, keys: Sequence[str]) -> str:
     """What to write in place of an unknown key."""
     if key == _UNUSED:
         return "no figure uses it; leave it out"
-    if key in _MEANT and "mode" in keys:
-        return f"write {_MEANT[key]}"
-    near = nearest(key.replace("bandwidth", "bytes_per_s"), keys, most=1)
+    for words, beside, way_out in _MEANT:
+        if key in words and beside in keys:
+            return way_out
+    near = nearest(key.replace("bandwidth", "bytes_per_s"), keys, most=1, cutoff=LEAST_ALIKE)
     if not near:
         return f"known keys: {', '.join(keys)}"
     scope, _, limit = near[0].partition("_")

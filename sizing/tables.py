@@ -39,6 +39,7 @@ from tokenmill.sizing.units import (
     parse_bits_per_s,
     parse_bytes,
     parse_bytes_per_s,
+    parse_count,
     parse_flops_per_s,
     parse_fraction,
 )
@@ -76,6 +77,7 @@ LEAST_RATE, LEAST_FLOP_RATE, LEAST_CAPACITY = 10**6, 10**12, 10**9  # a second; 
 
 Whole: TypeAlias = Annotated[int, Field(ge=1)]
 Positive: TypeAlias = Annotated[float, Field(gt=0)]
+Operations: TypeAlias = Annotated[float, BeforeValidator(UnitOf(parse_count)), Field(gt=0)]
 NotNegative: TypeAlias = Annotated[float, Field(ge=0)]
 Ratio: TypeAlias = Annotated[float, Field(ge=1)]
 Share: TypeAlias = Annotated[float, BeforeValidator(UnitOf(parse_fraction)), Field(gt=0, le=1)]
@@ -323,21 +325,21 @@ class TierRow(Row):
     client_write_bytes_per_s: ByteRate | None = None
     tib_read_bytes_per_s: ByteRate | None = None
     tib_write_bytes_per_s: ByteRate | None = None
-    tib_read_iops: Positive | None = None
-    tib_write_iops: Positive | None = None
+    tib_read_iops: Operations | None = None
+    tib_write_iops: Operations | None = None
     total_read_bytes_per_s: ByteRate | None = None
     total_write_bytes_per_s: ByteRate | None = None
-    total_read_iops: Positive | None = None
-    total_write_iops: Positive | None = None
+    total_read_iops: Operations | None = None
+    total_write_iops: Operations | None = None
     group_nodes: Whole | None = None
     group_read_bytes_per_s: ByteRate | None = None
     group_write_bytes_per_s: ByteRate | None = None
     drive_bytes: Capacity | None = None
     drive_read_bytes_per_s: ByteRate | None = None
     drive_write_bytes_per_s: ByteRate | None = None
-    drive_read_iops: Positive | None = None
-    prefix_get_per_s: Positive | None = None
-    prefix_put_per_s: Positive | None = None
+    drive_read_iops: Operations | None = None
+    prefix_get_per_s: Operations | None = None
+    prefix_put_per_s: Operations | None = None
     least_bytes: Capacity | None = None
     most_bytes: Capacity | None = None
     step_bytes: Capacity | None = None

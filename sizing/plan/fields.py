@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
     Field,
     ModelWrapValidatorHandler,
@@ -37,20 +36,24 @@ class Assumed:
 
 
 LEAST_SIZE = 1000  # bytes; smaller ones are written with their unit
+LEAST_TOKENS = 1000  # likewise
 
 
-def _redundancy(value: str) -> str:
-    redundancy_factor(value)  # raises where it cannot be read
+def _redundancy(value: Any) -> Any:
+    redundancy_factor(str(value))  # raises where it cannot be read, as the number 3
     return value
 
 
 Count: TypeAlias = Annotated[float, BeforeValidator(UnitOf(parse_count)), Field(gt=0)]
+Tokens: TypeAlias = Annotated[
+    float, BeforeValidator(UnitOf(parse_count, LEAST_TOKENS, "T")), Field(gt=0)
+]
 Size: TypeAlias = Annotated[
     float, BeforeValidator(UnitOf(parse_bytes, LEAST_SIZE, "GB")), Field(gt=0)
 ]
 # in seconds
 Duration: TypeAlias = Annotated[float, BeforeValidator(UnitOf(parse_seconds)), Field(gt=0)]
-Redundancy: TypeAlias = Annotated[str, AfterValidator(_redundancy)]
+Redundancy: TypeAlias = Annotated[str, BeforeValidator(_redundancy)]
 
 
 class Section(Strict):

@@ -13,6 +13,7 @@ from tokenmill.sizing.plan.fields import (
     Redundancy,
     Section,
     Size,
+    Tokens,
 )
 from tokenmill.sizing.tables import (
     ACCESS,
@@ -86,7 +87,7 @@ class Training(Section):
     sequences_per_read: that lie in a row and are fetched at once; of images with text, samples.
     """
 
-    tokens: Annotated[Count | None, Assumed("tokens", "the corpus times epochs")] = None
+    tokens: Annotated[Tokens | None, Assumed("tokens", "the corpus times epochs")] = None
     days: Annotated[Positive | None, Assumed("days", "as long as it takes")] = None
     epochs: Annotated[Positive, Assumed("epochs", OUR_CHOICE)] = 1.0
     recompute_frac: Annotated[MaybeShare, Assumed("fraction", f"{OUR_CHOICE}: none")] = 0.0
@@ -415,7 +416,9 @@ class Corpus(Section):
     path: Annotated[Path | None, Assumed("path", "nothing was measured"), Field(strict=False)] = (
         None
     )
-    tokens: Annotated[Count | None, Assumed("tokens", "those measured, else 20 a parameter")] = None
+    tokens: Annotated[Tokens | None, Assumed("tokens", "those measured, else 20 a parameter")] = (
+        None
+    )
     text_bytes_per_token: Annotated[
         Positive, Assumed("bytes/token", "English web text, a rule of thumb (OpenAI, Lockwood)")
     ] = 4.0

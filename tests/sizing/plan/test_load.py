@@ -64,7 +64,11 @@ def test_an_accelerator_that_is_not_in_the_table_can_be_given_by_its_figures():
         ("cluster: {mfu: much}", "cluster.mfu: 'much' is not a fraction; accepted: 40%, 0.4"),
         ("cluster: {mfu: true}", "cluster.mfu: input should be a valid number, got True"),
         ("cluster: {mfu: .nan}", "cluster.mfu: input should be a finite number, got nan"),
-        ("model: {seq_len: 8k}", "model.seq_len: input should be a valid integer, got '8k'"),
+        (
+            "model: {seq_len: 8k}",
+            "model.seq_len: input should be a valid integer, got '8k'; write a plain number, as"
+            " 1500",
+        ),
         (
             "model: {params: 405GB}",
             "model.params: '405GB' is not a count; accepted: 8e9, 8B, 15T, 8 billion",
@@ -154,6 +158,39 @@ def test_an_accelerator_that_is_not_in_the_table_can_be_given_by_its_figures():
             "training.data_parallel 2,048 is more than cluster.count 1,024; a replica takes at"
             " least one accelerator",
         ),
+        (
+            "cluster: {nodes: 128}",
+            "cluster: unknown key 'nodes'; write count: all accelerators of the job, which is"
+            " nodes times accelerators of a node",
+        ),
+        ("cluster: {gpu: H100}", "cluster: unknown key 'gpu'; write accelerator: its name"),
+        (
+            "corpus: {size: 2 TB}",
+            "corpus: unknown key 'size'; write raw_bytes: of its files, or tokens",
+        ),
+        (
+            "storage: {bytes: 2 PB}",
+            "storage: unknown key 'bytes'; how much to buy is what is computed",
+        ),
+        ("storage: {type: S3}", "storage: unknown key 'type'; write candidates: [its name]"),
+        ("checkpoints: {every: 1h}", "checkpoints: unknown key 'every'; write interval_s: 30 min"),
+        (
+            "jobs: [{name: a, storage: {}}]",
+            "jobs.0: unknown key 'storage'; known keys: name, copies, corpus, model, cluster,"
+            " training, checkpoints",
+        ),
+        (
+            "training: {days: 1e2}",
+            "training.days: input should be a valid number, got '1e2'; write a plain number, as"
+            " 1500 or 0.5",
+        ),
+        ("corpus: {tokens: 2}", "corpus.tokens: 2 has no unit; write the unit, as 2 T"),
+        ("training: {tokens: 15}", "training.tokens: 15 has no unit; write the unit, as 15 T"),
+        (
+            "storage: {redundancy: 3}",
+            "storage.redundancy: unknown redundancy '3'; write '8+2' (data + parity),"
+            " 'raid6 8+2', '3 replicas', 'raid10' or 'none'",
+        ),
         ("cluster: {mfu: .4, mfu: .5}", "key 'mfu' stands twice, again in line 1"),
         ("- a", "a plan is a mapping of settings, got list"),
     ],
@@ -214,6 +251,12 @@ def test_whose_limit_a_figure_of_a_tier_is_is_not_guessed(key):
         parse_plan(f"tiers: [{{name: a, {key}: 3 GB/s}}]", where="f")
     assert all(f"{scope}_read_bytes_per_s (" in str(e.value) for scope in BANDWIDTHS)
     assert "each TiB" in str(e.value)
+
+
+def test_requests_a_second_as_people_write_them():
+    rows = "[{name: a, total_read_iops: 2M, total_write_iops: 5e5}]"
+    (tier,) = parse_plan(f"tiers: {rows}", where="f").tiers
+    assert (tier.total_read_iops, tier.total_write_iops) == (2e6, 5e5)
 
 
 def test_durations_and_percentages_as_people_write_them():
