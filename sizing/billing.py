@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tokenmill.sizing.formula import total
-from tokenmill.sizing.formulas import capacity, cost, object_store, supply
+from tokenmill.sizing.formulas import capacity, cost, supply
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sections.capacity import most_stored
 from tokenmill.sizing.sections.cost import paid_days
@@ -125,10 +125,10 @@ def _paid(sheet: Sheet, tier: TierRow, of: Mapping[str, str]) -> Iterator[tuple[
         told = f"{tier.name}: {part}"
         if of is REQUESTS:
             price = sheet.cell(tier, column, "USD/1,000 requests")
-            paid = sheet.aside(told, object_store.requests_usd, requests=much, usd_per_1000=price)
+            paid = sheet.aside(told, cost.requests_usd, requests=much, usd_per_1000=price)
         else:
             price = sheet.cell(tier, column, "USD/GB")
-            paid = sheet.aside(told, object_store.egress_usd, egress_bytes=much, usd_per_gb=price)
+            paid = sheet.aside(told, cost.egress_usd, egress_bytes=much, usd_per_gb=price)
         yield part, paid
 
 

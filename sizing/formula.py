@@ -22,8 +22,8 @@ from math import ceil, prod
 from typing import Any, Generic, ParamSpec, TypeAlias
 
 from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.figure import carried
 from tokenmill.sizing.requirement import Input, Requirement
-from tokenmill.sizing.spread import carried
 
 P = ParamSpec("P")
 Factor: TypeAlias = str | float  # an argument by its name, or a constant

@@ -6,7 +6,7 @@ from functools import cached_property
 from math import isfinite
 from typing import Any
 
-from tokenmill.sizing.spread import Spread, interval
+from tokenmill.sizing.figure import Spread, interval
 from tokenmill.sizing.units import format_quantity
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from tokenmill.sizing.formula import Formula
-from tokenmill.sizing.formulas import bandwidth, capacity, object_store, supply
+from tokenmill.sizing.formulas import bandwidth, capacity, cost, supply
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sections.restart import NODE_READ
 from tokenmill.sizing.sections.stages import all_datasets
@@ -128,7 +128,7 @@ def _of_prefix(sheet: Sheet, tier: TierRow, needed: Requirement, given: Input) -
     """Requests to an object store; bytes go by so many of `storage.request_bytes`."""
     if needed.unit == "bytes/s":
         name = f"{needed.name}: requests to {tier.name}"
-        needed = sheet.aside(name, object_store.read_requests_per_s, read_bytes_per_s=needed)
+        needed = sheet.aside(name, cost.read_requests_per_s, read_bytes_per_s=needed)
         made = _of_prefix(sheet, tier, needed, given)
         return made._replace(steps=(needed,))
     enough = _units(sheet, "prefixes", f"{needed.name}: prefixes of {tier.name}", needed, given)

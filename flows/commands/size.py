@@ -28,8 +28,7 @@ from tokenmill.sizing.comparison import (
     warned,
 )
 from tokenmill.sizing.report.data import rests_on, sheet_json
-from tokenmill.sizing.report.image_tokens import by_image_tokens
-from tokenmill.sizing.report.notes import chosen_wait, notes
+from tokenmill.sizing.report.notes import by_image_tokens, chosen_wait, notes
 from tokenmill.sizing.report.outline import FIRST, about, answer, first_rows, prepared
 from tokenmill.sizing.report.tiers import (
     COSTS_WORDS,

@@ -23,8 +23,7 @@ import numpy as np
 from scipy.special import betaincinv, ndtri, stdtrit
 
 from tokenmill.dedup.arrays import F64
-from tokenmill.sizing.figure import Figure
-from tokenmill.sizing.spread import TAIL, Z_95
+from tokenmill.sizing.figure import TAIL, Z_95, Figure
 
 DRAWS = 400  # ten fall outside on either side of a 95 % interval
 

@@ -32,7 +32,7 @@ from tokenmill.dedup.arrays import F64, I64
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.drawn import DRAWS, Drawn, alike, coupled, exact, generator, levels
 from tokenmill.pipelines.measure.weights import LocalSample
-from tokenmill.sizing.spread import TAIL, Z_95
+from tokenmill.sizing.figure import TAIL, Z_95
 
 FURTHEST = 2.0  # times the largest subset
 MOST_SUBSETS = 7

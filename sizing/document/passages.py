@@ -1,4 +1,4 @@
-"""Texts of others side by side on a page, with what they have in common marked.
+"""Texts of others, or small pictures, side by side on a page; what texts have in common is marked.
 
 Characters that a reader cannot see, or that would turn the text around them, are made visible:
 controls, bidirectional marks and overrides, zero-width characters, soft hyphens, variation
@@ -6,7 +6,10 @@ selectors, tags, blank letters, half characters and what is no character. Tabs a
 stay; so do the marks of Arabic and Syriac numbers that are of category Cf but are seen.
 """
 
+import base64
 import re
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from tokenmill.sizing.document.section import Comparison, Comparisons, Passage
 from tokenmill.sizing.document.svg import escaped
@@ -86,3 +89,30 @@ def named(text: str, others: str = "") -> str:
     return (
         re.sub(f"[{re.escape(others)}]", lambda c: f"⟨{name_of(c[0])}⟩", text) if others else text
     )
+
+
+class Picture(NamedTuple):
+    """jpeg: None where there is nothing to show.  caption: what it is; title: all of it."""
+
+    jpeg: bytes | None
+    caption: str
+    title: str
+
+
+def sheet(title: str, note: str, pictures: Sequence[Picture]) -> str:
+    """Pictures under a heading, as HTML."""
+    small = f"<small>{escaped(note)}</small>" if note else ""
+    tiles = "".join(map(_tile, pictures))
+    return (
+        f'<figure class="sheet"><figcaption>{escaped(title)}{small}</figcaption>'
+        f'<ul class="pictures">{tiles}</ul></figure>\n'
+    )
+
+
+def _tile(picture: Picture) -> str:
+    title = escaped(picture.title)
+    shown = "<span>no picture</span>"
+    if picture.jpeg is not None:
+        data = base64.b64encode(picture.jpeg).decode()
+        shown = f'<img alt="{title}" src="data:image/jpeg;base64,{data}">'
+    return f'<li title="{title}"><div>{shown}</div>{escaped(picture.caption)}</li>'

@@ -14,8 +14,7 @@ from tokenmill.sizing.document.section import (
     table,
 )
 from tokenmill.sizing.report.data import assumptions, kind, rests_on
-from tokenmill.sizing.report.image_tokens import by_image_tokens
-from tokenmill.sizing.report.notes import notes
+from tokenmill.sizing.report.notes import by_image_tokens, notes
 from tokenmill.sizing.report.tiers import tier_blocks
 from tokenmill.sizing.report.tornado import tornado_table
 from tokenmill.sizing.requirement import Input, Requirement

@@ -1,6 +1,6 @@
 """What training and storage cost, and what it would be worth not to wait for storage."""
 
-from tokenmill.sizing.formulas import checkpoint, compute, cost, failures, object_store, training
+from tokenmill.sizing.formulas import checkpoint, compute, cost, failures, training
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sections.capacity import most_stored
 from tokenmill.sizing.sections.checkpoints import WITH_FAILURES
@@ -51,22 +51,22 @@ def billed(sheet: Sheet) -> Requirement:
 def _requests(sheet: Sheet) -> dict[str, Given]:
     """Of reads, of checkpoints, and what leaves a cloud where storage is in another place."""
     read = sheet.once("read in training", training.read_bytes)
-    made = sheet.add("requests, all of training", object_store.requests, read_bytes=read)
+    made = sheet.add("requests, all of training", cost.requests, read_bytes=read)
     parts: dict[str, Given] = {
-        "requests": sheet.add("cost of requests", object_store.requests_usd, requests=made)
+        "requests": sheet.add("cost of requests", cost.requests_usd, requests=made)
     }
     if "checkpoints" in sheet.plan.storage.holds:
         written = sheet.add("checkpoint bytes written", checkpoint.written_bytes)
-        puts = sheet.add("requests of checkpoints", object_store.requests, read_bytes=written)
+        puts = sheet.add("requests of checkpoints", cost.requests, read_bytes=written)
         parts["requests of checkpoints"] = sheet.add(
             "cost of requests of checkpoints",
-            object_store.requests_usd,
+            cost.requests_usd,
             requests=puts,
             usd_per_1000="prices.put_per_1000",
         )
     if sheet.plan.prices.egress:
         name = "cost of egress, all of training"
-        parts["egress"] = sheet.add(name, object_store.egress_usd, egress_bytes=read)
+        parts["egress"] = sheet.add(name, cost.egress_usd, egress_bytes=read)
     return parts
 
 

@@ -1,6 +1,6 @@
 """A fast pool before a slower store: what must be hot, how it is filled, what is read behind it."""
 
-from tokenmill.sizing.formulas import capacity, cluster, cost
+from tokenmill.sizing.formulas import capacity, cost, supply
 from tokenmill.sizing.sections.cost import billed, paid_days
 from tokenmill.sizing.sections.stages import STORED, all_datasets, parts
 from tokenmill.sizing.sheet import Given, Sheet
@@ -21,23 +21,23 @@ def add(sheet: Sheet) -> None:
     rows = {row.name.removeprefix(STORED): row for row in parts(sheet)["checkpoints"]}
     kept = sheet.add(CHECKPOINTS, capacity.logical_bytes, **rows)
     name = "window of training that must be hot"
-    window = sheet.add(name, cluster.window_bytes, window_s="storage.hot.window_s")
+    window = sheet.add(name, supply.window_bytes, window_s="storage.hot.window_s")
     needed = sheet.add(
         "least that must be hot", capacity.logical_bytes, checkpoints=kept, window=window
     )
     size: Given = needed if hot.bytes is None else "storage.hot.bytes"
     pool = sheet.add(POOL, capacity.logical_bytes, pool=size)
     sheet.add(
-        "prefetch window of the pool", cluster.window_s, pool_bytes=pool, checkpoint_bytes=kept
+        "prefetch window of the pool", supply.window_s, pool_bytes=pool, checkpoint_bytes=kept
     )
     share = sheet.add(
-        SHARE, cluster.hot_share, pool_bytes=pool, checkpoint_bytes=kept, dataset_bytes=dataset
+        SHARE, supply.hot_share, pool_bytes=pool, checkpoint_bytes=kept, dataset_bytes=dataset
     )
     stays: Given = share
     if hot.streams and share.value < 1:
         source = "storage.hot.streams: what was read makes room, and comes again each epoch"
         stays = sheet.assume(0.0, unit="fraction", source=source, key="storage.hot.streams")
-    sheet.add(COLD, cluster.cold_read_bytes_per_s, hot_share=stays)
+    sheet.add(COLD, supply.cold_read_bytes_per_s, hot_share=stays)
     if pool.value < needed.value:
         sheet.warnings.append(
             f"the hot pool of {pool.shown} is smaller than the {needed.shown} of its checkpoints"
@@ -55,9 +55,9 @@ def _staging(sheet: Sheet) -> None:
         return
     dataset, share = all_datasets(sheet), sheet[SHARE]
     name = "filled before training"
-    sheet.add(name, cluster.staged_bytes, dataset_bytes=dataset, share=share)
+    sheet.add(name, supply.staged_bytes, dataset_bytes=dataset, share=share)
     rate = "storage.hot.cold_bytes_per_s"
-    sheet.add("time to fill the hot pool", cluster.staging_hours, cold_bytes_per_s=rate)
+    sheet.add("time to fill the hot pool", supply.staging_hours, cold_bytes_per_s=rate)
     if sheet[COLD].value > hot.cold_bytes_per_s:
         sheet.warnings.append(
             f"training reads {sheet[COLD].shown} of the cold store, which gives"

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from tokenmill.sizing.corpus import DATASET, INPUTS
 from tokenmill.sizing.formula import Formula, greatest, total
-from tokenmill.sizing.formulas import capacity, cluster
+from tokenmill.sizing.formulas import capacity, supply
 from tokenmill.sizing.plan.plan import Plan
 from tokenmill.sizing.plan.settings import Job
 from tokenmill.sizing.requirement import Input, Requirement
@@ -24,10 +24,10 @@ WRITES, RESTART = checkpoints.JOB_RATE, "restart read bandwidth"
 READS, DAILY = "read bandwidth, whole job", "checkpoint bytes a day"
 # row of the sheet -> how those of the jobs make it
 SUMMED: Mapping[str, Formula[...]] = {
-    "nodes": replace(cluster.together, unit="nodes"),
-    READS: cluster.together,
-    "read requests, whole job": replace(cluster.together, unit="reads/s"),
-    WRITES: cluster.together,
+    "nodes": replace(supply.together, unit="nodes"),
+    READS: supply.together,
+    "read requests, whole job": replace(supply.together, unit="reads/s"),
+    WRITES: supply.together,
     DAILY: total(unit="bytes/day"),
     "compute cost": total(unit="USD"),
     "cost of waste": total(unit="USD"),
@@ -74,13 +74,13 @@ def add(sheet: Sheet) -> None:
         if given and (of_all not in LASTING or len(given) == len(sheet.jobs)):
             sheet.add(of_all, formula, **given)
     mean = sheet.add(
-        "checkpoint writes, mean", cluster.mean_write_bytes_per_s, bytes_per_day=sheet[DAILY]
+        "checkpoint writes, mean", supply.mean_write_bytes_per_s, bytes_per_day=sheet[DAILY]
     )
-    sheet.add("reads and writes, mean", cluster.together, reads=sheet[READS], writes=mean)
+    sheet.add("reads and writes, mean", supply.together, reads=sheet[READS], writes=mean)
     moment = {"reads": sheet[READS], "writes": sheet[WRITES]}
     if RESTART in sheet:
         moment["restart"] = sheet[RESTART]
-    sheet.add("reads and writes, worst moment", cluster.together, **moment)
+    sheet.add("reads and writes, worst moment", supply.together, **moment)
     _stored(sheet, prepared)
 
 

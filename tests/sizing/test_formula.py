@@ -17,7 +17,7 @@ from tokenmill.sizing import formulas
 from tokenmill.sizing.claims.claim import FOLDER
 from tokenmill.sizing.claims.formulas import reduced_flops_per_s
 from tokenmill.sizing.formula import Formula, formula, of_node, product, quotient, total
-from tokenmill.sizing.formulas import bandwidth, capacity, checkpoint, cluster, cost
+from tokenmill.sizing.formulas import bandwidth, capacity, checkpoint, cost, supply
 from tokenmill.sizing.formulas.training import docs_in
 from tokenmill.sizing.requirement import Input
 
@@ -122,10 +122,10 @@ def test_an_equation_that_was_written_amounts_to_what_its_function_does(one):
         (capacity.docs_stage_bytes, {"measured_bytes": 5e9, "docs_ratio": 3}, 15e9),
         (capacity.node_dataset_bytes, {"dataset_bytes": 4e12, "node_share": 0.25}, 1e12),
         (capacity.kept_by_jobs_bytes, {"kept_bytes": 2e12, "jobs": 3}, 6e12),
-        (cluster.mean_write_bytes_per_s, {"bytes_per_day": 86.4e12}, 1e9),
-        (cluster.window_bytes, {"read_bytes_per_s": 2e9, "window_s": 600}, 1.2e12),
-        (cluster.staging_hours, {"staged_bytes": 36e12, "cold_bytes_per_s": 10e9}, 1),
-        (cluster.staged_bytes, {"dataset_bytes": 8e12, "share": 0.25}, 2e12),
+        (supply.mean_write_bytes_per_s, {"bytes_per_day": 86.4e12}, 1e9),
+        (supply.window_bytes, {"read_bytes_per_s": 2e9, "window_s": 600}, 1.2e12),
+        (supply.staging_hours, {"staged_bytes": 36e12, "cold_bytes_per_s": 10e9}, 1),
+        (supply.staged_bytes, {"dataset_bytes": 8e12, "share": 0.25}, 2e12),
         (
             bandwidth.wasted_bytes_per_read,
             {"read_ahead_bytes": 131_072, "read_aheads_per_read": 2.5},

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokenmill.sizing.spread import carried, interval
+from tokenmill.sizing.figure import carried, interval
 
 DRAWS = 20_000
 

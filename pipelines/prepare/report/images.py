@@ -21,7 +21,7 @@ from tokenmill.sizing.document.charts import Bar
 from tokenmill.sizing.document.page import figure
 from tokenmill.sizing.document.section import NONE, Table, count, table
 from tokenmill.sizing.document.svg import Axis
-from tokenmill.sizing.spread import Z_95
+from tokenmill.sizing.figure import Z_95
 from tokenmill.sizing.units import format_bytes
 
 PERCENTILES = (5, 50, 95)

@@ -27,7 +27,7 @@ from tokenmill.pipelines.read.images.nodes import owners_of
 from tokenmill.pipelines.read.parquet import bounded
 from tokenmill.pipelines.storage.files import parquet_file
 from tokenmill.pipelines.storage.mirror import find, present
-from tokenmill.sizing.document.pictures import Picture, sheet
+from tokenmill.sizing.document.passages import Picture, sheet
 from tokenmill.sizing.document.section import count
 
 THUMBNAIL = pa.schema(

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from tokenmill.sizing.claims import check
+from tokenmill.sizing.claims.check import PLACES
 from tokenmill.sizing.claims.claim import Call, claims
-from tokenmill.sizing.claims.compute import PLACES
 from tokenmill.sizing.formula import Formula
 
 OFF = 1.06

@@ -3,7 +3,7 @@
 import base64
 from html.parser import HTMLParser
 
-from tokenmill.sizing.document.pictures import Picture, sheet
+from tokenmill.sizing.document.passages import Picture, sheet
 
 
 class Images(HTMLParser):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tokenmill.sizing.formulas.object_store import (
+from tokenmill.sizing.formulas.cost import (
     egress_usd,
     prefixes,
     read_requests_per_s,

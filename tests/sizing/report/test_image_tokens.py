@@ -4,7 +4,7 @@ import pytest
 
 from tests.sizing.corpora import illustrated
 from tokenmill.sizing.plan.load import parse_plan
-from tokenmill.sizing.report.image_tokens import by_image_tokens
+from tokenmill.sizing.report.notes import by_image_tokens
 from tokenmill.sizing.requirements import requirement_sheet
 
 PLACEHOLDERS = {"tokens_per_image": {"value": 1.0}, "text_tokens": {"value": 22.25}}

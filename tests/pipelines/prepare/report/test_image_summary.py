@@ -11,7 +11,7 @@ from tokenmill.pipelines.corpus.counted.images import RepeatedImages
 from tokenmill.pipelines.prepare.report.images import image_facts, image_summary, percentile
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.tokens.image_measure import ImageMeasure, bins_of
-from tokenmill.sizing.spread import Z_95
+from tokenmill.sizing.figure import Z_95
 
 
 def receipt(documents, *, tokens, text_bytes):
