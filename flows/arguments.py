@@ -54,10 +54,7 @@ TYPES = {"place": Named, "file or name": FileOrName, "int": int, "float": float}
 
 
 def parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
-    """The command line, as `--help` shows it.
-
-    argv: what is to be parsed, for which the options of its command are enough; None: all.
-    """
+    """The command line, as `--help` shows it; of `argv` the options of its command are enough."""
     top = argparse.ArgumentParser(
         prog="tokenmill",
         description="Turn raw text into training-ready Arrow, account for every document,"

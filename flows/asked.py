@@ -119,11 +119,7 @@ class Ingesting:
 
 @contextmanager
 def ingesting(recipe: "Recipe", into: str, *, again: bool) -> Iterator[Ingesting]:
-    """Hold a collection, and plan the next run of a recipe into it.
-
-    Raises:
-        ConfigError: see `pipelines.prepare.collection`; or the roots do not allow `into`.
-    """
+    """Hold a collection, plan its next run; ConfigError also where the roots forbid `into`."""
     from tokenmill.pipelines.prepare.collection import held_collection
 
     with held_collection(place(into)) as collection:
@@ -131,11 +127,7 @@ def ingesting(recipe: "Recipe", into: str, *, again: bool) -> Iterator[Ingesting
 
 
 def ask_check(check: "Check", out: str) -> "Asked[Check, Path]":
-    """Plan a search.
-
-    Raises:
-        ConfigError: see `pipelines.contamination.check`; or the roots do not allow `out`.
-    """
+    """Plan a search; ConfigError as `contamination.check`, or where the roots forbid `out`."""
     from tokenmill.pipelines.contamination import check as searching
 
     return _asked(check, folder_here(out), searching.plan_check(check), searching)
@@ -162,11 +154,7 @@ def _asked(what: Run, out: Out, plan: Plan, module: ModuleType) -> Asked[Run, Ou
 
 
 def ask_measuring(measuring: "Measuring", out: str) -> "Asked[Measuring, Path]":
-    """Plan a prediction.
-
-    Raises:
-        ConfigError: see `pipelines.measure.run`; or the roots do not allow `out`.
-    """
+    """Plan a prediction; ConfigError as `measure.run`, or where the roots do not allow `out`."""
     from tokenmill.flows.pools.choose import check_pool
     from tokenmill.pipelines.measure import run as estimating
     from tokenmill.pipelines.prepare.prepare import plan_run
@@ -259,11 +247,7 @@ def measuring_of(
     seed: int,
     cores: int | None,
 ) -> "Measuring":
-    """What is asked for, as the command's options say it.
-
-    Raises:
-        ConfigError: one line that names the option and the way out.
-    """
+    """What is asked for, as the options say it; ConfigError names the option and the way out."""
     for name, value in (("probes", probes), ("cores", cores)):
         if value is not None and value < 1:
             raise ConfigError(f"--{name} {value}: must be 1 at least")

@@ -71,10 +71,7 @@ def reported(
 
 
 def in_groups(pool: Pool, *, task_seconds: float) -> Execute:
-    """What executes phases in the pool.
-
-    task_seconds: that a bundle of works is to take, about.
-    """
+    """What executes phases in the pool, in bundles of works of about `task_seconds`."""
     pace = Pace(task_seconds)
 
     def execute(job: Job, phase: Phase) -> list[Outcome]:

@@ -8,10 +8,7 @@ OK, NO, MISTAKE, PARTIAL, BUG = 0, 1, 2, 3, 70  # EX_SOFTWARE of sysexits.h
 
 
 def exit_code_of(error: Exception) -> int | None:
-    """The exit code of an error whose message is all the user needs; None for a bug of ours.
-
-    Told by name, so that nothing is imported for it.
-    """
+    """An error's exit code if its message is enough, else None; by name, so nothing is imported."""
     names = {cls.__name__ for cls in type(error).__mro__}
     if names & {"ConfigError", "PlanError", "InputError", "UnitError"}:
         return MISTAKE

@@ -93,10 +93,7 @@ def cut_lines(stretches: Sequence[CutOut]) -> Iterator[str]:
 
 
 def marked(text: bytes, stretches: Sequence[CutOut]) -> Text:
-    """A document with what was cut out between ⟦ and ⟧, by number; all of it shortened.
-
-    text: as it came to the step that cut it.
-    """
+    """A document with what was cut out, as it came to the step, in ⟦ ⟧ by number; all shortened."""
     made, end = Text(), 0
     for number, cut in enumerate(stretches, 1):
         made.append(_shown(text[end : cut.start_byte].decode(errors="replace"), STAYS_CHARS))
@@ -236,10 +233,7 @@ def fates_table(document: Row) -> Table | None:
 
 
 def with_numbers(document: Row) -> str:
-    """The text of a document, with the number of an image where the image stands.
-
-    Placeholders are those of images that could be read.
-    """
+    """The text of a document, with an image's number where it stands, if it could be read."""
     numbers = [i["number"] for i in document.get("images", ()) if i["stage"] != "read"]
     pieces: list[str] = document["text"].split(PLACEHOLDER)
     if len(pieces) != len(numbers) + 1:  # a sample has none; text alone is as it was written
@@ -274,11 +268,7 @@ Answer: TypeAlias = tuple[Any, Iterable[Any]]  # as data, and as blocks of `show
 
 
 def answer(out: Path, args: argparse.Namespace) -> Answer:
-    """What the arguments ask for; without any, the removals by reason.
-
-    Raises:
-        ConfigError: there is no run, or it has no such thing.
-    """
+    """What the arguments ask for, or removals by reason; ConfigError: no run, or no such thing."""
     names = run_names(out)
     if names is not None:
         return _of_collection(out, args)

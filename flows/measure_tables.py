@@ -60,10 +60,7 @@ def show_estimate(outcome: "Outcome", out: Path) -> None:
 
 
 def compared_lines(rows: "Sequence[Compared]", path: Path) -> list[Any]:
-    """What was predicted beside what the run made.
-
-    path: of the estimate.
-    """
+    """What was predicted, in the estimate at `path`, beside what the run made."""
     outside, cells = [row.name for row in rows if not row.held], []
     for row in rows:
         between = _interval(row.predicted, _plain)

@@ -198,11 +198,7 @@ def holding(variable: ContextVar[T], value: T) -> Iterator[T]:
 
 @contextlib.contextmanager
 def log_file(name: str) -> Iterator[IO[str]]:
-    """The file to write to, behind what it has; "-" is stderr.
-
-    Raises:
-        ConfigError: it cannot be written.
-    """
+    """The file to write to, behind what it has; "-" is stderr. ConfigError: it is unwritable."""
     if name == STDERR:
         yield sys.stderr
         return

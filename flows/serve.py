@@ -72,9 +72,7 @@ def serve_flows(
 def deployments(
     prepare: dict[str, Any] | None, *, cron: str | None, interval_s: float | None
 ) -> list[RunnerDeployment]:
-    """A deployment for each flow; that of prepare-corpus, or of ingest-collection, may have a
-    schedule.
-    """
+    """A deployment for each flow; prepare-corpus, or ingest-collection, may have a schedule."""
     way = EntrypointType.MODULE_PATH
     of = partial(
         RunnerDeployment.from_flow, name=NAME, tags=[TAG], paused=False, entrypoint_type=way

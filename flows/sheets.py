@@ -34,11 +34,7 @@ def plan_within(name: str | None) -> Plan:
 
 
 def size_run(plan: str, out: Place) -> Sheet:
-    """The sheet of a plan for the corpus that a run has measured, written into its directory.
-
-    Raises:
-        PlanError: see `size`.
-    """
+    """The sheet for the corpus a run measured, written into its directory; PlanError: `size`."""
     from tokenmill.pipelines.storage import mirror  # imports Arrow
 
     with mirror.viewed(out) as folder:
@@ -51,11 +47,7 @@ def size_run(plan: str, out: Place) -> Sheet:
 def write_sheet(
     folder: Path, sheet: Sheet, write: Callable[[Path, str], None] = write_text
 ) -> list[Path]:
-    """Write requirements.md, .html and .json, each whole or not at all.
-
-    Raises:
-        PlanError: the folder cannot be written.
-    """
+    """Write requirements.md, .html, .json, each whole or not at all; PlanError where it cannot."""
     texts = {
         "requirements.md": sheet_markdown(sheet),
         "requirements.html": sheet_html(sheet),
@@ -67,11 +59,7 @@ def write_sheet(
 def write_texts(
     folder: Path, texts: Mapping[str, Any], write: Callable[[Path, str], None] = write_text
 ) -> list[Path]:
-    """Write files by their names, each whole or not at all; what is not text as JSON.
-
-    Raises:
-        PlanError: the folder cannot be written.
-    """
+    """Write files by name, whole or not at all, as JSON if no text; PlanError where it cannot."""
     try:
         for name, text in texts.items():
             if not isinstance(text, str):

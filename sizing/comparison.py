@@ -62,11 +62,7 @@ def parse_variation(text: str) -> Variation:
 def compare(
     plan: str | None, variations: Sequence[Variation], *, corpus: Path | None = None
 ) -> tuple[Case, ...]:
-    """A sheet for each combination of the varied settings, the last one varying fastest.
-
-    Raises:
-        PlanError: too many combinations, a setting twice, or one that makes no plan.
-    """
+    """A sheet a combination of settings, the last fastest; PlanError: too many, or no plan."""
     _check(variations)
     size(plan, corpus=corpus)  # what is wrong with the plan itself is no fault of a variation
     made = []

@@ -69,11 +69,7 @@ class CorpusImages(Strict):
 
 
 def images_of_report(report: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The images of a run as data of `CorpusImages`; None of a run of text, or without any left.
-
-    Raises:
-        KeyError, TypeError: it is no report of a run.
-    """
+    """A run's images as data of `CorpusImages`, None of none; KeyError, TypeError: no report."""
     measured = report["measurement"]["total"].get("images")
     if measured is None or not measured["images"]:
         return None
@@ -290,11 +286,7 @@ class CorpusMeasurement(Strict):
 
     @staticmethod
     def from_json(data: Mapping[str, Any], *, where: str) -> "CorpusMeasurement":
-        """Undo `to_json`.
-
-        Raises:
-            PlanError: a key is unknown or missing, or a value impossible; names `where`.
-        """
+        """Undo `to_json`; PlanError, naming `where`: a key or value that cannot be."""
         return _validated(CorpusMeasurement, data, where, "corpus")
 
     def _figures(self) -> list[Figure]:
@@ -371,11 +363,7 @@ class Estimate(Strict):
 
 
 def load_corpus(path: Path) -> CorpusMeasurement:
-    """The measurement in a run directory, a report.json or an estimate.json.
-
-    Raises:
-        PlanError: there is none.
-    """
+    """The measurement in a run directory, report.json, estimate.json; PlanError: there is none."""
     file = path / "report.json" if path.is_dir() else path
     try:
         with held(file) as name, open(name, "rb") as f:
@@ -393,11 +381,7 @@ def load_corpus(path: Path) -> CorpusMeasurement:
 
 
 def read_corpus(data: Any, *, where: str) -> CorpusMeasurement:
-    """The measurement in a run's report, in an estimate, or in data that hold nothing else.
-
-    Raises:
-        PlanError: they hold none; names `where`.
-    """
+    """The measurement in a report, an estimate, or data of its own; PlanError names `where`."""
     if not isinstance(data, Mapping):
         raise PlanError(f"{where}: not a report: expected a JSON object")
     if "estimate" in data:

@@ -199,11 +199,7 @@ def greatest(*, unit: str, source: str = "definition") -> Formula[...]:
 
 
 def written(function: Callable[..., float]) -> str:
-    """The expression that a function returns, as an equation: constants of its module as numbers.
-
-    Raises:
-        TypeError: the function does more than return an expression.
-    """
+    """A function's expression as an equation, constants as numbers; TypeError: it does more."""
     (definition,) = ast.parse(inspect.getsource(function)).body
     match definition:
         case ast.FunctionDef(body=[ast.Expr(), ast.Return(value=ast.expr() as value)]):

@@ -127,11 +127,7 @@ class Requirement(Amount):
 
 
 def leaves(requirement: Requirement, rows: Mapping[str, Requirement]) -> tuple[Input, ...]:
-    """The measured, stated and assumed inputs it rests on, through every computed one, each once.
-
-    Raises:
-        KeyError: an input was computed by a requirement that is not in `rows`.
-    """
+    """The measured, stated and assumed inputs it rests on, each once; KeyError: `rows` lack one."""
     found: dict[Input, None] = {}  # keeps the order in which they were met
     seen: set[str] = set()
 

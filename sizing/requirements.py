@@ -157,11 +157,7 @@ def example_names() -> tuple[str, ...]:
 
 
 def find_plan(name: str) -> Path:
-    """The file of this path, or the example of this name.
-
-    Raises:
-        PlanError: there is neither.
-    """
+    """The file of this path, or the example of this name; PlanError where there is neither."""
     path, shipped = Path(name), EXAMPLES / f"{name}.yaml"
     if path.exists():
         return path

@@ -146,11 +146,7 @@ class Sheet:
         self.sections.append(Section(title))
 
     def add(self, name: str, formula: Formula[...], /, **given: Given) -> Requirement:
-        """Compute a row, see `aside`, and add it.
-
-        Raises:
-            ValueError: there is a row of this name.
-        """
+        """Compute a row, see `aside`, and add it; ValueError where there is a row of this name."""
         if name in self.rows:
             raise ValueError(f"two rows of the name {name!r}")
         row = self.rows[name] = self.aside(name, formula, **given)
@@ -237,11 +233,7 @@ class Sheet:
         return self.assume(getattr(row, column), unit=unit, source=source, key=key)
 
     def accelerator(self, column: str) -> Input:
-        """A figure of the accelerator: the plan's own, or else the table's.
-
-        Raises:
-            PlanError: neither has one.
-        """
+        """A figure of the accelerator, the plan's or the table's; PlanError: neither has one."""
         found = self.accelerator_if_known(column)
         if found is None:
             setting = _SETTING.get(column, column)

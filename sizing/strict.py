@@ -94,11 +94,7 @@ def parse_yaml(text: str) -> Any:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Data from JSON, where a file may hold anything.
-
-    Raises:
-        ValueError: it is not JSON, or is nested deeper than can be read.
-    """
+    """Data from JSON of any file; ValueError where it is none, or nested too deep to be read."""
     try:
         return json.loads(text)
     except RecursionError:

@@ -143,11 +143,7 @@ class Row(Strict):
         return column not in self.unverified
 
     def source_of(self, column: str) -> str:
-        """Where one cell's value was read, flagged if it was not.
-
-        Raises:
-            KeyError: there is no such column.
-        """
+        """Where a cell's value was read, flagged if it was not; KeyError: no such column."""
         if column not in self.columns():
             raise KeyError(f"{column!r} is no column of {type(self).__name__}")
         where = f"{self.name}: {self.sources.get(column, self.source)}"

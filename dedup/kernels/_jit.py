@@ -131,10 +131,7 @@ def _njit(f: Callable[..., Any], **options: Any) -> Any:
 
 @cache
 def _digest(module: str) -> bytes:
-    """Digest of a module's file and, through its imports, of all that it takes from tokenmill.
-
-    Numba asks the kernel's own file alone whether it was edited.
-    """
+    """Digest of a module's file and all it takes from tokenmill; Numba looks at the file alone."""
     source = Path(str(sys.modules[module].__file__)).read_bytes()
     imported = re.findall(rb"^from (tokenmill\.[\w.]+) import", source, re.MULTILINE)
     return sha256(source + b"".join(_digest(name.decode()) for name in imported)).digest()

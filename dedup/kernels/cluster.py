@@ -18,10 +18,7 @@ def root(parents: U32, row: int) -> int:
 
 @kernel
 def flatten(parents: U32) -> None:
-    """Make each row's parent the root of its tree, the lowest row of its cluster.
-
-    parents: (n_marked,), of `unite_marked`.
-    """
+    """Make the parent of each row, (n_marked,) of `unite_marked`, its tree's root, the lowest."""
     for row in range(parents.shape[0]):  # parents are lower, and so flat already
         parents[row] = parents[parents[row]]
 

@@ -65,10 +65,7 @@ def cut_documents(
 
 @kernel
 def copy_to(data: U8, starts: I64, ends: I64, places: I64, out: U8) -> None:
-    """Copy `data[starts[i]:ends[i]]` to `out[places[i]:]`.
-
-    starts, ends, places: (n,).
-    """
+    """Copy `data[starts[i]:ends[i]]` to `out[places[i]:]`, for (n,) starts, ends and places."""
     for i in range(starts.shape[0]):
         # two views first, so that the loop over them is vectorized: 4 times as fast as a slice
         # set to a slice

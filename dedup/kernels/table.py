@@ -67,10 +67,7 @@ def slice_key(letters: U8, start: np.uint64, stop: np.uint64) -> np.uint64:
 
 @inlined
 def piece_key(data: U8, start: np.uint64, stop: np.uint64) -> np.uint64:
-    """A 64-bit hash of data[start:stop], eight bytes at a time; never EMPTY.
-
-    The last eight may be some that were read before.
-    """
+    """A 64-bit hash of data[start:stop], never EMPTY; its last eight bytes may be read twice."""
     size = stop - start
     h = size * FOLD
     chunk = ZERO

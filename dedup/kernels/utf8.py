@@ -47,10 +47,7 @@ def decode(data: U8, i: Place, end: Place, other: np.uint32) -> tuple[np.uint32,
 
 @inlined
 def entry_at(data: U8, at: np.uint64, leads: U32) -> np.uint64:
-    """The code point at `at` if it has three bytes at most, else 0x10000; reads three bytes.
-
-    leads: of `dedup.text.unicode`.
-    """
+    """The code point at `at`, or 0x10000 if of four bytes; reads three. leads: of text.unicode."""
     lead = np.uint64(leads[np.uint64(data[at]) | np.uint64(data[at + U64_ONE]) << EIGHT])
     return (lead >> SIX) + (np.uint64(data[at + TWO]) & lead & U64_63)
 

@@ -49,10 +49,7 @@ def eight_bytes(chunks: U64, i: np.uint64) -> np.uint64:
 
 @inlined
 def may_go_on(data: U8, i: np.uint64, end: np.uint64, three: U8) -> bool:
-    """Whether what stands at `i` may be part of the word before, which is one of `kinds`.
-
-    True unless it is seen at once that it cannot.
-    """
+    """Whether `i` may go on the word before, one of `kinds`: True unless that is seen at once."""
     if i + TWO >= end or (data[i] & 0xF0) != 0xE0:
         return True
     cp = (

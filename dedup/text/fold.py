@@ -161,10 +161,7 @@ def needs_folding(text: pa.Array, folding: Folding) -> U8:
 
 
 def fold(text: pa.Array, folding: Folding) -> Folded:
-    """Fold the documents that need it.
-
-    text: (n_docs,) string column, no nulls.
-    """
+    """Fold the documents of a (n_docs,) string column without nulls that need it."""
     text = text.cast(pa.large_string())
     needs = needs_folding(text, folding)
     if not needs.any():

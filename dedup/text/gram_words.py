@@ -149,10 +149,7 @@ def blocks(
 
 
 def count_words(text: pa.Array, words: GramWords = "scripts", *, apart: bool = False) -> I64:
-    """(n_docs,) int64, gram words of each document.
-
-    text: (n_docs,) string column, no nulls.
-    """
+    """(n_docs,) int64, gram words of each document of a string column without nulls."""
     counts = np.zeros(len(text), np.int64)
     for block in blocks(text, longest=0, words=words, apart=apart):
         counts[block.doc : block.doc + len(block.begins)] += np.diff(block.doc_words)

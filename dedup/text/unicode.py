@@ -75,11 +75,7 @@ class UnicodeTables(NamedTuple):
 
 @cache
 def tables() -> UnicodeTables:
-    """Load the packaged tables; the arrays are shared and read-only.
-
-    Raises:
-        RuntimeError: the packaged file is of another version of Unicode than this module.
-    """
+    """The packaged tables, shared and read-only; RuntimeError where they are of another Unicode."""
     return UnicodeTables(**packaged(FILE))
 
 
@@ -98,11 +94,7 @@ def leads() -> U32:
 
 
 def packaged(path: Path) -> dict[str, Any]:
-    """The arrays of a packaged file of tables, read-only.
-
-    Raises:
-        RuntimeError: as `tables`.
-    """
+    """The arrays of a packaged file of tables, read-only; RuntimeError as `tables`."""
     with np.load(path, allow_pickle=False) as stored:
         found = dict(stored)
     if (version := str(found.pop("version"))) != UNICODE_VERSION:

@@ -43,10 +43,7 @@ def blocks(text: TextBuffers) -> Iterator[tuple[slice, TextBuffers]]:
 
 
 def pieces(text: TextBuffers, n_bytes: int) -> Iterator[TextBuffers]:
-    """One document in pieces of about so many bytes, cut behind a space or a line feed.
-
-    Where there is none, a piece is larger.
-    """
+    """One document in pieces of about `n_bytes`, cut behind a space or line feed if possible."""
     at, end = text.offsets.tolist()
     while at < end:
         stop = _cut(text.data, at + n_bytes, end)

@@ -135,11 +135,7 @@ def _unknown(what: str, near: Sequence[str], known: str) -> ConfigError:
 
 
 def parse_check(args: argparse.Namespace) -> Check:
-    """What the command line asks for.
-
-    Raises:
-        ConfigError: one line that names the option and the way out.
-    """
+    """What the command line asks for; ConfigError names the option and the way out."""
     if args.workers is not None and args.workers < 1:
         raise ConfigError(f"--workers {args.workers}: must be 1 at least")
     run = {key.removeprefix("run."): value for key, value in run_settings(args).items()}

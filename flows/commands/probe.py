@@ -76,11 +76,7 @@ def _tell(what: str) -> None:
 
 
 def parse_settings(args: argparse.Namespace) -> Settings:
-    """What the command line asks for.
-
-    Raises:
-        ConfigError: one line that names the option and the way out.
-    """
+    """What the command line asks for; ConfigError names the option and the way out."""
     for name in NUMBERS:
         value = getattr(args, name)
         if value is not None and not 0 < value < math.inf:

@@ -44,11 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def parse_parameters(args: argparse.Namespace) -> dict[str, Any] | None:
-    """Where the form of a flow begins, that of the place named; None where no recipe is named.
-
-    Raises:
-        ConfigError: one line that names the option and the way out.
-    """
+    """Where the form of a flow begins; None where no recipe is named. ConfigError: the way out."""
     if args.limit < 1:
         raise ConfigError(f"--limit {args.limit}: must be 1 at least")
     check_schedule(args.cron, args.interval)
@@ -72,11 +68,7 @@ def parse_parameters(args: argparse.Namespace) -> dict[str, Any] | None:
 
 
 def check_schedule(cron: str | None, interval_s: float | None) -> None:
-    """Have Prefect take the schedule, before anything is served.
-
-    Raises:
-        ConfigError: it does not.
-    """
+    """Have Prefect take the schedule, before anything is served; ConfigError where it does not."""
     if cron is None and interval_s is None:
         return
     from prefect.client.schemas.schedules import construct_schedule

@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 
 
 def settings_of(args: argparse.Namespace) -> dict[str, Any]:
-    """What is set in place of the recipe's own, by key.
-
-    Raises:
-        ConfigError: see `setting` and `run_settings`.
-    """
+    """What is set in place of the recipe's own, by key; ConfigError: `setting`, `run_settings`."""
     return dict(setting(text) for text in args.set) | run_settings(args)
 
 
@@ -48,11 +44,7 @@ def setting(text: str) -> tuple[str, Any]:
 
 
 def bytes_of(option: str, text: str) -> int:
-    """The bytes that an option is given, as 5GB.
-
-    Raises:
-        ConfigError: it is no size over 0.
-    """
+    """The bytes that an option is given, as 5GB; ConfigError where it is no size over 0."""
     try:
         found = parse_bytes(text)
     except UnitError as e:
@@ -63,11 +55,7 @@ def bytes_of(option: str, text: str) -> int:
 
 
 def run_settings(args: argparse.Namespace) -> dict[str, Any]:
-    """The settings of --runner, --address and --workers, by key; an address alone is of Dask.
-
-    Raises:
-        ConfigError: the address is for another runner.
-    """
+    """Settings of --runner, --address (alone: Dask), --workers, by key; ConfigError: they clash."""
     given = {name: getattr(args, name) for name in ("runner", "address", "workers")}
     if given["address"] is not None and given["runner"] is None:
         given["runner"] = "dask"
@@ -81,10 +69,7 @@ def run_settings(args: argparse.Namespace) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def server_ahead(*, wanted: bool = True) -> "Iterator[OwnServer | None]":
-    """Have the server of a run start while the command imports and plans; None: the user has one.
-
-    wanted: whether there is to be a run.
-    """
+    """Have a run's server, if one is wanted, start while the command plans; None: it is there."""
     from tokenmill.flows.prefect.server import own_server, user_has_server
 
     if user_has_server() or not wanted:

@@ -12,11 +12,7 @@ from tokenmill.pipelines.train.lm.train import LmTraining, blocks, lm_markdown, 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train a model, write it, and show how well it foretells.
-
-    Raises:
-        ConfigError: it cannot be written where it is to be.
-    """
+    """Train and write a model, show how it foretells; ConfigError where it cannot be written."""
     training = parse_training(LmTraining, args, ("text", "cutoffs"))
     out = parse_file("--out", args.out, ".npz", "lm.npz")
     arpa = None if args.arpa is None else parse_file("--arpa", args.arpa, ".arpa", "lm.arpa")

@@ -12,11 +12,7 @@ from tokenmill.pipelines.train.quality.train import Training, check_library, tra
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train a classifier, write it, and show how well it does.
-
-    Raises:
-        ConfigError: it cannot be written where it is to be.
-    """
+    """Train and write a classifier, show how well it does; ConfigError: it cannot be written."""
     training = parse_training(Training, args, SIDES, {"n_features": "features"})
     out = parse_file("--out", args.out, ".npz", "quality.npz")
     check_library()

@@ -50,11 +50,7 @@ def parse_training(
 
 
 def parse_file(option: str, given: str, suffix: str, example: str) -> Path:
-    """Where a file goes.
-
-    Raises:
-        ConfigError: it is no place for one.
-    """
+    """Where a file goes; ConfigError where it is no place for one."""
     path = folder_here(given).expanduser().absolute()
     if path.suffix != suffix or path.is_dir():
         raise ConfigError(

@@ -58,10 +58,7 @@ def artifact_keys(names: Iterable[str]) -> list[str]:
 
 
 def item_rows(path: Path, benchmark: str) -> list[dict[str, Any]]:
-    """The items of a benchmark that stand in the corpus, those first of which most does.
-
-    path: items.parquet.
-    """
+    """The items of a benchmark in items.parquet that stand in the corpus, most of it first."""
     names = ("docs", "widespread_docs", "copy_docs", "paraphrase_docs")
     is_found = reduce(or_, (pc.field(name) > 0 for name in names))
     wanted = (pc.field("benchmark") == benchmark) & is_found

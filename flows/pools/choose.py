@@ -18,11 +18,7 @@ MOST_THREADS = 4
 
 
 def check_pool(options: RunOptions) -> None:
-    """Find out, before anything is started, whether there can be such a pool.
-
-    Raises:
-        ConfigError: the extra is not installed, or there is no `sbatch` here.
-    """
+    """Find out first whether there can be such a pool; ConfigError: what is not installed."""
     try:
         if options.runner == "dask":
             importlib.import_module("tokenmill.flows.pools.dask")

@@ -98,11 +98,7 @@ def _asking() -> Iterator[None]:
 
 
 def threads_of(client: Client) -> Mapping[str, int]:
-    """Threads of each worker, by its address.
-
-    Raises:
-        ConfigError: the scheduler is gone.
-    """
+    """Threads of each worker, by its address; ConfigError where the scheduler is gone."""
     with _asking():
         found: Mapping[str, int] = client.nthreads()
         return found
@@ -136,11 +132,7 @@ def _result(client: Client, ended: Any) -> list[Outcome]:
 
 @contextmanager
 def dask_pool(address: str | None, wanted: int | None) -> Iterator[DaskPool]:
-    """Workers of the scheduler at `address`, or as many as are wanted on this machine.
-
-    Raises:
-        ConfigError: no scheduler answers there.
-    """
+    """Workers of the scheduler at `address`, or `wanted` ones here; ConfigError if none answers."""
     with configured():
         if address is None:
             with _local(wanted) as cluster, Client(cluster, set_as_default=False) as client:
@@ -176,11 +168,7 @@ def await_workers(
     refusals: Sequence[str] = (),
     restart: Callable[[], None] = lambda: None,
 ) -> None:
-    """Wait until there is a worker, and say what is waited for; see DaskPool.
-
-    Raises:
-        ConfigError: none will come.
-    """
+    """Wait for a worker, and say what for; see DaskPool. ConfigError where none will come."""
     if not threads_of(client):
         watcher.get().tell(f"waiting for a worker of {name}")
     while not threads_of(client):
@@ -193,11 +181,7 @@ def await_workers(
 
 
 def stop_if_refused(client: Client, refusals: Sequence[str]) -> None:
-    """Raise if there is no worker, and none will come.
-
-    Raises:
-        ConfigError: the newest refusal.
-    """
+    """Raise ConfigError, the newest refusal, if there is no worker and none will come."""
     if refusals and not threads_of(client):
         raise ConfigError(refusals[-1])
 

@@ -57,11 +57,7 @@ class Lane:
         self._pool, self._pace, self._told, self._stopping = pool, pace, told, stopping
 
     def run(self, job: Job, chains: Sequence[Chain]) -> list[Outcome]:
-        """Have all works done; returns how they ended, in any order.
-
-        Raises:
-            ConfigError: the run cannot go on.
-        """
+        """Have all works done; how they ended, in any order. ConfigError ends the run."""
         waiting, outcomes = deque(chains), []
         suspects: deque[Chain] = deque()
         running: dict[Future[list[Outcome]], list[Work]] = {}

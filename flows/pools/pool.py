@@ -33,18 +33,11 @@ class Pool(Protocol):
     def lanes(self) -> int: ...
 
     def submit(self, job: Job, works: Sequence[Work]) -> "Future[list[Outcome]]":
-        """Have works done in turn.
-
-        The future raises WorkerDiedError, or ConfigError where the run cannot go on.
-        """
+        """Have works done in turn; the future raises WorkerDiedError, or ConfigError for good."""
         ...
 
     def check(self) -> None:
-        """Look whether works may still be done; called now and then by those who wait.
-
-        Raises:
-            ConfigError: no worker is left, and none will come.
-        """
+        """Asked now and then while waiting: ConfigError where no worker is left or will come."""
         ...
 
     def stop(self) -> None:

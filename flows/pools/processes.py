@@ -91,12 +91,7 @@ class _Worker:
         theirs.close()
 
     def do(self, job: Job, works: Sequence[Work]) -> list[Outcome]:
-        """How the works ended.
-
-        Raises:
-            WorkerDiedError: the process did.
-            Exception: what ends the run.
-        """
+        """How the works ended; WorkerDiedError where the process died, else what ends the run."""
         self.chain = works[0].chain
         made: list[Outcome] | BaseException
         try:

@@ -11,11 +11,7 @@ CALL_S = 60.0
 
 
 def check_sbatch(runner: str) -> None:
-    """Find out whether jobs can be submitted here.
-
-    Raises:
-        ConfigError: there is no `sbatch`.
-    """
+    """ConfigError where no jobs can be submitted here, for want of `sbatch`."""
     if shutil.which("sbatch") is None:
         raise ConfigError(
             f"run.runner: {runner} needs sbatch, and there is none here; start the run on a login"
@@ -24,11 +20,7 @@ def check_sbatch(runner: str) -> None:
 
 
 def submit(script: Path) -> str:
-    """The id of the job that SLURM makes of a script.
-
-    Raises:
-        ConfigError: it takes none, and why.
-    """
+    """The id of the job that SLURM makes of a script; ConfigError where it takes none, and why."""
     ended = _called("sbatch", "--parsable", str(script))
     if ended.returncode:
         raise ConfigError(f"sbatch takes no job: {refusal(ended.stderr)}; see run.slurm")
@@ -36,9 +28,7 @@ def submit(script: Path) -> str:
 
 
 def jobs_named(name: str, told: str = "%i") -> list[str]:
-    """Ids of jobs that wait or run, or what a format of squeue tells of each; none where SLURM
-    does not say.
-    """
+    """Ids, or what a squeue format tells, of jobs that wait or run; none if SLURM is silent."""
     ended = _called("squeue", "--noheader", "--array-unique", "--name", name, "--format", told)
     return [] if ended.returncode else [line.strip() for line in ended.stdout.splitlines()]
 

@@ -73,11 +73,7 @@ def _state(work: Callable[[], Ended]) -> State[Any]:
 
 
 def from_anywhere(path: str) -> str:
-    """The path, if it does not depend on where a worker happens to be started.
-
-    Raises:
-        ConfigError: it is relative, and a deployment runs the flow.
-    """
+    """The path; ConfigError where it is relative and a deployment runs the flow, anywhere."""
     if deployment.id and "://" not in path and not os.path.isabs(os.path.expanduser(path)):
         raise ConfigError(f"{path!r}: give the whole path; a worker runs in a folder of its own")
     return path

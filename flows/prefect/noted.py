@@ -37,18 +37,10 @@ class Server(Protocol):
         """Have a thing noted, some time; the first note is ("flow", name, its run, parameters)."""
 
     def check(self) -> None:
-        """Look whether it is there, or may still come.
-
-        Raises:
-            RuntimeError: it did not start; the end of its log is in the message.
-        """
+        """Whether it is there, or may come; RuntimeError, with its log's end, if it did not."""
 
     def ended(self, within_s: float | None = None) -> str | None:
-        """Wait until the last note is noted; what kept the server from it, in some words.
-
-        Raises:
-            RuntimeError: see `check`.
-        """
+        """Wait for the last note; what kept the server from it, in words. Raises as `check`."""
 
 
 class _Named:
@@ -136,11 +128,7 @@ def _wait_for(server: Server) -> None:
 
 
 def check_server() -> None:
-    """Refuse to begin a run that reports to a server which is not there.
-
-    Raises:
-        ConfigError: tells how it answers, and the ways out.
-    """
+    """Refuse to begin a run whose server is not there; ConfigError says how it answers."""
     os.environ.setdefault("DO_NOT_TRACK", "1")
     from tokenmill.flows.prefect.noting import address, trouble  # Prefect reads settings then
 

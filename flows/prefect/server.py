@@ -110,11 +110,7 @@ class OwnServer:
             self.up()
 
     def up(self, within_s: float = START_S) -> str:
-        """Wait for its address.
-
-        Raises:
-            RuntimeError: see `check`.
-        """
+        """Wait for its address; RuntimeError: see `check`."""
         if not self.address:
             left_s = max(self._deadline - time.monotonic(), 0)
             self.address = self._answer(min(left_s, within_s)) or ""

@@ -197,11 +197,7 @@ class ContaminationJob(Job):
 
 
 def open_job(out: Path, check: Check, plan: Plan) -> ContaminationJob:
-    """Begin a run in `out`, or continue the one that is there.
-
-    Raises:
-        ConfigError: a benchmark is not there; or see `open_run`.
-    """
+    """Begin a run in `out`, or continue it; ConfigError: no such benchmark, or as `open_run`."""
     by_benchmark = [files_of(b) for b in check.matching.benchmarks]
     pages = pages_of(plan)
     identity = {
@@ -229,11 +225,7 @@ def open_job(out: Path, check: Check, plan: Plan) -> ContaminationJob:
 
 
 def pages_of(plan: Plan) -> Html | None:
-    """How pages are read where there are web archives: all of their text, not the main part alone.
-
-    Raises:
-        ConfigError: a library that they need is not installed.
-    """
+    """How web archives are read: all text, not the main part; ConfigError without the library."""
     archive = next(
         (s.paths[0] for s in plan.shards if reader_named(s.format).section == "html"), None
     )
@@ -292,10 +284,7 @@ def phases(job: ContaminationJob, plan: Plan) -> Phases[Finished]:
 
 
 def index_work(job: ContaminationJob, built: BenchmarkIndex | None = None) -> Work[IndexFacts]:
-    """The work of making the benchmarks ready.
-
-    built: their index, if there is one already, which is then only saved.
-    """
+    """The work of making benchmarks ready; built: their index if there is one, only saved then."""
     return Work(
         step="index",
         key="all",
@@ -476,11 +465,7 @@ def _cause(check: Check, plan: Plan) -> str:
 
 @contextlib.contextmanager
 def opened(check: Check, out: Path, plan: Plan) -> Iterator[ContaminationJob]:
-    """Hold `out` for this check. Its benchmarks are read before anything is written.
-
-    Raises:
-        ConfigError: see `check_contamination`.
-    """
+    """Hold `out` for this check, benchmarks read first; ConfigError: `check_contamination`."""
     check_apart(check.inputs, out)
     with held(out):
         built = BenchmarkIndex.build(check.matching) if read_manifest(out) is None else None

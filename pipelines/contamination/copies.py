@@ -125,10 +125,7 @@ def stretches(
 
 
 def passages(texts: ItemTexts, contexts: Bools | None) -> I64:
-    """(n_items,) equal, and from 0 on, for items that are mostly one and the same context.
-
-    contexts: as of `index_copies`.
-    """
+    """(n_items,) equal, from 0 on, for items mostly one context; contexts: as `index_copies`."""
     if contexts is None:
         return -1 - np.arange(len(texts.lengths))
     sizes, items = text_buffers(texts.texts).lengths, texts.items

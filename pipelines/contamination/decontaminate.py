@@ -255,10 +255,7 @@ def index_benchmarks(run: RunFolder, step: Decontaminate, built: Any) -> Done:
 
 
 def find_ignored(run: RunFolder, part: Pass) -> Done:
-    """Count n-grams over the corpus, write those that count for nothing, and what was found.
-
-    Documents that a step before this one removes are not counted.
-    """
+    """Count n-grams of documents still there; write those that do not count, and what is found."""
     corpus, step = Corpus(run, part), part.step(NAME, Decontaminate)
     index = step._index(run)
     counts = count_corpus(surviving(corpus), len(index.ngrams.hashes))
@@ -306,11 +303,7 @@ def write_ignored(path: Path, ignored: Bools) -> None:
 
 
 def read_ignored(path: Path, n_grams: int) -> Bools:
-    """(n_grams,) bool, what `write_ignored` wrote.
-
-    Raises:
-        ShardError: not a whole Arrow file.
-    """
+    """(n_grams,) bool, what `write_ignored` wrote; ShardError where it is no whole Arrow file."""
     ignored = np.zeros(n_grams, bool)
     for batch in open_arrow(path)[0]:
         ignored[np.asarray(batch["ngram"])] = True

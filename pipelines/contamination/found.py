@@ -90,10 +90,7 @@ def hits_of(found: pa.RecordBatch) -> Hits:
 
 
 def parts_of(found: pa.RecordBatch, index: NgramIndex) -> Iterator[pa.RecordBatch]:
-    """Cut rows of schema FOUND into parts of at most MOST_PAIRS pairs of a hit and an item.
-
-    A document with more is a part by itself.
-    """
+    """Cut FOUND rows into parts of MOST_PAIRS pairs of hit and item at most, or of one document."""
     hits = hits_of(found)
     pairs = np.bincount(hits.docs, index.n_items_of(hits.grams), minlength=found.num_rows)
     for part in parts(pairs.astype(np.int64), MOST_PAIRS):

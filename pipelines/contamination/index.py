@@ -368,11 +368,7 @@ def _differing(there: dict[str, Any], here: dict[str, Any]) -> str:
 def _described(
     matching: Matching, tables: list[pa.Table], texts: ItemTexts
 ) -> list[IndexedBenchmark]:
-    """Describe each benchmark of the index.
-
-    Raises:
-        ConfigError: no item of a benchmark is long enough to be matched.
-    """
+    """Describe each benchmark; ConfigError where no item of one is long enough to be matched."""
     described, is_short = [], texts.is_short
     for number, (benchmark, table) in enumerate(zip(matching.benchmarks, tables, strict=True)):
         start = int(texts.starts[number])

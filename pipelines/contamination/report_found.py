@@ -119,10 +119,7 @@ MOST_OPEN = 5  # examples of a benchmark that are shown unfolded
 
 
 def found_sections(summary: Summary, most: int = MOST_ROWS) -> list[Section]:
-    """By benchmark, side by side, by document, by source, and n-grams that were ignored.
-
-    most: rows of a list.
-    """
+    """By benchmark, side by side, document, source, and ignored n-grams; most: rows of a list."""
     return [
         Section("benchmarks", "By benchmark", _benchmarks(summary)),
         _side_by_side(summary, "examples", "found_items"),
@@ -398,10 +395,7 @@ def _shown(what: str, n: int, n_all: int) -> str:
 
 
 def found_in_short(summary: Summary, read: str) -> list[str]:
-    """Sentences: how many items are in the corpus, and how many could not be looked for.
-
-    read: what was searched, such as "4,733 documents".
-    """
+    """Sentences: how many items stand in what was `read`, and how many could not be looked for."""
     items = summary.total("found_items")
     of_benchmarks = f"of {count(len(summary.benchmarks), 'benchmark')}"
     if items:

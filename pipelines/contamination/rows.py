@@ -171,10 +171,7 @@ def copy_rows(
 def paraphrase_rows(
     found: pa.RecordBatch, index: BenchmarkIndex, told: AbstractSet[Pair]
 ) -> pa.RecordBatch:
-    """A row of schema OVERLAP for each document that may have an item in other words.
-
-    found: of schema PARAPHRASE.  told: as of `copy_rows`.
-    """
+    """A row of schema OVERLAP for each of `found` (PARAPHRASE); told: as of `copy_rows`."""
     kinds = pa.array(["paraphrase", "sibling"]).take(pa.array(siblings(found).astype(np.int8)))
     return _stretch_rows(found, kinds, index, told)
 

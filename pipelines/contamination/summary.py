@@ -306,10 +306,7 @@ def _ignored(
 def edited_examples(
     index: BenchmarkIndex, copies: CopyAnalysis, most: int
 ) -> tuple[model.EditedExample, ...]:
-    """Edited items beside the document that has the best copy.
-
-    most: items of a benchmark; those with the best copies come first.
-    """
+    """Edited items beside the document with the best copy; `most` a benchmark, the best first."""
     rows = _best_copies(index, copies, "containment", most).to_pylist()
     return tuple(_side_by_side(row, index, copies) for row in rows)
 
@@ -347,10 +344,7 @@ def _side_by_side(
 def paraphrase_examples(
     index: BenchmarkIndex, others: CopyAnalysis, most: int
 ) -> tuple[model.ParaphraseExample, ...]:
-    """Items that may stand in other words, beside the document that has most of one.
-
-    most: items of a benchmark.
-    """
+    """Items maybe in other words, `most` a benchmark, beside the document that has most of each."""
     some = _best_copies(index, others, "score", most)
     return tuple(
         _in_other_words(row, index, others, sibling)

@@ -149,10 +149,7 @@ def told(model: type) -> list[tuple[list[str], str]]:
 
 
 def explain(error: ValidationError, where: str, model: type[BaseModel]) -> ConfigError:
-    """Turn Pydantic's first complaint into one line that names place, value and way out.
-
-    model: what the data should have been; of its parts an unknown key's neighbours are told.
-    """
+    """Pydantic's first complaint in a line: place, value, way out, and keys of `model` like it."""
     place, first = _first(error)
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, PluginError):
@@ -248,18 +245,10 @@ class PinnedFile(Config):
 
     @classmethod
     def look(cls, path: Path, settings: dict[str, Any]) -> None:
-        """Look into the file while its recipe is read, so that a mistake shows before work starts.
-
-        Raises:
-            ConfigError: it is not what the settings say.
-        """
+        """Look into the file as its recipe is read; ConfigError: not what the settings say."""
 
     def checked(self) -> Path:
-        """The file, its bytes being those that the run began with.
-
-        Raises:
-            ConfigError: they are not, or it cannot be read.
-        """
+        """The file; ConfigError where its bytes are not those the run began with, or unread."""
         _check(self.file, self.sha256)
         return Path(self.file)
 
@@ -270,11 +259,7 @@ BY_NAME = if_text(lambda name: {"file": name})  # of a file, its name alone
 
 
 def file_of(kind: type[PinnedFile], what: str, value: Any) -> Any:
-    """The file that settings describe; a value of another kind as it is.
-
-    Raises:
-        ValueError: says what is wrong with the file, not that it is none of the other kinds.
-    """
+    """The file that settings describe, or the value as it is; ValueError: what is wrong with it."""
     if not isinstance(value, dict):
         return value
     try:
@@ -290,22 +275,14 @@ def _check(path: str, sha256: str) -> None:
 
 
 def sha256_of(path: Path) -> str:
-    """The digest of a file, in hexadecimal.
-
-    Raises:
-        ConfigError: it cannot be read.
-    """
+    """The digest of a file, in hexadecimal; ConfigError where it cannot be read."""
     with readable(path) as f:
         return hashlib.file_digest(f, "sha256").hexdigest()
 
 
 @contextmanager
 def readable(path: Path) -> Iterator[BufferedReader]:
-    """A file, open to be read.
-
-    Raises:
-        ConfigError: it cannot be read.
-    """
+    """A file, open to be read; ConfigError where it cannot be read."""
     try:
         with held(path) as name, open(name, "rb") as f:
             yield f

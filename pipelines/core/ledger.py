@@ -45,11 +45,7 @@ class ImageStats(_Counts):
     bytes_out: int = 0
 
     def check(self, where: str) -> "ImageStats":
-        """Return self if it balances.
-
-        Raises:
-            LedgerError: it does not; the message shows both sides and names `where`.
-        """
+        """Return self; LedgerError, with both sides and `where`, if it does not balance."""
         gone = sum(self.removed.values()) + sum(self.failed.values()) + self.with_document
         if self.images_in != self.images_out + gone:
             raise LedgerError(
@@ -81,11 +77,7 @@ class StageStats(_Counts):
     images: ImageStats | None = None
 
     def check(self, where: str) -> "StageStats":
-        """Return self if it balances.
-
-        Raises:
-            LedgerError: it does not; the message shows both sides and names `where`.
-        """
+        """Return self; LedgerError, with both sides and `where`, if it does not balance."""
         out = self.docs_out + sum(self.removed.values()) + sum(self.failed.values())
         if self.docs_in + self.docs_created != out:
             raise LedgerError(
@@ -113,11 +105,7 @@ class StageStats(_Counts):
 
 
 def check_chain(stages: Iterable[tuple[str, StageStats]], where: str) -> None:
-    """Check each stage, and that each takes in exactly what the one before let out.
-
-    Raises:
-        LedgerError: a stage does not balance, or documents or bytes vanish between two stages.
-    """
+    """Check each stage, and that each takes what the one before let out; LedgerError where not."""
     checked = [(name, stats.check(f"{where}, {name}")) for name, stats in stages]
     for (before, old), (name, new) in pairwise(checked):
         if (old.docs_out, old.bytes_out) != (new.docs_in, new.bytes_in):

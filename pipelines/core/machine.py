@@ -16,10 +16,7 @@ _UNIFIED = ""  # the name of v2's in /proc/self/cgroup
 
 
 def cores(root: Path = ROOT) -> int:
-    """Processors that this process may use, 1 at least.
-
-    root: where /proc and /sys are.
-    """
+    """Processors that this process may use, 1 at least; root: where /proc and /sys are."""
     affinity = getattr(os, "sched_getaffinity", None)
     found = (os.cpu_count() or 1) if affinity is None else len(affinity(0))
     return max(math.ceil(min([found, *_quotas(root)])), 1)

@@ -80,10 +80,7 @@ class ShardCounts(TypedDict):
 
 
 def measure(shards: Sequence[ShardCounts], stored_bytes: float) -> dict[str, Measurement]:
-    """Measurements by source, and of all of them under "total".
-
-    stored_bytes: of the whole dataset on disk.
-    """
+    """Measurements by source, and of all under "total"; stored_bytes: of the dataset on disk."""
     spread = sum(s["token_file_bytes"] for s in shards if s["docs"])
     scale = stored_bytes / spread if spread else 0.0
     sources = sorted({s["source"] for s in shards})

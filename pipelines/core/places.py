@@ -73,11 +73,7 @@ def within_roots(path: str) -> str:
 
 
 def check_links(folder: Path) -> None:
-    """Refuse a folder that is read or written as a whole, as a run, if it leads out of the roots.
-
-    Raises:
-        ConfigError: they do not allow it, or what a link in it leads to.
-    """
+    """ConfigError where the roots forbid a folder that is taken as a whole, or a link in it."""
     within_roots(str(folder))
     waiting = [folder] * (VARIABLE in os.environ and folder.is_dir())
     while waiting:
@@ -90,20 +86,12 @@ def check_links(folder: Path) -> None:
 
 
 def file_or_name(name: str) -> str:
-    """The path of a file here, if the roots allow it; the name of something that ships as it is.
-
-    Raises:
-        ConfigError: they do not.
-    """
+    """The path of a file here; the name of what ships as it is. ConfigError: roots forbid it."""
     return within_roots(name) if os.sep in name or os.path.lexists(name) else name
 
 
 def file_or_model(name: str) -> str:
-    """The whole path of a file here, or the id of a model on the hub as it is.
-
-    Raises:
-        ConfigError: it is neither; or the roots do not allow the file.
-    """
+    """The whole path of a file here, or a hub model's id; ConfigError: neither, or forbidden."""
     if _MODEL.fullmatch(name) and not os.path.lexists(name):
         return name
     if Path(name).suffix or os.sep in name or os.path.lexists(name):
@@ -127,11 +115,7 @@ def allowed_address(address: str) -> str:
 
 
 def allowed_directives(directives: tuple[str, ...]) -> tuple[str, ...]:
-    """Lines of a job's script: none with roots, since they may name files to be written.
-
-    Raises:
-        ConfigError: names the first, and where an operator puts them instead.
-    """
+    """Lines of a job's script; ConfigError where roots are set: they may name files to write."""
     for line in directives:
         if not line.startswith("-") or not line.isprintable():
             raise ConfigError(f"{line!r}: no option of sbatch, as '--constraint=rome'")
@@ -151,11 +135,7 @@ def _below(path: str, root: str) -> bool:
 
 
 def local_path(path: str) -> str | None:
-    """The path on this machine that a path or file:// address names, whole; None of an address.
-
-    Raises:
-        ConfigError: a file:// address names another machine.
-    """
+    """The whole path of a path or file:// here, None of an address; ConfigError: another host's."""
     if path.startswith(FILE):
         host, _, rest = path.removeprefix(FILE).partition("/")
         if host not in ("", "localhost"):
@@ -205,12 +185,7 @@ def bucket_and_key(path: str) -> tuple[str, str]:
 
 
 def check_no_credentials(path: str) -> None:
-    """Refuse s3://KEY:SECRET@bucket, without saying it again.
-
-    Raises:
-        ConfigError: there is more than a name where that of the bucket belongs; or an address is
-            signed.
-    """
+    """Refuse s3://KEY:SECRET@bucket, or a signed address; the ConfigError does not repeat it."""
     scheme, _, rest = path.partition("://")
     first = rest.partition("/")[0]
     if is_remote(path) and re.search("[@:]", first):
@@ -245,11 +220,7 @@ def place(text: str) -> Place:
 
 
 def folder_here(text: str) -> Path:
-    """What a command line names that can be on this machine only.
-
-    Raises:
-        ConfigError: it is an address, or the roots do not allow it.
-    """
+    """What a command names that can be here only; ConfigError: an address, or the roots forbid."""
     if is_remote(text):
         raise ConfigError(
             f"{text}: only inputs and runs of prepare can be on s3://; give a path of this machine"

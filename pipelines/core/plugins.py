@@ -46,19 +46,11 @@ class Registry(Mapping[str, T], Generic[T]):
         self._things: dict[str, T] = {}
 
     def offer(self, things: Mapping[str, str]) -> None:
-        """Give things their names, so that a name alone costs nothing: each is imported when it is
-        looked up.
-
-        things: "module:thing", by name.
-        """
+        """Name things ("module:thing") at no cost: each is imported when it is looked up."""
         self._offered = things
 
     def register(self, name: str, thing: T) -> None:
-        """Give a thing its name, for good.
-
-        Raises:
-            ConfigError: it is no name, or another thing has it.
-        """
+        """Give a thing its name, for good; ConfigError where it is no name, or another thing's."""
         if not _NAME.fullmatch(name):
             raise ConfigError(
                 f"{self.kind} {name!r}: a name is of letters a-z, digits and _, as 'my_{self.kind}'"
@@ -103,11 +95,7 @@ def plugin_names() -> list[str]:
 
 
 def plugins() -> list[ModuleType]:
-    """The plug-ins, imported.
-
-    Raises:
-        PluginError: one is not there, or raises something.
-    """
+    """The plug-ins, imported; PluginError where one is not there, or raises something."""
     return [_imported(name) for name in plugin_names()]
 
 

@@ -95,11 +95,7 @@ class Step(Config):
         return ()
 
     def check_columns(self, documents: pa.Schema) -> None:
-        """Compare with what documents are when they come to it.
-
-        Raises:
-            ValueError: it asks for a column that they do not have, or for one of another type.
-        """
+        """Compare with the documents that come to it; ValueError: no such column, or type."""
 
     def versions(self) -> dict[str, str]:
         """Of libraries, or of its own method, that decide its verdicts."""
@@ -111,11 +107,7 @@ AnyStep = TypeVar("AnyStep", bound=type[Step])
 
 
 def register(step: AnyStep) -> AnyStep:
-    """Let recipes name a step; also a decorator of its class.
-
-    Raises:
-        ConfigError: another step has its name.
-    """
+    """Let recipes name a step, also as a decorator; ConfigError where another step has its name."""
     STEPS.register(step.name, step)
     return step
 
@@ -146,11 +138,7 @@ class Stage(Protocol):
 
 
 def passed(step: Step, batch: pa.RecordBatch) -> StageResult:
-    """What a stage makes of a batch; what it raises says of which step it is.
-
-    Raises:
-        TypeError: it returns something else.
-    """
+    """What a stage makes of a batch; errors name the step, TypeError if it is anything else."""
     try:
         result: object = cast(Stage, step)(batch)
     except Exception as e:
@@ -251,10 +239,7 @@ def removed_rows(
     duplicate_of: pa.Array | None = None,
     similarity: pa.Array | None = None,
 ) -> pa.RecordBatch:
-    """A row (schema REMOVED) for each of `documents`, all of which left at `stage`.
-
-    values: NaN becomes null.
-    """
+    """A row (schema REMOVED) for each of `documents`, which left at `stage`; NaN becomes null."""
     n = documents.num_rows
     columns = {
         "doc_id": documents["doc_id"],

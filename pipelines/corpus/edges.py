@@ -264,10 +264,7 @@ def _runs(path: Path) -> Iterator[list[pa.RecordBatch]]:
 
 
 def merged(paths: Sequence[Path]) -> Iterator[Edges]:
-    """The edges of files, by the later row and then the earlier, each pair once.
-
-    All edges of a later row come together.
-    """
+    """The edges of files by later row, then earlier, each pair once, a later row's together."""
     runs = [_Run(batches) for path in paths for batches in _runs(path)]
     while runs:
         ends = [int(run.held.right[-1]) for run in runs if run.goes_on]

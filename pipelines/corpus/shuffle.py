@@ -115,11 +115,7 @@ def range_file(path: Path, schema: pa.Schema, bits: int, chunk_rows: int) -> Ite
 
 
 def local_rows(rows: I64, first: int) -> U32:
-    """Rows as a file of the group that begins at `first` names them.
-
-    Raises:
-        ConfigError: the group, which is then a single shard, has too many of them.
-    """
+    """Rows as files of the group from `first` name them; ConfigError: one shard has too many."""
     if len(rows) and int(rows[-1]) - first >= MAX_ROWS:
         raise ConfigError(
             f"a shard has {int(rows[-1]) - first + 1:,} rows to compare, and at most {MAX_ROWS:,}"

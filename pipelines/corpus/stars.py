@@ -228,10 +228,7 @@ class Band:
             yield rows[self._out[: n[0]]]
 
     def of_leader(self, rows: I64, at: int, begin: int, keys: U64 | None = None) -> Iterator[I64]:
-        """The pairs of one of (n,) documents that share a key with those from `begin` on.
-
-        keys: of all of them, if they are at hand.
-        """
+        """The pairs of one of (n,) documents with those from `begin` on; keys: of all, if there."""
         row = rows[at : at + 1]
         own = self._handled(self._keys(row) if keys is None else keys[at : at + 1], row)
         for start in range(begin, len(rows), self.at_once):
@@ -431,10 +428,7 @@ def join_edges(
 def decide(
     run: RunFolder, part: Pass, name: str, round_: int, files: Sequence[tuple[int, int, int]]
 ) -> Done:
-    """Write who leaves for whom, by all edges.
-
-    files: round, level and number of those that hold them.
-    """
+    """Write who leaves for whom, by all edges; files: round, level and number of theirs."""
     corpus = Corpus(run, part)
     first_new = corpus.shards.first_new_row
     n_new = int(corpus.shards.starts[-1]) - first_new

@@ -269,11 +269,7 @@ class CorpusStep(Step):
     # before a run
 
     def check(self, inputs: Sequence[Input]) -> None:
-        """Look at what it needs besides the inputs.
-
-        Raises:
-            ConfigError: something is not there, or cannot be used with these inputs.
-        """
+        """Look at what it needs besides; ConfigError: missing, or of no use with these inputs."""
 
     def look_into(self) -> None:
         """Read what it needs besides the inputs, if it is at hand: in a dry run, before `build`.
@@ -385,10 +381,7 @@ class CorpusStep(Step):
     # corpus-wide
 
     def phases(self, chain: Chain, size: Size) -> Phases[None]:
-        """Find what leaves, and write it by shard.
-
-        The works of one phase are named after the step: `told` finds their receipts by that name.
-        """
+        """Find what leaves, and write it by shard; works are named after the step, for `told`."""
         raise NotImplementedError
 
     # the pass behind

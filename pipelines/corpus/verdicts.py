@@ -160,10 +160,7 @@ def _alive(verdicts: pa.RecordBatch) -> Bools:
 
 
 def removed_ids(corpus: Corpus, name: str, key: str) -> Iterator[U64] | None:
-    """Ids of the documents of each batch of a shard that a step before `name` removes, ascending.
-
-    None if there is no such step.
-    """
+    """Ids by batch, ascending, of a shard's documents removed before `name`; None: no step."""
     step = last_with_verdicts(corpus.part, name)
     if step is None:
         return None

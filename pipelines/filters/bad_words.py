@@ -49,11 +49,7 @@ def table_of(words: Collection[str] | WordFile) -> U64:
 
 
 def words_in(path: Path) -> list[str]:
-    """The words of a file, without whitespace around.
-
-    Raises:
-        ConfigError: it is neither UTF-8 nor JSON.
-    """
+    """The words of a file, stripped; ConfigError where it is neither UTF-8 nor JSON."""
     try:
         with readable(path) as f:
             text = io.StringIO(f.read().decode("utf-8-sig"), newline=None).read()

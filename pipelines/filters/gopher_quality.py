@@ -133,10 +133,7 @@ class GopherQuality(Filter):
 
 
 def word_facts(found: Words, stop_words: tuple[str, ...], *, enough: int) -> F64:
-    """(N_WORD_FACTS, n_docs) float64: a row for each count of `kernels.words`.
-
-    enough: different stop words to look for in a document, no more.
-    """
+    """(N_WORD_FACTS, n_docs) float64, counts of `kernels.words`; enough: stop words to look for."""
     packed = text_buffers(pa.array(stop_words, pa.large_string()))
     counts = np.empty((len(found.offsets) - 1, words.N_WORD_FACTS), np.int64)
     seen = np.empty(len(stop_words), np.uint8)

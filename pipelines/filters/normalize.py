@@ -65,10 +65,7 @@ class Normalize(Step):
 
 
 def work_needed(text: pa.Array) -> U8:
-    """(n_docs,) uint8, bits of what may change each document: MAY_COMPOSE, HAS_CONTROLS.
-
-    One without MAY_COMPOSE is in NFC; one with it may be.
-    """
+    """(n_docs,) uint8 of MAY_COMPOSE, without which a text is in NFC, and HAS_CONTROLS."""
     buffers = text_buffers(text)
     work = np.empty(len(text), np.uint8)
     controls.find_work(buffers.data, buffers.offsets, composing(), work)

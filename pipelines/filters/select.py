@@ -73,11 +73,7 @@ class Where:
     """
 
     def __init__(self, text: str) -> None:
-        """Read a condition.
-
-        Raises:
-            WhereError: it is none, or too long or deep.
-        """
+        """Read a condition; WhereError where it is none, or too long or deep."""
         self._tree = _parsed(text)
         _bounded(self._tree)
         nodes = list(ast.walk(self._tree))
@@ -91,11 +87,7 @@ class Where:
         self.names = tuple(dict.fromkeys(asked))
 
     def check(self, schema: pa.Schema) -> None:
-        """Compare with the columns that there are.
-
-        Raises:
-            WhereError: a column is not there, or values cannot be compared.
-        """
+        """Compare with the columns; WhereError: one is not there, or values cannot be compared."""
         for name in self.names:
             if name not in schema.names:
                 there = meant(name, schema.names, f"there are {', '.join(schema.names)}")

@@ -134,11 +134,7 @@ def _words(listed: Entries) -> list[str]:
 
 @cache
 def table_of(listed: Entries, kind: Literal["hosts", "urls", "words"]) -> U64:
-    """What `kernels.judge` knows entries by; words are letters and digits alone, in lower case.
-
-    Raises:
-        ConfigError: a host is none.
-    """
+    """What `kernels.judge` knows entries by, words as [a-z0-9] alone; ConfigError: no host."""
     hosts = kind == "hosts"
     listed = tuple(_words(listed)) if kind == "words" else listed
     own, keys = [entry for entry in listed if isinstance(entry, str)], list[U64]()
@@ -157,11 +153,7 @@ def table_of(listed: Entries, kind: Literal["hosts", "urls", "words"]) -> U64:
 
 
 def _file_keys(path: Path, *, hosts: bool) -> Iterator[U64]:
-    """U64 of the entries of a file, some at a time.
-
-    Raises:
-        ConfigError: it is not UTF-8, or has a line that is no host.
-    """
+    """U64 of the entries of a file, some at a time; ConfigError: not UTF-8, or a line no host."""
     before = 0
     for block in _blocks(path):
         keys, found = _hashed(block, hosts=hosts)
@@ -209,11 +201,7 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
-    """Whole lines of a file, about BLOCK_BYTES at a time; without the "\\n" of the last of each.
-
-    Raises:
-        ConfigError: it is not UTF-8.
-    """
+    """Whole lines, about BLOCK_BYTES at a time, the last end left off; ConfigError: not UTF-8."""
     before = 0
     with readable(path) as f:
         while lines := f.readlines(BLOCK_BYTES):

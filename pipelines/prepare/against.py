@@ -146,11 +146,7 @@ def _missing_of_index(out: Path, manifest: Mapping[str, Any]) -> Path | None:
 
 
 def index_wanting(job: PrepareJob) -> bool:
-    """Whether a finished run lacks an index that its recipe wants, and has what to make it from.
-
-    Raises:
-        ConfigError: it lacks one, and what it would be made from was deleted.
-    """
+    """Whether a finished run lacks a wanted index; ConfigError where what makes it was deleted."""
     if not job.recipe.run.keep_index:
         return False
     manifest = read_manifest(job.out) or {}
@@ -166,11 +162,7 @@ def index_wanting(job: PrepareJob) -> bool:
 
 
 def check_keys(recipe: Recipe) -> None:
-    """Refuse an index, or earlier runs, where documents have no keys to be compared by.
-
-    Raises:
-        ConfigError: no step of the recipe finds duplicates.
-    """
+    """ConfigError for an index, or earlier runs, where no step finds duplicates by keys."""
     if keyed_passes(recipe.steps):
         return
     for name, wanted in (("against", recipe.against), ("run.keep_index", recipe.run.keep_index)):
@@ -211,11 +203,7 @@ def earlier_runs(recipe: Recipe) -> tuple[EarlierRun, ...]:
 
 
 def check_other(recipe: Recipe, out: Path) -> None:
-    """Refuse a run that stands against itself.
-
-    Raises:
-        ConfigError: `out` is one of the earlier runs.
-    """
+    """ConfigError where `out` is one of the earlier runs: none stands against itself."""
     for number, path in enumerate(recipe.against):
         if Path(path).resolve() == out.resolve():
             raise ConfigError(
@@ -285,10 +273,7 @@ def _check_steps(where: str, earlier: Sequence[Step], own: Sequence[Step]) -> No
 
 
 def check_kept(where: str, recipe: Mapping[str, Any], steps: Sequence[Step]) -> None:
-    """Refuse keys that say what a former version meant.
-
-    recipe: the earlier run's, as it was written down.
-    """
+    """Refuse keys that say what a former version meant, by the earlier run's recipe as written."""
     said = [settings for step in recipe["steps"] for settings in step.values()]
     has_images = recipe.get("images") is not None
     for step, settings in zip(steps, said, strict=True):
@@ -382,10 +367,7 @@ def _first_ordinal(out: Path, _written: int) -> int:
 
 
 def part_number(out: Path, doc_id: int) -> int:
-    """Which shard of its run a document is of, as in the names of files; negative: an earlier one.
-
-    out: the run.
-    """
+    """Which shard of the run `out` a document is of, as in file names; negative: an earlier one."""
     return shard_and_row(doc_id)[0] - first_ordinal(out)
 
 

@@ -197,11 +197,7 @@ class Collection:
 
 @contextlib.contextmanager
 def held_collection(place: Place) -> Iterator[Collection]:
-    """Hold a collection for the length of a block: one process at a time.
-
-    Raises:
-        ConfigError: another holds it, it cannot be written, or it holds something else.
-    """
+    """Hold a collection for a block, one process at a time; ConfigError: held, or not one."""
     if is_remote(place):
         with mirrored(str(place)) as claim:
             if not mirror.exists(claim / NAME):

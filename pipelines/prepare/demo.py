@@ -35,11 +35,7 @@ EXAMPLE_MODULES = (
 
 
 def demo_recipe(folder: Path) -> Recipe:
-    """Write the demo's benchmark, tokenizer and recipe into `folder`, and return the recipe.
-
-    Raises:
-        ConfigError: the folder cannot be written.
-    """
+    """Write the demo's benchmark, tokenizer, and recipe, which is returned; ConfigError if not."""
     folder = folder.absolute()  # the recipe is made before the tokenizer is there to be found
     data: dict[str, Any] = yaml.safe_load((SHIPPED / "demo.yaml").read_text("utf-8"))
     data["inputs"] = found_inputs()

@@ -61,11 +61,7 @@ FILTERED_FRAC = 1.0  # of the text: lz4 about halves it, unless it does not comp
 
 
 def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
-    """The plan of a run as JSON data; nothing is written.
-
-    Raises:
-        ConfigError: as the run itself would.
-    """
+    """The plan of a run as JSON data; nothing is written. ConfigError as the run itself would."""
     plan = plan_run(recipe)
     for step in corpus_steps(recipe.steps):
         step.look_into()

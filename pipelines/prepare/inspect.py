@@ -563,11 +563,7 @@ def image_fates(out: Path, doc_id: int, read: list[dict[str, Any]]) -> list[dict
 
 
 def beside(out: Path, doc_id: int) -> Pair:
-    """A removed document beside the one that was kept in its place.
-
-    Raises:
-        ConfigError: the document was not removed, or is not of this run.
-    """
+    """A removed document beside the one kept for it; ConfigError: not removed, or not here."""
     chain, receipt = [doc_id], _receipt(out, doc_id)
     if receipt is None:
         raise ConfigError(f"{out}: document {doc_id} was not removed")

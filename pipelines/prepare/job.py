@@ -78,11 +78,7 @@ def run_identity(recipe: Recipe, plan: Plan) -> dict[str, Any]:
 
 
 def open_job(out: Path, recipe: Recipe, plan: Plan) -> PrepareJob:
-    """Begin a run in `out`, or continue the one that is there.
-
-    Raises:
-        ConfigError: see `open_run`.
-    """
+    """Begin a run in `out`, or continue the one that is there; ConfigError: see `open_run`."""
     out = out.absolute()
     digest = open_run(out, run_identity(recipe, plan))
     remote = mirror.remote_of(out)

@@ -94,11 +94,7 @@ RecipeStep: TypeAlias = Annotated[Step, BeforeValidator(_step), _dumped]
 
 
 def steps_of(identity: Mapping[str, Any], *, where: str) -> tuple[Step, ...]:
-    """The steps of a run, by its identity; the rest of its recipe may be of files that are gone.
-
-    Raises:
-        ConfigError: they are not of this version.
-    """
+    """The steps of a run by its identity, whose files may be gone; ConfigError: another version."""
     try:
         return TypeAdapter(tuple[RecipeStep, ...]).validate_python(identity["recipe"]["steps"])
     except ValidationError as e:
@@ -384,10 +380,7 @@ class Recipe(Config):
         against: Sequence[EarlierRun] = (),
         among: Callable[[InputFile], bool] | None = None,
     ) -> Plan:
-        """The inputs, found and cut: see `read.plan.plan_inputs`.
-
-        shard_bytes: other ones than the recipe's.
-        """
+        """The inputs, found and cut (`read.plan.plan_inputs`); shard_bytes: not the recipe's."""
         from tokenmill.pipelines.read.plan import plan_inputs  # loads all readers
 
         return plan_inputs(
@@ -472,11 +465,7 @@ def load_recipe(path: Path, settings: Mapping[str, Any] | None = None) -> Recipe
 
 
 def find_recipe(name: str) -> Path:
-    """A recipe file by path, or by the name of one that ships with the package.
-
-    Raises:
-        ConfigError: neither; the shipped names are listed.
-    """
+    """A recipe file by path, or the name of one that ships; ConfigError lists the shipped names."""
     path = Path(name)
     if path.suffix in (".yaml", ".yml") or path.is_file():
         return path
@@ -487,11 +476,7 @@ def find_recipe(name: str) -> Path:
 
 
 def make_recipe(data: Mapping[str, Any], *, where: str) -> Recipe:
-    """Build a recipe from plain data.
-
-    Raises:
-        ConfigError: one line that names `where`, the key and the way out.
-    """
+    """Build a recipe from plain data; ConfigError names `where`, the key and the way out."""
     try:
         return Recipe.model_validate(data)
     except ValidationError as e:

@@ -53,11 +53,7 @@ class CheckpointFile:
     until: Path | None = None
 
     def run(self) -> Written:
-        """Write, evict, read back and verify; the file is deleted whatever happens.
-
-        Raises:
-            ConfigError: the folder cannot be written, or is full.
-        """
+        """Write, evict, read back, verify; always deleted. ConfigError: not writable, or full."""
         path = self.folder / f"{self.name}-{self.rank}"
         try:
             return self._run(path)
@@ -160,11 +156,7 @@ def node_files(
 
 
 def check_writable(folder: Path, wrong: str, option: str = "") -> bool:
-    """Make the folder, and a file in it for a moment; whether the folder was made for this.
-
-    Raises:
-        ConfigError: it cannot be written; `wrong` says so, and `option` named it.
-    """
+    """Make the folder, a file in it; whether it was made now. ConfigError: `wrong`, by `option`."""
     is_new = not folder.exists()
     try:
         with held(folder, make=True) as known:

@@ -81,11 +81,7 @@ def _write(medium: Medium, rows: int, dtype: type[np.generic], seq_len: int) -> 
 
 
 def remove_filler(folder: Place) -> None:
-    """Delete what `fill` wrote, and the folder if nothing else is in it.
-
-    Raises:
-        ConfigError: the folder holds another dataset, or cannot be written.
-    """
+    """Delete what `fill` wrote, and a folder left empty; ConfigError: another's, or unwritable."""
     if not is_filler(folder):
         raise ConfigError(f"{folder}: was not written by --fill; delete it yourself")
     try:

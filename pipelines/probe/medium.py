@@ -220,11 +220,7 @@ def medium_of(place: Place) -> Medium:
 
 
 def read_json(medium: Medium, name: str) -> dict[str, Any]:
-    """A file that describes a dataset; without keys if it describes something else.
-
-    Raises:
-        ConfigError: it is not JSON.
-    """
+    """A file that describes a dataset, empty if it is of something else; ConfigError: no JSON."""
     try:
         data = parse_json(medium.text(name))
     except (OSError, ValueError) as e:

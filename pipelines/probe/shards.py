@@ -151,11 +151,7 @@ def batch_ids(whole: pa.Buffer, place: BatchPlace, schema: pa.Schema, path: str)
 
 
 def read_schema(medium: Medium, name: str) -> pa.Schema:
-    """The schema of an Arrow IPC file or stream.
-
-    Raises:
-        ConfigError: it is none.
-    """
+    """The schema of an Arrow IPC file or stream; ConfigError where it is none."""
     if medium.size(name) == 0:
         raise ConfigError(f"{medium}/{name}: has 0 bytes; fetch or write it again")
     try:

@@ -98,11 +98,7 @@ def _checked(handle: pa.NativeFile, place: ipc.Message) -> tuple[pa.ipc.Message,
 
 
 def check_stream(handle: pa.NativeFile) -> None:
-    """Check all messages of a stream, and go to its beginning; it may hold all dictionaries.
-
-    Raises:
-        ExpandsError: one unpacks to more than it may, or they do.
-    """
+    """Check a stream's messages, and rewind; ExpandsError where one, or dictionaries, expand."""
     dictionaries = 0
     try:
         for place in ipc.messages(handle):
@@ -146,11 +142,7 @@ class SavedDataset(NamedTuple):
 
 
 def find_saved(files: Sequence[InputFile]) -> list[SavedDataset]:
-    """The saved datasets among the files of a folder, sorted by folder.
-
-    Raises:
-        InputError: one was saved with an index of its rows beside it ("dataset_indices").
-    """
+    """Saved datasets among a folder's files, by folder; InputError: one has "dataset_indices"."""
     by_name = {f.name: f for f in files}
     found = []
     for file in files:

@@ -104,10 +104,7 @@ def make_batch(
     texts: pa.Array,
     failures: Sequence[Failure],
 ) -> ReadBatch:
-    """Put the columns of (n_docs,) read documents and the failures together.
-
-    rows: (n_docs,) int64, each document's number in the shard.
-    """
+    """Put columns of read documents and failures together; rows: (n_docs,) int64, in the shard."""
     n = len(rows)
     columns = [
         pa.array(int(doc_ids(ordinal, 0, 1)[0]) | rows.astype(np.uint64)),
@@ -312,10 +309,7 @@ def _failed(ordinal: int, failures: Sequence[Failure]) -> pa.RecordBatch:
 
 
 def add_first(first: dict[str, str], failed: pa.RecordBatch) -> None:
-    """Keep of each cause where the first document stands, and what is wrong with it.
-
-    failed: rows of schema REMOVED.
-    """
+    """Keep where the first document of each cause stands, and its error; failed: REMOVED rows."""
     for cause in pc.unique(failed["reason"]).to_pylist():
         if cause not in first:
             row = failed.filter(pc.equal(failed["reason"], cause)).slice(0, 1).to_pylist()[0]

@@ -162,11 +162,7 @@ def are_texts(values: list[Any]) -> bool:
 
 
 def laid_flat(table: pa.RecordBatch, shard: SourceShard) -> pa.RecordBatch:
-    """A table with a column of its own for each path into a struct; lists of text are joined.
-
-    Raises:
-        ArrowInvalid: the columns are damaged.
-    """
+    """A table with a column a path into a struct, lists of text joined; ArrowInvalid: damaged."""
     table = with_paths(table, shard)
     if shard.join is not None and is_listed(table.schema.field(shard.text).type):
         at = table.schema.get_field_index(shard.text)
@@ -175,11 +171,7 @@ def laid_flat(table: pa.RecordBatch, shard: SourceShard) -> pa.RecordBatch:
 
 
 def with_paths(table: pa.RecordBatch, shard: SourceShard) -> pa.RecordBatch:
-    """A table with a column of its own for each path into a struct.
-
-    Raises:
-        ArrowInvalid: the columns are damaged.
-    """
+    """A table with a column for each path into a struct; ArrowInvalid where columns are damaged."""
     for path in (*shard.asked, *filter(None, [shard.images])):
         if path not in table.schema.names and type_at(table.schema, path) is not None:
             table = table.append_column(path, _inner(table, path))

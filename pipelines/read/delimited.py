@@ -258,11 +258,7 @@ def _is_quoted(field: str) -> bool:
 def cut_delimited(
     file: InputFile, wanted: Input, _: int, limits: Limits, *, form: str
 ) -> list[Piece]:
-    """Find the columns by the header; the file is one piece.
-
-    Raises:
-        InputError: it has no header ("missing_column"), or not the columns that are asked for.
-    """
+    """Find columns by the header, in one piece; InputError ("missing_column"): not there."""
     compression, damage, size = stream.compression_of(file.name), "", file.bytes
     quote, most = wanted.quote, limits.max_document_bytes
     try:

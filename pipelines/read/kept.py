@@ -31,11 +31,7 @@ def kept_columns(place: str) -> dict[str, str]:
 
 
 def with_kept_texts(inputs: Iterable[Input]) -> tuple[Input, ...]:
-    """Inputs as they are; of the directory of a run, or a collection, the text that was kept.
-
-    Raises:
-        ConfigError: one was made by a run, and is no text; names the way out.
-    """
+    """Inputs as they are; of a run, or collection, its kept text. ConfigError: it kept none."""
     found = tuple(_with_kept_text(given) for given in inputs)
     refuse_runs(given for given in found if given.format != RUN)
     return found

@@ -93,10 +93,7 @@ class Scanner:
 
 
 def _part(places: I64, kinds: U8, lines: Sequence[bytes], found: Sequence[pa.Array]) -> Part:
-    """What became of lines at some places.
-
-    lines: those that are doubtful; there may be blank ones among them.
-    """
+    """What became of lines at some places; lines: the doubtful, maybe blank ones among them."""
     rest = [line for line in lines if line.strip()]
     if len(rest) < len(lines):
         kinds[kinds == DOUBTFUL] = [DOUBTFUL if line.strip() else BLANK for line in lines]

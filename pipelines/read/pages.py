@@ -49,11 +49,7 @@ class Page(NamedTuple):
 
 
 def pages(read_at: _ReadAt, chunk: pq.ColumnChunkMetaData) -> Iterator[Page]:
-    """The pages of a column chunk, as far as pyarrow reads them.
-
-    Raises:
-        ValueError: what should be a header is none.
-    """
+    """The pages of a column chunk, as far as pyarrow reads them; ValueError: a header is none."""
     at, stop = chunk_place(chunk)
     values = 0
     while at < stop and values < chunk.num_values:
@@ -197,11 +193,7 @@ def chunk_bound(
 
 
 def chunk_bytes(read_at: _ReadAt, chunk: pq.ColumnChunkMetaData, column: pq.ColumnSchema) -> int:
-    """What a whole chunk takes, at most.
-
-    Raises:
-        ExpandsError, ValueError: as `chunk_bound`.
-    """
+    """What a whole chunk takes, at most; ExpandsError, ValueError: as `chunk_bound`."""
     found = list(pages(read_at, chunk))
     values, plain, _, shared, coded = _weigh(found, chunk, column)
     of_codes = coded * values

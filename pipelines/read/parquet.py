@@ -92,11 +92,7 @@ class Wanted(NamedTuple):
 
 
 def parquet_tables(path: str, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    """Yield the rows that are wanted, some at a time.
-
-    Raises:
-        DamagedError: after the last good row was yielded.
-    """
+    """Yield the rows that are wanted, some at a time; DamagedError after the last good one."""
     with open_input(path) as handle:
         try:
             yield from _tables(handle, path, wanted)
@@ -106,21 +102,13 @@ def parquet_tables(path: str, wanted: Wanted) -> Iterator[pa.RecordBatch]:
 
 
 def whole_tables(handle: pa.NativeFile, name: str) -> Iterator[pa.RecordBatch]:
-    """Yield all rows of a file, some at a time.
-
-    Raises:
-        InputError, ValueError, ArrowException: it is damaged, or expands too far.
-    """
+    """Yield all rows, some at a time; InputError, ValueError, ArrowException: unfit to be read."""
     names = _open(handle, name).schema_arrow.names
     yield from _tables(handle, name, Wanted(names))
 
 
 def bounded(path: Path, columns: Sequence[str] | None = None) -> Path:
-    """The path of a table that is to be read whole, unless it takes too much for its size.
-
-    Raises:
-        ShardError: it does, or is no Parquet file.
-    """
+    """The path of a table to be read whole; ShardError: it takes too much, or is no Parquet."""
     try:
         with held(path) as name, pa.OSFile(name) as handle:
             file = _Ahead(handle)

@@ -158,11 +158,7 @@ def unlike(texts: Mapping[str, Mapping[str, int]]) -> list[str]:
 
 
 def list_inputs(inputs: Sequence[Input], *, images: bool = False) -> list[InputFile]:
-    """The files of the plan of a recipe's inputs, which are not looked into.
-
-    Raises:
-        ConfigError: an input is not there or may not be read.
-    """
+    """The files of a recipe's inputs, not looked into; ConfigError: missing, or not allowed."""
     sections = frozenset(["images"] * images)
     sources = (_Source(i, of, True, sections, 0, Limits()) for i, of in enumerate(inputs))
     return [file for source in sources for file in _expanded(source, [], may_lack=False)]
@@ -308,10 +304,7 @@ def _datasets(source: _Source, files: Sequence[InputFile]) -> list[SavedDataset]
 def _cut(
     source: _Source, chosen: Sequence[_File], damaged: dict[str, str]
 ) -> Iterator[SourceShard | FailedInput]:
-    """Shards and failures of an input, in the order of its files.
-
-    damaged: takes up what was damaged where files were looked into, and the cause.
-    """
+    """Shards and failures of an input, by file; damaged: takes up damaged files, and the cause."""
 
     def look(item: _File) -> list[Piece] | InputError:
         """Twice where damage is met: it may have been met on the way here alone."""

@@ -83,11 +83,7 @@ class Reader:
 
 
 def register(reader: Reader) -> None:
-    """Let recipes name a format, and files tell it by their endings.
-
-    Raises:
-        ConfigError: another reader has its name.
-    """
+    """Let recipes name a format, and endings tell it; ConfigError where another has its name."""
     FORMATS.register(reader.name, reader)
 
 

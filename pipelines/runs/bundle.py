@@ -93,11 +93,7 @@ def stop_bundles(of: str) -> None:
 
 
 def check_process(job: Job, wanted: Mapping[str, str]) -> None:
-    """Refuse to work where the run directory cannot be seen, or with other libraries.
-
-    Raises:
-        ConfigError: names the machine, and what is missing or differs there.
-    """
+    """ConfigError, naming machine and lack, where the run is not seen, or libraries differ."""
     host, here = socket.gethostname(), versions()
     other = [f"{n} {here.get(n, 'none')}, not {v}" for n, v in wanted.items() if here.get(n) != v]
     if other:

@@ -15,11 +15,7 @@ RUN = re.compile(r"\d{4}-\d\d-\d\d-\d{4,}")
 
 
 def run_names(folder: Path) -> list[str] | None:
-    """Names of the runs of a collection, oldest first; None of a folder that is none.
-
-    Raises:
-        ConfigError: what it says cannot be read.
-    """
+    """Names of a collection's runs, oldest first, None if it is none; ConfigError if unreadable."""
     try:
         found = mirror.read_json(folder / NAME)
     except (FileNotFoundError, NotADirectoryError):
@@ -28,11 +24,7 @@ def run_names(folder: Path) -> list[str] | None:
 
 
 def names_of(found: Any, where: str) -> list[str]:
-    """Names of the runs of a collection, by what its file has.
-
-    Raises:
-        ConfigError: it is of no collection.
-    """
+    """Names of a collection's runs, by its file; ConfigError where it is of no collection."""
     names = found.get("runs") if isinstance(found, dict) else None
     if not isinstance(names, list) or not all(RUN.fullmatch(str(name)) for name in names):
         raise ConfigError(f"{where}: not of a collection of this version")

@@ -98,10 +98,7 @@ def _settings(found: Mapping[DifferentPlace, Values], words: Mapping[str, str]) 
 
 
 def _files(there: Mapping[str, Any], here: Mapping[str, Any], *, named: bool) -> list[str]:
-    """Files that are not what they were.
-
-    named: whether settings tell already why there are other files.
-    """
+    """Files that are not what they were; named: whether settings tell why already."""
     lines = []
     for kind in FILES:
         a, b = there.get(kind) or {}, here.get(kind) or {}
@@ -199,11 +196,7 @@ def _healed(there: Mapping[str, Any], here: Mapping[str, Any]) -> bool:
 
 
 def read_manifest(out: Path) -> dict[str, Any] | None:
-    """The manifest of a run directory; None where there is none.
-
-    Raises:
-        ConfigError: it is not a manifest.
-    """
+    """The manifest of a run directory, None without one; ConfigError where it is none."""
     path = out / "manifest.json"
     try:
         found = parse_json(mirror.read_text(path))
@@ -224,11 +217,7 @@ def write_manifest(out: Path, manifest: dict[str, Any]) -> None:
 
 
 def check_layout(where: Path | str, manifest: Mapping[str, Any]) -> None:
-    """Refuse a run directory of a version that laid out its receipts otherwise.
-
-    Raises:
-        ConfigError: it names `where`, and the way out.
-    """
+    """ConfigError, naming `where` and a way out, for a run whose receipts lie otherwise."""
     if manifest.get("layout") != LAYOUT:
         raise ConfigError(
             f"{where}: made by a version of tokenmill that keeps receipts otherwise (layout"
@@ -239,11 +228,7 @@ def check_layout(where: Path | str, manifest: Mapping[str, Any]) -> None:
 
 @contextlib.contextmanager
 def locked(out: Path) -> Iterator[None]:
-    """Hold the run directory: one run at a time. What killed runs left half-written is swept.
-
-    Raises:
-        ConfigError: another run holds it, it cannot be written, or it holds other files.
-    """
+    """Hold the run directory, swept, one run at a time; ConfigError: held, unwritable, foreign."""
     check_links(out)
     if read_manifest(out) is None:
         _usable(out)
@@ -264,11 +249,7 @@ def forget_unbegun(out: Path) -> None:
 
 @contextlib.contextmanager
 def flocked(out: Path, how: int) -> Iterator[None]:
-    """Hold a folder, which is made, for the length of a block: with fcntl.LOCK_EX alone.
-
-    Raises:
-        ConfigError: another process holds it, or it cannot be written.
-    """
+    """Hold a folder, made if need be, for a block, LOCK_EX alone; ConfigError: held, unwritable."""
     try:
         with held_by_name(out, make=True) as folder:
             lock = os.open(f"{folder}/.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
@@ -396,11 +377,7 @@ READABLE = (TEXT, "webdataset")  # folders of a run that hold documents
 
 
 def check_apart(inputs: Iterable[Input], out: Place) -> None:
-    """Refuse an `out` that the next run would take for input.
-
-    Raises:
-        ConfigError: it lies in a folder that is read, or below a pattern of any depth.
-    """
+    """ConfigError where `out` lies in a folder that is read, or below a pattern of any depth."""
     for given in inputs:
         if is_remote(given.path) or is_remote(out):
             _check_apart_there(given.path, out)
@@ -428,11 +405,7 @@ def _inside(out: Place, given: str) -> ConfigError:
 
 
 def refuse_runs(inputs: Iterable[Input]) -> None:
-    """Refuse a run directory, or a folder of one, as input; but its text, and its tars of samples.
-
-    Raises:
-        ConfigError: names the inputs that the run was made from, or the way out.
-    """
+    """Refuse a run, or a folder of one, as input, but for text and tars; ConfigError: way out."""
     for given in inputs:
         path = Path(given.path)
         if not path.is_dir():

@@ -210,10 +210,7 @@ def _spent(name: str) -> str:
 
 
 def sweep_receipts(out: Path, kept: Mapping[str, Collection[str]]) -> None:
-    """Delete receipts of works that are no part of the run any more, and why works failed.
-
-    kept: by step the names of the files to keep.
-    """
+    """Delete receipts of works no longer part of the run, and errors; kept: file names by step."""
     for step, names in kept.items():
         files = mirror.find(step_folder(out, step), "*")
         stay = {*names, *(_spent(name) for name in names if name.endswith(PACK))}

@@ -16,10 +16,7 @@ def failed_in_short(failures: Failures, docs: int) -> str:
 
 
 def failure_figures(failures: Failures, docs: int, section: str) -> list[KeyFigure]:
-    """A figure, where documents, inputs or shards failed or were damaged.
-
-    docs: documents that failed.  section: where all are listed.
-    """
+    """A figure where documents, inputs or shards failed or were damaged; section: of the list."""
     told = [count(n, noun) for noun, n in failed_counts(failures, docs).items() if n]
     return [KeyFigure("failed or damaged", told[0], ", ".join(told[1:]), section)] if told else []
 

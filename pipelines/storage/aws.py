@@ -28,11 +28,7 @@ NONE_FOUND = (
 
 
 def optional(module: str, wanted: str, extra: str) -> Any:
-    """A module of an extra, or one that needs it.  wanted: what for.
-
-    Raises:
-        ConfigError: it is not installed.
-    """
+    """A module of an extra, or one that needs it; ConfigError, with what is `wanted`, if none."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as e:
@@ -78,11 +74,7 @@ def _session(_: Environment) -> Any:
 
 
 def arrow_settings() -> tuple[tuple[str, Any], ...]:
-    """Options of Arrow's S3 file system, with credentials that are valid now.
-
-    Raises:
-        ConfigError: there are none, or who should give them does not.
-    """
+    """Options of Arrow's S3 file system, credentials valid now; ConfigError: there are none."""
     options: dict[str, Any] = {"region": region()}
     if unsigned():
         options["anonymous"] = True

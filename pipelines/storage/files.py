@@ -74,20 +74,12 @@ def with_parameters(schema: pa.Schema, parameters: Mapping[str, Any]) -> pa.Sche
 
 
 def open_arrow(path: Path) -> tuple[list[pa.RecordBatch], pa.Schema]:
-    """The batches of an Arrow IPC file, memory-mapped, and its schema.
-
-    Raises:
-        ShardError: not a whole Arrow IPC file.
-    """
+    """The batches of an Arrow IPC file, memory-mapped, and its schema; ShardError: not whole."""
     return _mapped(path)[:2]
 
 
 def open_batch(path: Path, number: int) -> pa.RecordBatch:
-    """One batch of an Arrow IPC file, memory-mapped; nothing is read of the others.
-
-    Raises:
-        ShardError: not a whole Arrow IPC file of more than `number` batches.
-    """
+    """One batch of an Arrow IPC file, mapped, none else read; ShardError: not whole, or too few."""
     (batch,) = _mapped(path, lambda _: (number,))[0]
     return batch
 
@@ -101,11 +93,7 @@ def with_parts(schema: pa.Schema, n_batches: Iterable[int]) -> pa.Schema:
 
 
 def open_part(path: Path, number: int) -> list[pa.RecordBatch]:
-    """The batches of one part of an Arrow IPC file, memory-mapped; none is read of the others.
-
-    Raises:
-        ShardError: not a whole Arrow IPC file of more than `number` parts.
-    """
+    """Batches of a part of an Arrow IPC file, mapped, no other read; ShardError: no such part."""
 
     def of_part(reader: pa.ipc.RecordBatchFileReader) -> range:
         n_batches = json.loads((reader.schema.metadata or {}).get(PARTS, b"[]"))
@@ -148,11 +136,7 @@ def read_batch(path: Path, number: int) -> pa.RecordBatch:
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[None]:
-    """Tell what cannot be read of an Arrow IPC file as its fault, but for an outage of its store.
-
-    Raises:
-        ShardError: not a whole Arrow IPC file, or one without the batch that is asked for.
-    """
+    """ShardError for what cannot be read of an Arrow IPC file, but for an outage of its store."""
     try:
         yield
     except (ValueError, OSError) as e:  # an empty file cannot be mapped; pa.ArrowInvalid
@@ -315,11 +299,7 @@ def values(batch: pa.RecordBatch, name: str) -> npt.NDArray[Any]:
 
 
 def open_sidecar(path: Path, parameters: Mapping[str, Any]) -> Opened:
-    """A sidecar that was made with these parameters, and perhaps others.
-
-    Raises:
-        ShardError: it is not a whole Arrow file, or was made with other parameters.
-    """
+    """A sidecar made with these parameters at least; ShardError: with others, or no Arrow file."""
     batches, schema, mapped = _mapped(path)
     found = json.loads((schema.metadata or {}).get(PARAMETERS, b"{}"))
     if {name: found.get(name) for name in parameters} != parameters:

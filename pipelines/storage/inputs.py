@@ -127,11 +127,7 @@ def is_excluded(name: str, pattern: str) -> bool:
 
 
 def files_among(paths: Sequence[str]) -> list[InputFile]:
-    """Those of some paths, written as `InputFile.path`, that are files; all are of one store.
-
-    Raises:
-        OSError: the store cannot be reached; trying again may help.
-    """
+    """Those of paths of one store, as `InputFile.path`, that are files; OSError: an outage."""
     if not paths:
         return []
     store = resolve(paths[0])[0]

@@ -67,11 +67,7 @@ def read_schema(file: pa.NativeFile) -> pa.Schema:
 def messages(
     file: pa.NativeFile, start: int | None = None, stop: int | None = None
 ) -> Iterator[Message]:
-    """Yield the messages that begin in [start, stop); at `start` one must begin.
-
-    Raises:
-        CutShortError: after the last whole message was yielded.
-    """
+    """Yield messages from `start`, where one begins, to `stop`; CutShortError after the last."""
     start = stream_start(file) if start is None else start
     end, whole = _stream_stop(file)
     while start < (end if stop is None else stop):
@@ -168,11 +164,7 @@ class Layout(NamedTuple):
 
 
 def layout_of(data: bytes | memoryview) -> Layout:
-    """Read the header of a record batch, with which `data` begins.
-
-    Raises:
-        CutShortError: it is none, or not whole.
-    """
+    """The header of a record batch, with which `data` begins; CutShortError: none, or not whole."""
     try:
         word, size = struct.unpack_from("<Ii", data, 0)
         prefix, size = (8, size) if word == CONTINUATION else (4, word)
@@ -196,11 +188,7 @@ def header_bytes(data: bytes | memoryview) -> int:
 
 
 def check_message(message: pa.ipc.Message) -> int:
-    """Bytes that a message's compressed buffers unpack to; 0 where none are.
-
-    Raises:
-        ExpandsError: they are more than such a body may.
-    """
+    """Bytes that a message's compressed buffers unpack to, or 0; ExpandsError: over the bound."""
     unpacked = _unpacked(memoryview(message.metadata), memoryview(message.body or b""))
     return check_expansion(unpacked, message.body.size if unpacked else 0, "a record batch")
 

@@ -49,11 +49,7 @@ class Lock:
         self._renewing = threading.Thread(target=self._renew, daemon=True, name="lock")
 
     def take(self) -> None:
-        """Take it and keep it.
-
-        Raises:
-            ConfigError: another run has it.
-        """
+        """Take it and keep it; ConfigError where another run has it."""
         etag = self._store.put(NAME, self._data, IfNoneMatch="*")
         while etag is None:
             found = self._store.get(NAME)
@@ -158,11 +154,7 @@ def _said(error: ConfigError) -> str:
 
 @contextmanager
 def held_lock(store: ObjectStore) -> Iterator[Lock]:
-    """Hold a prefix for the length of a block.
-
-    Raises:
-        ConfigError: another run has it, or it was taken away.
-    """
+    """Hold a prefix for the length of a block; ConfigError: another run has it, or took it away."""
     lock = Lock(store)
     lock.take()
     try:

@@ -199,11 +199,7 @@ def of(path: Path) -> Mirror | None:
 
 
 def present(path: Path) -> Path:
-    """The path, once the file is there.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-    """
+    """The path, once the file is there; FileNotFoundError where there is none."""
     mirror = of(path)
     if mirror is None:
         within_roots(str(path))
@@ -215,11 +211,7 @@ def present(path: Path) -> Path:
 
 
 def read_bytes(path: Path) -> bytes:
-    """A small file, as it is now.
-
-    Raises:
-        FileNotFoundError: there is none.
-    """
+    """A small file, as it is now; FileNotFoundError where there is none."""
     return read_dated(path)[0]
 
 
@@ -241,11 +233,7 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """As `read_bytes`, of JSON.
-
-    Raises:
-        ConfigError: it is none.
-    """
+    """As `read_bytes`, of JSON; ConfigError where it is none."""
     try:
         return parse_json(read_bytes(path))
     except ValueError as e:
@@ -462,11 +450,7 @@ def viewed(out: Place) -> Iterator[Path]:
 
 @contextmanager
 def fetched(address: str, name: str) -> Iterator[Path]:
-    """The JSON file of an address, or the file of this name below it, to be read.
-
-    Raises:
-        ConfigError: there is none.
-    """
+    """The JSON file of an address, or of `name` below it, to be read; ConfigError: none there."""
     above, _, last = address.rpartition("/")
     if last.endswith(".json"):
         address, name = above, last
@@ -478,11 +462,7 @@ def fetched(address: str, name: str) -> Iterator[Path]:
 
 
 def join(folder: Path, remote: str, most_bytes: int = CACHE_BYTES) -> Mirror:
-    """Let a folder mirror a prefix, in this process from now on; once is enough.
-
-    Raises:
-        ConfigError: the folder cannot be made.
-    """
+    """Let a folder mirror a prefix in this process, once; ConfigError where it cannot be made."""
     if folder in mirrors:
         return mirrors[folder]
     try:
@@ -498,11 +478,7 @@ def join(folder: Path, remote: str, most_bytes: int = CACHE_BYTES) -> Mirror:
 
 
 def join_run(folder: Path, remote: str, most_bytes: int) -> None:
-    """Work on a run that another process drives: its folder is the same here.
-
-    Raises:
-        ConfigError: the folder cannot be made, or no run is there.
-    """
+    """Work on another process's run: its folder is the same here; ConfigError: no run there."""
     if folder in mirrors:
         return
     join(folder, remote, most_bytes)
@@ -513,11 +489,7 @@ def join_run(folder: Path, remote: str, most_bytes: int) -> None:
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Hold what a folder mirrors: one run at a time. What killed runs left is swept.
-
-    Raises:
-        ConfigError: another run is at work in it, or its store is none for runs.
-    """
+    """Hold what a folder mirrors, swept, one run at a time; ConfigError: held, or unfit store."""
     mirror = mirrors[folder]
     locks = _of_s3("lock")
     locks.check_store(mirror.store)

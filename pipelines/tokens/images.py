@@ -103,11 +103,7 @@ def batches_of(documents: pa.RecordBatch, rule: int | Patches) -> Iterator[pa.Re
 
 
 def count_places(documents: pa.RecordBatch) -> I64:
-    """(n_docs,) how often U+FFFC stands in each document's text: 0, or as often as it has images.
-
-    Raises:
-        LedgerError: it is neither.
-    """
+    """(n_docs,) how often U+FFFC stands in each text: 0, or once an image; LedgerError if not."""
     places = np.asarray(pc.count_substring(documents["text"], PLACEHOLDER)).astype(np.int64)
     counts = counts_of(documents)
     wrong = np.flatnonzero((places != counts) & (places > 0))

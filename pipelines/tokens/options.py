@@ -200,11 +200,7 @@ class Mix(Config):
         return BETWEEN.join(taken) if at is not None else ""
 
     def check_columns(self, annotations: Iterable[pa.Field]) -> None:
-        """Compare with the columns that documents have at the end.
-
-        Raises:
-            ValueError: one is not there, or is not of numbers where it should be.
-        """
+        """Compare with the last columns; ValueError: one is not there, or of no numbers."""
         kinds = {f.name: f.type for f in annotations}
         numbers = {b.of for b in self.buckets.values()} | {self.weights}
         for name in self.columns:
@@ -221,11 +217,7 @@ class Mix(Config):
                 )
 
     def check(self, sources: Iterable[str]) -> None:
-        """Compare with the names of all sources.
-
-        Raises:
-            ValueError: a name is none of theirs, or a source has no share.
-        """
+        """Compare with all sources' names; ValueError: a name is none, or a source has no share."""
         if self.by != SOURCE or self.weights is not None:
             return
         known = sorted(set(sources))

@@ -61,11 +61,7 @@ ENCODINGS = {
 
 
 def read_tiktoken(path: Path) -> tokenizers.Tokenizer:
-    """Convert a rank file; its stem names the encoding.
-
-    Raises:
-        ConfigError: another encoding, or not a rank file.
-    """
+    """Convert a rank file, its stem the encoding; ConfigError: another one, or no rank file."""
     encoding = ENCODINGS.get(path.stem)
     if encoding is None:
         raise ConfigError(
@@ -141,11 +137,7 @@ SHOWN = 200  # characters of what a library says
 
 
 def open_tokenizer(path: str) -> tokenizers.Tokenizer:
-    """A tokenizer by its file (tokenizer.json, NAME.tiktoken, vocab.bpe) or hub id.
-
-    Raises:
-        ConfigError: no such file or hub model, or not a tokenizer.
-    """
+    """A tokenizer by file (tokenizer.json, NAME.tiktoken, vocab.bpe) or hub id; or ConfigError."""
     if os.path.isfile(path):
         return _open_file(Path(path))
     if Path(path).suffix in (".json", ".tiktoken", ".bpe", ".model") or (
@@ -241,11 +233,7 @@ class TokenizersReference:
         return data
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each text, without any start or end.
-
-        Raises:
-            UnencodableError: the library gives up on one of them.
-        """
+        """The ids of each text, without start or end; UnencodableError: the library gives up."""
         with giving_up():
             found = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return [document.ids for document in found]

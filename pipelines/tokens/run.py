@@ -66,11 +66,7 @@ class Tokenizing:
         return 0 if self.dtype is None else self.dtype.itemsize
 
     def engine(self) -> Engine:
-        """The tokenizer, loaded once a process.
-
-        Raises:
-            ConfigError: the recipe names none; or see `load_engine`.
-        """
+        """The tokenizer, loaded once a process; ConfigError: none is named, or as `load_engine`."""
         if self.tokenizer is None:
             raise ConfigError("tokenizer: null makes no tokens; name a tokenizer in the recipe")
         token = None if self.images is None else self.images.token

@@ -154,10 +154,7 @@ def read_documents(
 
 
 def account_table(accounts: Mapping[str, Any], head: str, further: Sequence[str]) -> Table:
-    """The numbers of documents in some accounts, by what each is of.
-
-    head: of the first column.  further: what else was noted in the accounts.
-    """
+    """The documents of some accounts, by what each is of; head: of column 1; further: besides."""
     names = ("read", "failed", "without_words", "repeated", *further)
     rows = []
     for name, account in accounts.items():

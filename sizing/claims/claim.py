@@ -110,11 +110,7 @@ class Claim(Strict):
 
 
 def read_claims(data: Mapping[str, Any]) -> tuple[Claim, ...]:
-    """The claims of one document, or of several that each claim names.
-
-    Raises:
-        pydantic.ValidationError: a claim is not whole.
-    """
+    """The claims of one document, or of several that each names; ValidationError: not whole."""
     shared = {k: data[k] for k in ("document",) if k in data}
     return tuple(Claim.model_validate({**shared, **claim}) for claim in data["claims"])
 

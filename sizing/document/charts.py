@@ -86,10 +86,7 @@ class _Row(NamedTuple):
 
 
 def bars(key: str, title: str, axis: Axis, data: Iterable[Bar]) -> str:
-    """Horizontal bars, the longest first; what is beyond `MOST_BARS` is added up in one.
-
-    key: unique in the page, for the ids that name the chart to a screen reader.
-    """
+    """Horizontal bars, longest first, beyond `MOST_BARS` added up; key: unique, for its ids."""
     ordered = sorted(data, key=lambda bar: -bar.value)
     rest = ordered[MOST_BARS - 1 :] if len(ordered) > MOST_BARS else []
     if rest:
@@ -116,10 +113,7 @@ def stacked(
 def waterfall(
     key: str, title: str, axis: Axis, start: Bar, changes: Sequence[Bar], end_label: str
 ) -> str:
-    """From a first amount through what each row takes away (or adds, if below 0) to what is left.
-
-    changes: their values are what is taken away.
-    """
+    """From `start` through what each of `changes` takes away (adds, if below 0) to what is left."""
     rows = [_Row(start.label, ((0, start.value, start.kind),), axis.show(start.value))]
     left = start.value
     for taken in changes:
@@ -298,10 +292,7 @@ def dots(
     data: Sequence[Dots],
     flags: Sequence[Flag],
 ) -> str:
-    """Rows of two marks each, the first series a filled circle, the second an open square.
-
-    key: unique in the page, for the ids that name the chart to a screen reader.
-    """
+    """Rows of two marks each, a filled circle and an open square; key: unique, for its ids."""
     widest = max((width_of(row.label) for row in data), default=0)
     left = MARGIN + min(widest + 12, MOST_LABEL) + RADIUS
     values = [v for row in data for v in row.values if v is not None] + [f.value for f in flags]
@@ -466,10 +457,7 @@ class Swing(NamedTuple):
 
 
 def swings(key: str, title: str, axis: Axis, base: float, data: Sequence[Swing]) -> str:
-    """A row for each input, in the order given, around the figure as it is.
-
-    key: unique in the page, for the ids that name the chart to a screen reader.
-    """
+    """A row an input, as given, around the figure as it is; key: unique, for its ids."""
     ends = [v for one in data for v in (one.low, one.high)] + [base]
     room = max(width_of(axis.show(v)) for v in ends) + 6
     labels = max((max(width_of(o.label), SMALL * len(o.varied)) for o in data), default=0)

@@ -139,10 +139,7 @@ def table(
     folded: bool = False,
     unless_empty: Sequence[int] = (),
 ) -> Table:
-    """A table whose columns say by their first character of which kind they are (`KINDS`).
-
-    unless_empty: columns that are left out where none of their cells says anything.
-    """
+    """A table whose columns tell their kind (`KINDS`) first; unless_empty: left out if they are."""
     given = list(rows)
     empty = {n for n in unless_empty if all(row[n] == NONE for row in given)}
 

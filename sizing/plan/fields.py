@@ -77,11 +77,7 @@ class Section(Strict):
         return section
 
     def merged(self, own: "Section") -> "Section":
-        """These settings, but for what `own` states.
-
-        Raises:
-            ValidationError: what it states does not go with the rest.
-        """
+        """These settings, but for what `own` states; ValidationError where they do not fit."""
         changes = {name: getattr(own, name) for name in own.model_fields_set}
         made = self.model_copy(update=changes)
         made._ranges = {

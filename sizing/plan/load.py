@@ -41,11 +41,7 @@ def load_plan(path: Path | None, *, changes: Mapping[str, Any] | None = None) ->
 
 
 def parse_plan(text: str, *, where: str, changes: Mapping[str, Any] | None = None) -> Plan:
-    """A plan from YAML text; an empty one is all defaults.
-
-    Raises:
-        PlanError: as `load_plan`; the message starts with `where`.
-    """
+    """A plan from YAML text, all defaults if empty; PlanError as `load_plan`, of `where`."""
     try:
         data = parse_yaml(text)
     except yaml.YAMLError as e:

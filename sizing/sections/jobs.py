@@ -43,11 +43,7 @@ LASTING = (checkpoints.WITH_FAILURES, "cost of waste")  # of jobs that end, all 
 
 
 def plan_of(plan: Plan, job: Job) -> Plan:
-    """The plan of one job: the common one, but for what the job states.
-
-    Raises:
-        ValidationError: what it states does not go with the rest.
-    """
+    """The plan of one job, the common one but for what it states; ValidationError: they clash."""
     sections = {name: getattr(job, name) for name in job.model_fields_set - {"name", "copies"}}
     merged = {name: getattr(plan, name).merged(own) for name, own in sections.items()}
     return Plan.model_validate(plan.model_copy(update=merged))

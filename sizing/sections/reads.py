@@ -152,10 +152,7 @@ def _staging(sheet: Sheet, dataset: Requirement) -> None:
 def _add_images(
     sheet: Sheet, source: SourceFacts, sample: Mapping[str, Given], rate: Requirement
 ) -> None:
-    """Add the rows of a source of images with text.
-
-    sample: the source's own.  rate: its tokens each second.
-    """
+    """Add the rows of a source of images; sample: its own.  rate: its tokens each second."""
     images = sheet.of(source, "images, whole job", image_text.images_per_s, tokens_per_s=rate)
     if "image_bytes" in sample:
         sheet.of(

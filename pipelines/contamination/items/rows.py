@@ -76,11 +76,7 @@ def is_hub(path: str) -> bool:
 
 
 def parse_hub(path: str) -> HubSet:
-    """Read a path of the forms above.
-
-    Raises:
-        ValueError: it is of none of them.
-    """
+    """Read a path of the forms above; ValueError where it is of none of them."""
     owner, *parts = path.removeprefix(SCHEME).split("/")
     if not owner or not 1 <= len(parts) <= 3 or not all(parts):
         raise ValueError(f"is no set on the hub; write {FORM}")
@@ -197,11 +193,7 @@ def _read_file(path: str) -> list[Row]:
 
 
 def _whole(stream: pa.NativeFile, packed: int) -> bytes:
-    """All that a file unpacks to.
-
-    Raises:
-        ExpandsError: that is more than its size allows.
-    """
+    """All that a file unpacks to; ExpandsError where that is more than its size allows."""
     data = bytearray()
     while block := stream.read(BLOCK_BYTES):
         data += block
@@ -213,11 +205,7 @@ def _whole(stream: pa.NativeFile, packed: int) -> bytes:
 
 
 def _made(tables: Iterable[pa.RecordBatch], size: int) -> list[Row]:
-    """The rows of tables as Python objects, if a file of `size` bytes may have as many.
-
-    Raises:
-        ExpandsError: it may not.
-    """
+    """Rows of tables as Python objects; ExpandsError where `size` bytes may not have so many."""
     rows: list[Row] = []
     made = 0
     for table in tables:

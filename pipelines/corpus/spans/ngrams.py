@@ -191,20 +191,13 @@ def find_known(run: RunFolder, part: Pass, number: int, size: Size) -> Done:
 
 
 def equal_rows(rows: shuffle.Range, room: int) -> Iterator[tuple[I64, I64]]:
-    """Rows of a range that share their hash with others, and where each of the hashes ends.
-
-    room: bytes that are taken for it at most.
-    """
+    """Rows that share their hash, and where each hash ends; room: bytes taken for it at most."""
     for equal in shuffle.parts(rows, shuffle.Room(room, ROW_BYTES, LARGEST_BYTES)):
         yield equal.buckets(prefix_bits(rows.n))
 
 
 def read_known(corpus: Corpus, group: Group, size: Size) -> Known:
-    """The minimizers of a group that stand at more than one place in the corpus.
-
-    Raises:
-        ConfigError: they do not fit into memory.
-    """
+    """The group's minimizers at more than one place; ConfigError: too many for the memory."""
     paths = span_paths(corpus, "known", range(size.ranges))
     mine = shuffle.rows_between(paths, "group", [group.number, group.number + 1])
     # copies, so that no file stays mapped

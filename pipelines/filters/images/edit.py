@@ -32,10 +32,7 @@ from tokenmill.pipelines.read.images import nodes
 
 
 def drop_images(documents: pa.RecordBatch, keep: Bools) -> pa.RecordBatch:
-    """The documents with those of their images that are to be kept, in the list and in the text.
-
-    keep: (n_images,) of all images of all documents, in order.
-    """
+    """Drop images from list and text of documents, but those of which (n_images,) `keep` is set."""
     if keep.all():
         return documents
     owners = nodes.owners_of(documents)

@@ -308,11 +308,7 @@ def _are_names(columns: Any) -> bool:
 
 @cache
 def beside(scored: DocumentScores) -> tuple[Keys, tuple[pa.Array, ...]]:
-    """The keys of a file, ascending, and the columns that documents are annotated with.
-
-    Raises:
-        ConfigError: the file is not what it was, or a value does not fit its kind.
-    """
+    """A file's keys, ascending, and columns to annotate; ConfigError: changed, or a misfit."""
     path = scored.checked()
     table, keys, order, starts = _by_key(path, scored.by, list(scored.columns))
     rows = pa.array(order[starts])

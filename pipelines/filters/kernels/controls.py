@@ -47,10 +47,7 @@ def plain_ascii(data: U8, start: np.uint64, end: np.uint64) -> bool:
 
 @kernel
 def find_work(data: U8, offsets: I64, composing: U8, out: U8) -> None:
-    """out: (n_docs,), bits MAY_COMPOSE and HAS_CONTROLS.
-
-    composing: (0x110000,), MAY_COMPOSE for characters that NFC may change.
-    """
+    """Set `out` (n_docs,) to MAY_COMPOSE, HAS_CONTROLS; composing: (0x110000,), by code point."""
     for d in range(out.shape[0]):
         i = np.uint64(offsets[d])
         end = np.uint64(offsets[d + 1])

@@ -48,10 +48,7 @@ def murmur3(letters: U8, start: np.uint64, end: np.uint64) -> np.uint32:
 
 @kernel
 def word_features(letters: U8, ends: I64, mask: np.uint32, out: U32) -> None:
-    """out: (n_words,), the feature of each word: the low bits of its hash.
-
-    letters, ends: as `dedup.text.words.WordLetters`.
-    """
+    """Set `out` (n_words,) to the low bits of each word's hash; letters, ends: `WordLetters`."""
     start = ZERO
     for w in range(ends.shape[0]):
         end = np.uint64(ends[w])

@@ -41,11 +41,7 @@ class _CutError(ValueError):
 
 
 def is_fasttext(path: Path) -> bool:
-    """Whether a file begins as one of fastText does.
-
-    Raises:
-        ConfigError: it cannot be read.
-    """
+    """Whether a file begins as one of fastText does; ConfigError where it cannot be read."""
     with readable(path) as f:
         return f.read(len(MAGIC)) == MAGIC
 
@@ -95,11 +91,7 @@ class _Reader:
 
 
 def check_fasttext(path: Path) -> tuple[str, ...]:
-    """Look through a whole fastText model; its labels as it has them, "__label__" included.
-
-    Raises:
-        ConfigError: it is damaged, of another version, or classifies nothing.
-    """
+    """The labels of a fastText model, looked through; ConfigError: damaged, or no classifier."""
     return _read(path, looks=True).labels
 
 
@@ -432,11 +424,7 @@ class FastTextScores(NamedTuple):
 
 
 def full_label(path: Path, label: str | None) -> str:
-    """The label as the model has it, which may be given without "__label__".
-
-    Raises:
-        ConfigError: the file is no model, or has no such label.
-    """
+    """The label as the model has it, with "__label__"; ConfigError: no model, or no such label."""
     known = fasttext_labels(path)
     shown = ", ".join(known[:20]) + (", …" if len(known) > 20 else "")
     if label is None:

@@ -42,10 +42,7 @@ class KenlmModel:
         self._normalize = normalization == "ccnet"
 
     def perplexities(self, text: pa.Array) -> F64:
-        """(n_docs,) float64, with one decimal as CCNet has them; NaN of a document without words.
-
-        text: (n_docs,) string or large_string, no nulls.
-        """
+        """(n_docs,) float64, one decimal as CCNet's, NaN of no words; text: strings, no nulls."""
         return np.array([self._perplexity(one) for one in text.to_pylist()], np.float64)
 
     def _perplexity(self, text: str) -> float:
@@ -69,11 +66,7 @@ class KenlmModel:
 
 @functools.cache  # once a process
 def load_kenlm(path: Path) -> Any:
-    """The library's model. It takes a file for what it says it is: use files that you trust.
-
-    Raises:
-        ConfigError: the library is missing, or cannot read the file.
-    """
+    """The library's model of a trusted file; ConfigError: no library, or it cannot read it."""
     if find_spec(LIBRARY) is None:
         raise ConfigError(
             f"{path}: a KenLM model needs the kenlm library; pip install 'tokenmill[lm]', which"
@@ -93,11 +86,7 @@ def load_kenlm(path: Path) -> Any:
 
 @functools.cache
 def load_pieces(path: Path) -> Any:
-    """The library's model.
-
-    Raises:
-        ConfigError: the library is missing, or cannot read the file.
-    """
+    """The library's model; ConfigError where the library is missing, or cannot read the file."""
     if find_spec(PIECES) is None:
         raise ConfigError(f"{path}: needs sentencepiece; pip install 'tokenmill[sentencepiece]'")
     import sentencepiece  # optional

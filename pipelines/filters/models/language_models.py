@@ -209,11 +209,7 @@ LanguageModel: TypeAlias = LangidModel | Eldc | FastTextLanguages
 
 
 def check_library(library: Library) -> None:
-    """Refuse a library that is missing.
-
-    Raises:
-        ValueError: it is; names what to install.
-    """
+    """ValueError, with what to install, where a library is missing."""
     if library in EXTRAS and find_spec(library) is None:
         raise ValueError(f"needs {library}; pip install 'tokenmill[{EXTRAS[library]}]'")
 
@@ -228,11 +224,7 @@ def known_languages(library: Library, file: LanguageFile | None) -> frozenset[st
 
 @functools.cache  # once a process
 def language_model(library: Library, file: LanguageFile | None) -> LanguageModel:
-    """The model of a library, or of a file.
-
-    Raises:
-        ConfigError: the file is not the one that the run began with.
-    """
+    """The model of a library, or a file; ConfigError where the file changed since the run began."""
     if file is not None:
         return FastTextLanguages(file.checked())
     return Eldc() if library == "eldc" else langid_model()

@@ -92,10 +92,7 @@ class LanguageModel:
         return (found["head"], found["tail"]) if found else None
 
     def perplexities(self, text: pa.Array) -> F64:
-        """(n_docs,) float64, with one decimal; NaN of a document without words.
-
-        text: (n_docs,) string or large_string, no nulls.
-        """
+        """(n_docs,) float64, one decimal, NaN without words; text: strings, no nulls."""
         out = np.empty(len(text), np.float64)
         for rows, words in blocks(text):
             out[rows] = perplexities(self.sums(words))
@@ -165,11 +162,7 @@ T = TypeVar("T")
 
 
 def write_model(path: Path, kind: str, version: int, about: Mapping[str, Any], **of: Any) -> None:
-    """Write arrays `of` a kind of model ("language", "quality"), atomically, and what it is.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Write a model's arrays and what it is ("language", "quality"), atomically, or OSError."""
     said = {**about, "kind": f"tokenmill {kind} model", "format": version}
     letters = json.dumps(said, sort_keys=True, ensure_ascii=False).encode()
     with atomic_path(path) as partial, partial.open("wb") as f:
@@ -179,12 +172,7 @@ def write_model(path: Path, kind: str, version: int, about: Mapping[str, Any], *
 def read_model(
     path: Path, kind: str, version: int, layout: Layout, make: Callable[[Arrays, dict[str, Any]], T]
 ) -> T:
-    """A model that `write_model` wrote, made of its arrays and what is said about it.
-
-    Raises:
-        ConfigError: it is no such file, a damaged one, of another version, or one of which no
-            model can be made.
-    """
+    """A model that `write_model` wrote; ConfigError: none, damaged, of another version, unfit."""
     try:
         arrays = _arrays(path, kind, layout)
         about = parse_json(arrays["about"].tobytes())

@@ -24,11 +24,7 @@ REASONS = ("no_words", *(f"{bucket}_perplexity" for bucket in BUCKETS))
 
 
 def kind_of(path: Path) -> Kind | None:
-    """Whose model a file begins as; None if it begins as none.
-
-    Raises:
-        ConfigError: it cannot be read.
-    """
+    """Whose model a file begins as, None if none; ConfigError where it cannot be read."""
     with readable(path) as f:
         begins = f.read(4096)
     if begins.startswith(MAGIC):
@@ -149,11 +145,7 @@ class Perplexity(Filter):
 def scorer(
     model: LmFile, normalization: kenlm.Normalization, pieces: PiecesFile | None
 ) -> kenlm.KenlmModel | LanguageModel:
-    """What tells the perplexity of documents by a model.
-
-    Raises:
-        ConfigError: a file is not the one that the run began with.
-    """
+    """What tells documents' perplexity; ConfigError: a file is not the one the run began with."""
     path = model.checked()
     if kind_of(path) == "train-lm":
         return load_model(path)

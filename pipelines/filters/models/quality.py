@@ -95,11 +95,7 @@ class Quality(Filter):
 def scorer(
     model: ModelFile, label: str | None
 ) -> fasttext.FastTextScores | quality_model.LinearModel:
-    """What scores documents by a model.
-
-    Raises:
-        ConfigError: the file is not the one that the run began with.
-    """
+    """What scores documents by a model; ConfigError where the file changed since the run began."""
     path = model.checked()
     if not fasttext.is_fasttext(path):
         return quality_model.load_model(path)

@@ -64,10 +64,7 @@ def check_features(n_features: int) -> None:
 
 
 def word_features(text: pa.Array, n_features: int) -> WordFeatures:
-    """The feature of each word of each document, in order.
-
-    text: (n_docs,) string or large_string, no nulls.  n_features: a power of two.
-    """
+    """The feature of each word of (n_docs,) texts, in order; n_features: a power of two."""
     words = split_words(text_buffers(text), "whitespace")
     features = np.empty(len(words.ends), np.uint32)
     kernels.word_features(

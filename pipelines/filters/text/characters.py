@@ -45,11 +45,7 @@ class Characters(NamedTuple):
 
 
 def characters(column: pa.Array) -> Characters:
-    """Look up the classes of a text column's bytes.
-
-    Raises:
-        TypeError, ValueError: as `text_buffers`.
-    """
+    """Look up the classes of a text column's bytes; TypeError, ValueError: as `text_buffers`."""
     text = text_buffers(column)
     first, last = int(text.offsets[0]), int(text.offsets[-1])
     data = text.data[first:last]

@@ -39,11 +39,7 @@ class Places(NamedTuple):
 
 
 def check_library(kind: str) -> None:
-    """Refuse a kind of words whose library is missing.
-
-    Raises:
-        ValueError: it is; names what to install.
-    """
+    """ValueError, with what to install, where the library of a kind of words is missing."""
     if any(find_spec(module) is None for module in MODULES.get(kind, (kind,))):
         raise ValueError(f"words: {kind} needs a library; pip install {PACKAGES[kind]}")
 

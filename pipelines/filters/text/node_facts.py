@@ -66,10 +66,7 @@ class NodeFacts(NamedTuple):
 def node_facts(
     text: pa.Array, *, char_ngram: int, word_ngram: int, lists: Sequence[U64]
 ) -> NodeFacts:
-    """Measure texts.
-
-    text: (n_texts,) string or large_string.  lists: as `word_table` gives them.
-    """
+    """Measure (n_texts,) string or large_string; lists: as `word_table` gives them."""
     chars = _char_facts(text, char_ngram)
     words, text_words = _stripped_words(text)
     n_words = np.diff(text_words)

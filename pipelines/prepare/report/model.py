@@ -300,11 +300,7 @@ class Report(Failures):
 
     @classmethod
     def read(cls, data: Mapping[str, Any], where: str) -> Self:
-        """The report of a run that has finished.
-
-        Raises:
-            ConfigError: another version wrote it.
-        """
+        """The report of a run that has finished; ConfigError where another version wrote it."""
         try:
             return cls.model_validate(data)
         except ValidationError as e:

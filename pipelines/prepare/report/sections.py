@@ -61,10 +61,7 @@ TEXT = Axis("UTF-8 bytes of text", format_bytes)
 def report_page(
     title: str, sections: Sequence[Section], report: Report, sheets: Sequence[str]
 ) -> str:
-    """The document as HTML, with plots of the report's figures in their sections.
-
-    sheets: pictures of the run's images.
-    """
+    """The document as HTML, plots of the report in their sections; sheets: pictures of images."""
     return page(
         title,
         sections,

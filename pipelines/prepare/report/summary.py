@@ -40,11 +40,7 @@ LIBRARIES = (
 
 
 def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Report:
-    """The report of a run, which everything shown elsewhere is drawn from.
-
-    Raises:
-        LedgerError: documents or bytes do not add up, in a shard or in total.
-    """
+    """The report of a run, from which all else is drawn; LedgerError where it does not add up."""
     images = job.recipe.images
     by_source = ledger_by_source(job, finished)
     rows = ledger(job, plan, finished, by_source.values())

@@ -167,10 +167,7 @@ LONGEST_NAME = 24
 
 
 def contact_sheet(folder: Path, ledger: Sequence[LedgerRow]) -> list[str]:
-    """A sheet for the images kept and one for each reason, as HTML.
-
-    folder: of the files that `thumbnail_file` wrote.
-    """
+    """A sheet for the images kept and one a reason, as HTML, of `thumbnail_file`'s files."""
     by_fate: dict[Fate, list[list[Thumbnail]]] = defaultdict(list)
     for path in find(folder, "*.parquet"):
         of_shard: dict[Fate, list[Thumbnail]] = defaultdict(list)

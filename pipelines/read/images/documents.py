@@ -211,10 +211,7 @@ class Raw(NamedTuple):
 def document_of(
     raw: Raw, lost: Lost | None, captions: Captions | None, folder: Folder
 ) -> SourceDocument:
-    """The document, with its images read from wherever they are, or why there is none.
-
-    lost: why its text could not be read.
-    """
+    """The document, its images read, or why there is none; lost: why its text could not be read."""
     if not raw.listed and not raw.images:
         gone = not_downloaded(raw.metadata or {}, raw.place.where)
         if gone is not None:

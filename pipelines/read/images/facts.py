@@ -306,10 +306,7 @@ def machine() -> DecodingMachine:
 
 
 def _decode(blobs: Iterator[bytes | None], formats: dict[str, DecodedFormat], parts: int) -> int:
-    """Decode a file's share of images into `formats`; how many were passed over.
-
-    parts: among how many files the images and pixels are divided.
-    """
+    """Decode a file's share, of `parts`, of images into `formats`; how many were passed over."""
     left, pixels, skipped, first = -(-MOST_IMAGES // parts), MOST_PIXELS // parts, 0, not formats
     for data in blobs:
         if left <= 0 or pixels <= 0:

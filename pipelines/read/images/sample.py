@@ -55,11 +55,7 @@ class Export(NamedTuple):
 
 
 def exported(fields: Mapping[str, Any]) -> Export | None:
-    """What an export says; None where the object is none of its own.
-
-    Raises:
-        ValueError: its nodes do not have each image once, in order.
-    """
+    """What an export says, None of other objects; ValueError: nodes lack an image, or order."""
     listed = fields.get("images")
     entries = listed if isinstance(listed, list) else [fields]
     if not entries or not all(isinstance(e, dict) and e.keys() >= OF_EXPORTS for e in entries):

@@ -151,11 +151,7 @@ def check_references(documents: pa.RecordBatch, images: Images | None, shard: So
 
 
 def check_shards(images: Images | None, shards: tuple[SourceShard, ...]) -> None:
-    """Refuse inputs that are compressed as a whole, before anything is read (`store: reference`).
-
-    Raises:
-        ConfigError: an input is; names it.
-    """
+    """ConfigError, before anything is read, for input packed as a whole (`store: reference`)."""
     for shard in shards if images is not None and images.store == "reference" else ():
         if shard.compression and reader_named(shard.format).samples:
             raise ConfigError(

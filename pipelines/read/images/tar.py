@@ -132,11 +132,7 @@ class Tar:
                 yield member
 
     def data(self, member: Member) -> memoryview:
-        """All bytes of a member.
-
-        Raises:
-            DamagedError: the tar ends before.
-        """
+        """All bytes of a member; DamagedError where the tar ends before."""
         return self._take(member.size, f"inside of {member.name!r}")
 
     def beginning(self, member: Member, most: int) -> bytes:

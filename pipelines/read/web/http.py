@@ -32,10 +32,7 @@ class Response(NamedTuple):
 
 
 def parse_response(block: bytes) -> Response:
-    """Part a response into its header and its body, as it came.
-
-    Of a header that comes twice the last counts, but of codings, which add up.
-    """
+    """Header and body of a response; of a repeated field the last counts, but codings add up."""
     if block[:5].upper() != b"HTTP/":
         return Response(None, {}, block)
     head, body = _parted(block)

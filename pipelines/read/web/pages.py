@@ -45,11 +45,7 @@ class Pages:
         self._types: set[str] = set()
 
     def __call__(self, record: Record) -> Page | str:
-        """The page of a record; of one that is no document, why, as "skipped_request".
-
-        Raises:
-            UnreadableError: it should be a document, and cannot be one.
-        """
+        """A record's page, or why there is none ("skipped_request"); UnreadableError if broken."""
         whole = record.cause in FILE_CAUSES or record.cause == DAMAGED_MEMBER
         if not record.cut and (whole or (record.cause and record.kind in (*MADE_OF, DAMAGED))):
             raise UnreadableError(record.cause, record.damage)

@@ -236,11 +236,7 @@ class Walk:
 
 
 def _warc_head(record: Record, data: bytes) -> Record:
-    """The record, with what its header says.
-
-    Raises:
-        UnreadableError: it does not say how long the record is.
-    """
+    """The record, with what its header says; UnreadableError where that tells no length."""
     fields = header_fields(data.decode("utf-8", "replace").splitlines()[1:])
     headers = dict(reversed(fields))  # of one that comes twice the first counts
     claimed = headers.get("content-length", "")

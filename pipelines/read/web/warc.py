@@ -39,10 +39,7 @@ _COLUMNS = Columns("text", None, None)
 
 
 def packing_of(path: str) -> str | None:
-    """How a file is packed: "gzip", "zstd", "lz4" or not at all, told by its first bytes.
-
-    Its name may tell otherwise.
-    """
+    """How a file is packed, "gzip", "zstd", "lz4" or not, by its first bytes, not by its name."""
     with open_input(path) as file:
         head = bytes(file.read(4))
     if head == DICTIONARY:

@@ -36,11 +36,7 @@ class Export:
 
 
 def check_outside(run: Place, out: Path) -> None:
-    """Refuse to export a run into itself.
-
-    Raises:
-        ConfigError: `out` lies inside the run.
-    """
+    """ConfigError where `out` lies inside the run that is to be exported."""
     if not is_remote(run) and out.resolve().is_relative_to(Path(run).resolve()):
         raise ConfigError(f"{out}: lies inside the run {run}; choose another --out")
 
@@ -52,11 +48,7 @@ def asked(
     by_source: bool = False,
     tokens_only: bool = False,
 ) -> Export:
-    """An export with the defaults of its format.
-
-    Raises:
-        ConfigError: the format has no such setting, or not that value of it.
-    """
+    """An export with the defaults of its format; ConfigError: it has no such setting, or value."""
     if by_source and format != "megatron":
         raise ConfigError(
             f"--by-source is for megatron; in {format} each row has its source in a column"

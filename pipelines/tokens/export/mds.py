@@ -85,11 +85,7 @@ class Shard:
         self.bytes += int(sizes.sum()) + 4 * len(samples)
 
     def write(self, out: Path, split: str, number: int) -> Part:
-        """Write `shard.00000.mds`. out: the folder of the export; the split's is in it.
-
-        Raises:
-            ConfigError: a sample alone is too large for a shard.
-        """
+        """Write `shard.00000.mds` of a split below `out`; ConfigError: a sample is too large."""
         if self.bytes > MOST_BYTES["mds"]:
             raise ConfigError(
                 f"a document of {self.bytes:,} bytes is beyond {MOST_BYTES['mds']:,}, the most a"

@@ -61,11 +61,7 @@ class Pair:
         self._idx.write(self._header())
 
     def write(self, ids: Ids) -> None:
-        """Add documents.
-
-        Raises:
-            ConfigError: the format cannot hold them.
-        """
+        """Add documents; ConfigError where the format cannot hold them."""
         values = ids.values.view(self._dtype)
         if len(values) and int(values.min()) < 0:
             raise ConfigError(

@@ -96,11 +96,7 @@ def numbers(rows: pa.RecordBatch, name: str) -> F64:
 
 
 def own_weights(rows: pa.RecordBatch, name: str) -> F64:
-    """(n_docs,) the weights that a column gives; 0 where it gives none.
-
-    Raises:
-        ConfigError: one is below 0, or would repeat a document beyond all bounds.
-    """
+    """(n_docs,) weights of a column, 0 where none; ConfigError: below 0, or beyond all bounds."""
     weights = np.nan_to_num(numbers(rows, name), nan=0.0)
     wrong = np.flatnonzero((weights < 0) | (weights > MOST_COPIES))
     if len(wrong):

@@ -29,10 +29,7 @@ def long_columns(schema: pa.Schema) -> list[str]:
 
 
 def spans_of(lists: pa.ListArray | pa.LargeStringArray, data: U8 | None = None) -> Spans:
-    """Where the lists of a column lie.
-
-    data: memory that the column's values are part of; None takes these alone.
-    """
+    """Where the lists of a column lie in `data`, which they are part of; None takes these alone."""
     if pa.types.is_large_string(lists.type):
         values, offsets = text_buffers(lists)
     else:

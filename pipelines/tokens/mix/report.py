@@ -60,10 +60,7 @@ def mixed_stats(finished: Finished) -> list[tuple[str, StageStats]]:
 
 
 def mixture(job: TokenRun, made: Sequence[Receipt], finished: Finished) -> Mixture | None:
-    """Documents and tokens once, and in the dataset with all copies; None if nothing was mixed.
-
-    made: receipts of the last pass.
-    """
+    """Documents and tokens once, and with all copies; None if unmixed. made: of the last pass."""
     output, mixed = job.tokenizing.output, finished.of(STAGE)
     if not mixed:
         return None

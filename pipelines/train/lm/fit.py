@@ -267,11 +267,7 @@ def _logs(level: Smoothed, ids: U32, unseen: int) -> F32:
 
 
 def save_arpa(fitted: Fitted, path: Path) -> None:
-    """Write a model, atomically.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Write a model, atomically; OSError where it cannot be written."""
     with atomic_path(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as f:
         for text in _parts(fitted):
             f.write(text)

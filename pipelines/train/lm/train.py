@@ -136,11 +136,7 @@ def _hashes(words: list[str]) -> U64:
 
 
 def train(training: LmTraining) -> Fitted:
-    """Train a model and measure it; the same documents and settings give the same model.
-
-    Raises:
-        ConfigError: inputs cannot be read, or hold too little text.
-    """
+    """Train and measure a model, the same each time; ConfigError: inputs are unfit, or short."""
     if training.head > training.tail:
         raise ConfigError(
             f"head ends at percentile {training.head:g}, before tail begins at {training.tail:g};"
@@ -210,10 +206,7 @@ def _parted(
 
 
 def _vocabulary(training: LmTraining, hashes: U64, names: Names) -> tuple[U64, int]:
-    """The most frequent words, in that order, and how many others there are.
-
-    Of equally frequent ones those of the least hashes.
-    """
+    """The most frequent words, of equals those of least hashes, and how many others there are."""
     words, counts = np.unique(hashes[hashes != 0], return_counts=True)
     known = np.flatnonzero((counts >= training.min_count) & names.has(words))
     order = np.argsort(-counts[known], kind="stable")[: training.vocabulary]

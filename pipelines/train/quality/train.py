@@ -109,11 +109,7 @@ class Names:
 
 
 def read_examples(training: Training, side: str, names: Names) -> Examples:
-    """Read the documents of one side, "good" or "bad".
-
-    Raises:
-        ConfigError: an input cannot be read, or there are too few documents.
-    """
+    """Read the documents of one side, "good" or "bad"; ConfigError: unreadable, or too few."""
     from scipy.sparse import csr_array
 
     def words_of(texts: pa.Array) -> tuple[npt.NDArray[np.void], I64]:
@@ -161,21 +157,13 @@ def read_examples(training: Training, side: str, names: Names) -> Examples:
 
 
 def check_library() -> None:
-    """Training alone needs it.
-
-    Raises:
-        ConfigError: it is not installed.
-    """
+    """ConfigError where scikit-learn, which training alone needs, is not installed."""
     if find_spec(LIBRARY) is None:
         raise ConfigError("training needs scikit-learn; pip install 'tokenmill[quality]'")
 
 
 def train(training: Training) -> LinearModel:
-    """Train and evaluate a classifier; the same documents and settings give the same model.
-
-    Raises:
-        ConfigError: scikit-learn is missing, inputs cannot be read, or hold too few documents.
-    """
+    """Train and evaluate, the same each time; ConfigError: no scikit-learn, or inputs unfit."""
     check_library()
     from scipy.sparse import vstack
 
