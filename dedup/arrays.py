@@ -106,11 +106,7 @@ def parts(sizes: npt.NDArray[np.int64], most: int) -> Iterator[slice]:
 
 
 class TextBuffers(NamedTuple):
-    """UTF-8 bytes of a text column, document `i` at `data[offsets[i]:offsets[i + 1]]`.
-
-    data:    (n_bytes,) uint8, a read-only view of the Arrow buffer, not a copy.
-    offsets: (n_docs + 1,) int64.
-    """
+    """UTF-8 of a text column, document `i` at `data[offsets[i]:offsets[i + 1]]`; a view of it."""
 
     data: npt.NDArray[np.uint8]
     offsets: npt.NDArray[np.int64]

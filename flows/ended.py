@@ -13,10 +13,7 @@ END = frozenset({"ended", "failed", "stopped"})
 
 
 class Shown(NamedTuple):
-    """An artifact: a table of rows, or a document in Markdown.
-
-    key: lower-case letters, digits and dashes.  description: Markdown, if there is any.
-    """
+    """An artifact: rows of a table, or Markdown; key: of a-z, 0-9 and dashes."""
 
     key: str
     content: Sequence[dict[str, Any]] | str

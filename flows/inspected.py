@@ -106,10 +106,7 @@ def marked(text: bytes, stretches: Sequence[CutOut]) -> Text:
 def piece_blocks(
     text: bytes, links: Sequence[Row], dropped: Mapping[int, str]
 ) -> Iterator[list[str]]:
-    """The pieces of a document.
-
-    links: rows of schema PIECE.  dropped: reasons for which pieces left, by doc_id.
-    """
+    """A document's pieces; links: schema PIECE.  dropped: reasons by doc_id of those that left."""
     for link in links:
         start, end = link["start_byte"], link["end_byte"]
         fate = dropped.get(link["doc_id"])

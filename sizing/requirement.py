@@ -12,10 +12,7 @@ from tokenmill.sizing.units import format_quantity
 
 @dataclass(frozen=True, kw_only=True)
 class Amount:
-    """A value, what it is of, and how uncertain it is.
-
-    unit: as `format_quantity` takes it.  spread: of the value, empty where nobody said.
-    """
+    """A value, its unit as `format_quantity` takes it, and its spread, empty where unknown."""
 
     name: str
     value: float

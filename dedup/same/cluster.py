@@ -11,10 +11,7 @@ WORD_BITS = 64
 
 
 class Touched:
-    """The rows that edges name, of very many: what is known of a row needs memory for these alone.
-
-    Memory: 3 bits for each row of the corpus.
-    """
+    """The rows that edges name, of very many; takes 3 bits a row of the corpus."""
 
     def __init__(self, n_docs: int, first: int = 0) -> None:
         """first: the number of the corpus' first row."""
@@ -42,10 +39,7 @@ class Touched:
 
 
 class Forest:
-    """Rows joined by edges, as they come; only rows that were marked before can be joined.
-
-    Memory: 12 bytes for each of these, and what `Touched` takes.
-    """
+    """Rows joined by edges as they come, if marked before; 12 bytes each, and `Touched`'s."""
 
     def __init__(self, touched: Touched) -> None:
         counts = np.bitwise_count(touched.bits)

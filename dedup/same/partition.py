@@ -19,11 +19,7 @@ MAX_ROWS = 1 << 32
 
 
 class Partitions(NamedTuple):
-    """Partition `p` is `rows[starts[p]:starts[p + 1]]`, ascending.
-
-    starts: (n_partitions + 1,) int64.
-    rows: (n,) uint32.
-    """
+    """Partition `p` is `rows[starts[p]:starts[p + 1]]`, ascending; starts: (n_partitions + 1,)."""
 
     starts: I64
     rows: U32

@@ -22,11 +22,7 @@ DECIMALS = 9  # of a similarity, at most: with more, sums of 64 bits would not h
 
 
 class Packed(NamedTuple):
-    """Sets as they are kept; set `i` is `words[offsets[i]:offsets[i + 1]]`.
-
-    words: (n_words,) uint32.  offsets: (n_docs + 1,) int64.
-    sizes: (n_docs,) int64, hashes of each.
-    """
+    """Sets as they are kept, `words[offsets[i]:offsets[i + 1]]`; sizes: hashes of each."""
 
     words: U32
     offsets: I64

@@ -18,11 +18,7 @@ from tokenmill.dedup.text.words import LARGE_BYTES, Words, hashes_of, pieces
 
 
 class Shingles(NamedTuple):
-    """Shingle hashes of documents, those of document `i` at `hashes[offsets[i]:offsets[i + 1]]`.
-
-    hashes:  (n_shingles,) uint32, one per window: as often as the shingle occurs.
-    offsets: (n_docs + 1,) int64.
-    """
+    """Hashes of all windows; those of document `i` are `hashes[offsets[i]:offsets[i + 1]]`."""
 
     hashes: U32
     offsets: I64

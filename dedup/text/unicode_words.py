@@ -39,10 +39,7 @@ BLANK = 6  # change nothing
 
 
 class WordKinds(NamedTuple):
-    """The kind of code point `cp` is at `pages[cp >> 8] * 256 + (cp & 255)`; 0 is any other.
-
-    pages: (0x1100,) uint16.  kinds: (n_pages * 256,) uint8.
-    """
+    """`kinds[pages[cp >> 8] * 256 + (cp & 255)]` is the kind of code point `cp`, 0 of any other."""
 
     pages: U16
     kinds: U8

@@ -126,11 +126,7 @@ def split_words(text: TextBuffers, words: Words) -> WordLetters:
 
 
 class WordCharacters(NamedTuple):
-    """Tables of the word kernel, as it describes them; read-only, threads share them.
-
-    is_space: the other way round than `is_word`.
-    kinds: which characters are words by themselves.
-    """
+    """Tables of the word kernel, as it tells; read-only. is_space: the other way than `is_word`."""
 
     low: U8
     two: U32

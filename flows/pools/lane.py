@@ -20,10 +20,7 @@ POLL_S = 1.0
 
 
 class Pace:
-    """Seconds that works of each step took so far; used by several threads.
-
-    task_seconds: that a bundle of works is to take, about.
-    """
+    """Seconds that works of each step took, for several threads; task_seconds: a bundle's aim."""
 
     def __init__(self, task_seconds: float) -> None:
         self._aim = task_seconds
@@ -46,10 +43,7 @@ class Pace:
 
 
 class Lane:
-    """One group of works on its way.
-
-    told: called with each outcome as it comes.  stopping: set when the run ends early.
-    """
+    """A group of works on its way; told: called with each outcome.  stopping: set to end early."""
 
     def __init__(
         self, pool: Pool, pace: Pace, told: Callable[[Outcome], Any], stopping: threading.Event

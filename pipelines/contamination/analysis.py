@@ -106,10 +106,7 @@ def _judged(pairs: Pairs, of_pairs: OfPairs, threshold: float) -> tuple[Pairs, F
 
 
 class _Grouped(NamedTuple):
-    """Rows grouped by their keys.
-
-    keys: distinct, ascending.  which: key of each row.  counts: rows of each.  bits: or-ed.
-    """
+    """Rows by keys, distinct, ascending; which: key of each row.  counts: rows.  bits: or-ed."""
 
     keys: I64
     which: I64
@@ -125,10 +122,7 @@ class _Grouped(NamedTuple):
 
 
 def best_of(items: I64, shares: F64, doc_ids: U64, most: int) -> I64:
-    """Rows of the `most` best of each item: the greatest shares, then the first documents.
-
-    Returns them by item, the best first.
-    """
+    """Rows of the `most` best of each item, by item: greatest shares, then first documents."""
     order = np.lexsort((doc_ids, -shares, items))
     by_item = items[order]
     rank = np.arange(len(order)) - np.searchsorted(by_item, by_item)
@@ -316,10 +310,7 @@ class Analysis:
         self._count_documents(found, hits, np.bincount(rows, minlength=found.num_rows))
 
     def own_copies(self, copies: pa.RecordBatch) -> pa.RecordBatch:
-        """Copies (schema COPY) but those of a context alone, whose items are noted as such.
-
-        To ask for the same copies again notes nothing new.
-        """
+        """Copies (schema COPY) not of a context alone, whose items are noted as such, once."""
         if self.shares is None:
             return copies
         of_context = self.shares.units.contexts[np.asarray(copies["text"])]

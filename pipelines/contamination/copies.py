@@ -56,10 +56,7 @@ class Copies(Config):
 
 
 def index_copies(texts: ItemTexts, contexts: Bools | None = None) -> ContainmentIndex:
-    """Index the word pairs of items, by which copies are found.
-
-    contexts: (n_texts,) bool, of `shares.Units`; None: by the published verdict there are none.
-    """
+    """Index the word pairs of items, for copies; contexts: (n_texts,) bool of `shares.Units`."""
     return ContainmentIndex.build(
         fold(texts.texts, texts.folding).text,
         texts.items,

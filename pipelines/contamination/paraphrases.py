@@ -102,10 +102,7 @@ def siblings(rows: pa.RecordBatch | pa.Table) -> Bools:
 def agreeing_words(
     item: Sequence[tuple[int, int, str]], window: Sequence[tuple[int, int, str]]
 ) -> list[tuple[tuple[int, int], ...]]:
-    """The words of the one and of the other that have a stem in common: spans of characters.
-
-    item, window: start, end, and the word folded, in lower case, without punctuation.
-    """
+    """Words with a stem in common, as spans of characters of either; of start, end, folded word."""
     stems = [_stems([word for *_, word in words]) for words in (item, window)]
     shared = [np.isin(own, other).tolist() for own, other in (stems, stems[::-1])]
     return [

@@ -229,10 +229,7 @@ def overlap_file(path: Path) -> Iterator[Callable[[pa.RecordBatch], None]]:
 
 
 def _excerpts(found: pa.RecordBatch, spans: Overlaps) -> tuple[pa.Array, I64]:
-    """The first characters of spans, on one line; once for items that share a span.
-
-    Returns the excerpts, and (n_spans,) which of them each span has.
-    """
+    """First characters of spans, on one line, shared ones once; and (n_spans,) which each has."""
     data, at, *_ = places_of(found, spans.docs, spans.starts)
     lengths = np.minimum(spans.ends - spans.starts, EXCERPT_BYTES)
     keys, which = np.unique(at * (EXCERPT_BYTES + 1) + lengths, return_inverse=True)

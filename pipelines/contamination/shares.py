@@ -337,10 +337,7 @@ class Shares:
         return OfPairs(*(column[first] for column in columns))
 
     def note(self, docs: U64, hits: Hits) -> OfPairs:
-        """Take in some documents, and give their pairs; no document may come twice.
-
-        docs: (n_docs,) uint64, the doc_id of each.
-        """
+        """Take in documents, by (n_docs,) uint64 ids, none twice; their pairs."""
         pairs = self.of(hits)
         np.maximum.at(self.best, pairs.items, pairs.shares)
         rows, units, ngrams = self._units_in(hits, contexts=True)

@@ -78,10 +78,7 @@ class Verbatim:
         return max(map(len, self.texts), default=0)
 
     def spans(self, found: pa.RecordBatch, hits: Hits) -> Overlaps:
-        """Where the texts stand in documents: the first place of each item in each.
-
-        found: of schema FOUND.  hits: theirs, ignored n-grams too.
-        """
+        """The first place of each item in each document; found: FOUND.  hits: ignored ones too."""
         spans: dict[tuple[int, int], tuple[int, int]] = {}
         for row in np.unique(hits.docs[self.grams[hits.grams]]).tolist():
             starts, passages = found["passage_starts"][row], found["passages"][row]

@@ -129,10 +129,7 @@ SETTINGS = re.compile(r"(?:^|\n|(?<=\S)  )([\w*]+(?:, [\w*]+)*): ")
 
 @cache
 def told(model: type) -> list[tuple[list[str], str]]:
-    """The lines of docstrings that tell of a model's settings: names, and what they mean.
-
-    Of its own first, then of the models it is made of.
-    """
+    """Names and meanings of settings in a model's docstrings, its own first, then of its bases."""
     fields = getattr(model, "model_fields", {})
     made = []
     pages = [of.__doc__ or "" for of in model.__mro__ if of is model or issubclass(of, Config)]

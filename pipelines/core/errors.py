@@ -21,10 +21,7 @@ class ConfigError(TokenmillError, ValueError):
 
 
 class InputError(TokenmillError):
-    """An input file cannot be read as what it claims to be; trying again will not help.
-
-    cause: the name it is counted under in the ledger, as "truncated_gzip".
-    """
+    """An input file is not what it claims to be, for good; cause: its name in the ledger."""
 
     def __init__(self, message: str, *, cause: str) -> None:
         super().__init__(message)

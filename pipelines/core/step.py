@@ -262,10 +262,7 @@ def _taken(column: pa.Array | None, rows: I64) -> pa.Array | None:
 
 
 class Rule(NamedTuple):
-    """reason: what a document that fails is removed for.
-
-    value: (n_docs,) float64, the measured quantity.  fails: (n_docs,) bool.
-    """
+    """reason: of removal.  value: (n_docs,) float64, measured.  fails: (n_docs,) bool."""
 
     reason: str
     value: F64

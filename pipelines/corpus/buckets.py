@@ -74,10 +74,7 @@ def crowded_works(crowd: Crowd, size: Size) -> list[tuple[tuple[int, int], ...]]
 
 @dataclass(frozen=True)
 class Buckets:
-    """Rows that share a key, bucket after bucket.
-
-    keys: (n_buckets,).  rows: (n,) ascending in a bucket.  ends: (n_buckets,) where each ends.
-    """
+    """Rows (n,) that share a key, ascending in a bucket; keys, ends: (n_buckets,), of each."""
 
     keys: U64
     rows: I64

@@ -37,10 +37,7 @@ SHINGLES, PACKED, PICTURES = "shingles", "packed", "pictures"  # columns of the 
 
 
 class Edges(NamedTuple):
-    """Pairs that are alike: J is shared / union.
-
-    left, right: (n,) int64 rows, left < right.  shared, union: (n,) uint32.
-    """
+    """Pairs that are alike, (n,) rows left < right; their J is shared / union."""
 
     left: I64
     right: I64

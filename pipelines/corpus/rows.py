@@ -151,10 +151,7 @@ def groups_of(starts: Sequence[int] | I64, most: int, most_shards: int | None = 
 
 @dataclass(frozen=True)
 class Corpus:
-    """The documents of a pass as the corpus-wide steps behind it see them, and their memory.
-
-    Its shards are those that `write_rows` set down.
-    """
+    """The documents of a pass, of shards by `write_rows`, as corpus-wide steps see them; memory."""
 
     run: RunFolder
     part: Pass

@@ -461,10 +461,7 @@ def decide(
 def write_stars(
     run: RunFolder, part: Pass, name: str, round_: int, largest: Clusters, group: int
 ) -> Done:
-    """Write the verdicts on every shard of a group, as a round decided.
-
-    largest: clusters of which a pair is told.
-    """
+    """Write a round's verdicts on a group's shards; largest: clusters of which a pair is told."""
     corpus, step = Corpus(run, part), part.step(name, VerdictStep)
     of_group = corpus.group(group)[1]
     between = rows_between(

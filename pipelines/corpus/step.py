@@ -39,10 +39,7 @@ Rows: TypeAlias = I64
 
 
 class Sidecar(NamedTuple):
-    """A file beside the documents of a shard.
-
-    rows: of a batch of documents, and the bytes of their images, the file's next batch.
-    """
+    """A file beside a shard's documents; rows: of a batch and its images' bytes, the next batch."""
 
     path: Path
     schema: pa.Schema
@@ -163,11 +160,7 @@ class Size(NamedTuple):
 
 @dataclass
 class Chain:
-    """Phases that each read what the ones before wrote.
-
-    receipts: of the pass, in order of the shards.
-    inputs: digest of all that was written so far.
-    """
+    """Phases that read what those before wrote; receipts: by shard.  inputs: digest of all that."""
 
     part: Pass
     receipts: Sequence[Receipt]
@@ -216,10 +209,7 @@ class ImageRule(NamedTuple):
 
 
 class Probing(Protocol):
-    """What `measure` can tell of documents drawn, from the keys of all.
-
-    Each method tells which documents are taken for the same as one drawn.
-    """
+    """What `measure` tells of documents drawn: which are taken for the same as one drawn."""
 
     def equal(
         self, column: str, *, keep: str = "first", zeros_are_a_key: bool = False, texts: bool = True

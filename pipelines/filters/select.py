@@ -67,10 +67,7 @@ class WhereError(ValueError):
 
 
 class Where:
-    """A condition that has been read.
-
-    names: the columns it asks for, in the order in which they stand.
-    """
+    """A condition that has been read; names: the columns it asks for, in order."""
 
     def __init__(self, text: str) -> None:
         """Read a condition; WhereError where it is none, or too long or deep."""

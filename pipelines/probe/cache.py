@@ -30,10 +30,7 @@ class Mount(NamedTuple):
 
 
 class Sight(NamedTuple):
-    """Whether the counter sees the storage; if not, why, in words.
-
-    is_memory: the files lie in the host's memory, so that there is no storage to be probed.
-    """
+    """Whether the counter sees the storage, else why not; is_memory: files lie in memory."""
 
     seen: bool
     why: str

@@ -26,10 +26,7 @@ CONNECTIONS = 8  # of a process, as loaders that prefetch have; ours
 
 
 class _Place(NamedTuple):
-    """at: byte of the object where ids begin, of which there are `bytes`.
-
-    offsets: (rows + 1,) where each row begins; None where all have `seq_len`.
-    """
+    """at: byte where `bytes` of ids begin.  offsets: (rows + 1,), None where all have `seq_len`."""
 
     at: int
     bytes: int

@@ -50,11 +50,7 @@ FILE_CAUSES = frozenset(
 
 
 class Failure(NamedTuple):
-    """A document that could not be read.
-
-    row: its number in the shard.  detail: file and place, and what the parser said.
-    text_bytes: 0 where it could not be measured.
-    """
+    """An unread document; row: in the shard.  detail: place and error.  text_bytes: 0: unknown."""
 
     row: int
     id: str
@@ -121,11 +117,7 @@ def named_places(name: str, places: I64) -> pa.Array:
 
 
 class Lost(NamedTuple):
-    """Why something could not be read.
-
-    cause: as in the ledger.  detail: file and place, and what is wrong.
-    bytes: what it takes in the input, 0 where that could not be measured.
-    """
+    """Why something is unread; cause: in the ledger.  detail: place, error.  bytes: 0: unknown."""
 
     cause: str
     detail: str

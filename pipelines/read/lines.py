@@ -146,10 +146,7 @@ def read_lines(
 def _finished(
     first: _Open, others: Sequence[bytes | memoryview], start: int, stop: int | None
 ) -> Iterator[Lines | LostLine]:
-    """`first`, which has just ended, and the whole lines behind it, if they are in the range.
-
-    others: in pieces, if there are any.
-    """
+    """`first`, just ended, and whole lines behind it in the range; others: in pieces, if any."""
     offset, parts = first.offset + first.bytes + 1, [*others]
     if _within(first.offset, start, stop):
         if first.bytes > first.limit:

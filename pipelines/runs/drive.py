@@ -34,10 +34,7 @@ def drive(job: Job, running: Phases[T], execute: Execute) -> T:
 
 
 class _Driving:
-    """A run on its way.
-
-    kept: by step, the names of the files that have its receipts.
-    """
+    """A run on its way; kept: by step, the names of the files that have its receipts."""
 
     def __init__(self, job: Job, execute: Execute) -> None:
         self._job, self._execute, self._standing = job, execute, Standing()

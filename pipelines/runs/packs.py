@@ -103,10 +103,7 @@ def find_receipts(out: Path, works: Sequence[WorkId]) -> Found:
 
 
 class Packing:
-    """Packs the receipts of a phase a group at a time, as its works are done; by several threads.
-
-    Those of works that failed there are none of.
-    """
+    """Packs a phase's receipts, none of failed works, a group at a time; for several threads."""
 
     def __init__(
         self,

@@ -87,10 +87,7 @@ class Work(WorkId, Generic[F]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """How a piece of work ended: its receipt, or what went wrong.
-
-    fresh: it was done now, not found done.
-    """
+    """How a work ended: its receipt, or what went wrong; fresh: done now, not found done."""
 
     work: Work[Any]
     receipt: Receipt[Any] | None = None
@@ -106,10 +103,7 @@ class Coming(NamedTuple):
 
 
 class Spends(NamedTuple):
-    """What the works of a phase are the last to read: scratch of works of the same keys before.
-
-    step: of these, in receipts.  but: folders of the run directory that others read later.
-    """
+    """What a phase's works are last to read: scratch of `step`, same keys, but folders in `but`."""
 
     step: str
     but: tuple[str, ...] = ()
@@ -158,10 +152,7 @@ def chained(works: Sequence[Work[Any]], at_least: int) -> list[list[Work[Any]]]:
 
 
 def do(job: Job, work: Work[Any]) -> Outcome:
-    """Do the work, unless a valid receipt shows it done.
-
-    What it wrote goes to where the run directory is, and the receipt last.
-    """
+    """Do the work, unless a valid receipt shows it done; its files are stored, the receipt last."""
     if job.remote is not None:
         join_run(job.out, job.remote, job.options.scratch_bytes)
     found = valid_receipt(job.out, work)
@@ -240,10 +231,7 @@ def attempt(job: Job, work: Work[Any]) -> Outcome:
 
 
 def _may_pass(job: Job, error: BaseException) -> bool:
-    """Whether an error may be gone a little later.
-
-    A file that is not there may still come where other machines write: NFS shows it late.
-    """
+    """Whether an error may be gone a little later, as NFS shows files of other machines late."""
     missing = isinstance(error, FileNotFoundError) and not isinstance(error, OutageError)
     return is_outage(error) and not (missing and job.options.is_here)
 

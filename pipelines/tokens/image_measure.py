@@ -68,10 +68,7 @@ class ImageMeasure:
         self._ratios = np.zeros(len(RATIOS) + 1, np.int64)
 
     def add(self, split: str, documents: pa.RecordBatch, here: Bools, per_image: I64) -> None:
-        """Count the images of the documents that are `here` (n_docs,).
-
-        per_image: (n_images,) how many ids are each image's.
-        """
+        """Count the images of documents `here` (n_docs,); per_image: (n_images,) ids of each."""
         mine = here[owners_of(documents)]
         items = documents["images"].flatten().filter(pa.array(mine))
         self._images[split] += len(items)

@@ -28,11 +28,7 @@ BATCH_IDS = 1 << 24  # placeholders made at a time, about
 
 
 class Illustrated(NamedTuple):
-    """Documents as ids, images included.
-
-    tokens: of the documents.  per_image: (n_images,) int64, how many ids are each image's.
-    text: (n_docs,) what they were made of, without U+FFFC.
-    """
+    """Documents as ids; per_image: (n_images,) ids of each.  text: (n_docs,), without U+FFFC."""
 
     tokens: Tokens
     per_image: I64

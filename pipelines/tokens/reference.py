@@ -202,11 +202,7 @@ def giving_up() -> Iterator[None]:
 
 
 class TokenizersReference:
-    """A tokenizer of the `tokenizers` library.
-
-    name: library and version.  digest: of all that decides the ids.  largest_id: added tokens
-    included.
-    """
+    """A tokenizer of `tokenizers`; digest: of all that decides ids.  largest_id: added ones too."""
 
     def __init__(self, path: str, *, plain: bool = True) -> None:
         self.name = f"tokenizers {tokenizers.__version__}"
@@ -253,10 +249,7 @@ class TokenizersReference:
 
 
 class SentencePieceReference:
-    """A SentencePiece model file; see `TokenizersReference`.
-
-    serialized: the file's bytes.
-    """
+    """A SentencePiece model, `serialized` as its file; see `TokenizersReference`."""
 
     def __init__(self, path: str) -> None:
         try:
@@ -295,10 +288,7 @@ class SentencePieceReference:
 
 
 class Ragged(NamedTuple):
-    """Ids of some documents: document `i` is `ids[offsets[i]:offsets[i + 1]]`.
-
-    ids: (n_tokens,) uint32.  offsets: (n_docs + 1,) int64.
-    """
+    """Ids of documents: document `i` is `ids[offsets[i]:offsets[i + 1]]`."""
 
     ids: U32
     offsets: I64

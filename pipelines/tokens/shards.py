@@ -93,10 +93,7 @@ def splits(job: TokenRun) -> tuple[str, ...]:
 
 
 class TokenShards:
-    """Encodes batches of documents and writes each split's to its own file.
-
-    Without a tokenizer it writes what is kept of the documents alone.
-    """
+    """Encodes batches, writes each split's to its own file; without a tokenizer, what is kept."""
 
     def __init__(
         self, job: TokenRun, shard: SourceShard, files: contextlib.ExitStack, pass_index: int = 0
@@ -166,9 +163,7 @@ class TokenShards:
         return StageStats(docs_in=n, docs_out=n, bytes_in=n_bytes, bytes_out=n_bytes)
 
     def _encoded(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.Array, I64]:
-        """Rows of the token shard, the text they are of, and (n_images,) how many ids are each
-        image's.
-        """
+        """Token shard rows, their text, and (n_images,) how many ids are each image's."""
         text, per_image = batch["text"], np.empty(0, np.int64)
         made: dict[str, pa.Array] = {}
         if self._engine is not None:
@@ -389,10 +384,7 @@ class TokenSpan(NamedTuple):
 def token_span(
     documents: Documents, shards: Sequence[TokenShard], start: int, stop: int
 ) -> TokenSpan:
-    """Find the token shards that hold [start, stop) of their split's stream.
-
-    shards: all token shards of the split, in order.
-    """
+    """Token shards that hold [start, stop) of their split's stream, of all of it in order."""
     parts: list[Part] = []
     sizes = [np.zeros(1, np.int64)]
     at = rows = begin = 0

@@ -42,10 +42,7 @@ def page(
     plots: Mapping[str, Sequence[str]],
     footer: str,
 ) -> str:
-    """The document as HTML.
-
-    plots: drawn by `figure`, by the key of the section that they belong to.
-    """
+    """The document as HTML; plots: drawn by `figure`, by the key of their section."""
     shown = [s for s in sections if s.blocks or plots.get(s.key)]
     links = "".join(f'<a href="#{s.key}">{escaped(s.title)}</a>' for s in shown if s.key != SUMMARY)
     parts = []

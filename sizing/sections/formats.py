@@ -12,11 +12,7 @@ WIDE = 4  # bytes of a token id that holds any vocabulary
 
 
 class _Text(NamedTuple):
-    """The sources that are text, together.
-
-    sizes: the bytes of each one's text, in their order.
-    width: of a token id, as their vocabulary needs it.
-    """
+    """Sources of text; sizes: bytes of each, in order.  width: of an id, for their vocabulary."""
 
     sources: list[SourceFacts]
     tokens: Given

@@ -60,10 +60,7 @@ _OFFLINE = (
 
 
 class HubSet(NamedTuple):
-    """One split of a dataset; a config or split of None is the only one that it has.
-
-    revision: a commit, branch or tag; None is what the hub has now.
-    """
+    """A split of a dataset; config, split: None is the only one.  revision: None is the newest."""
 
     repo: str
     configs: tuple[str | None, ...]

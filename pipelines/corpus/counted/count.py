@@ -179,10 +179,7 @@ class CountedStep(UnitStep):
 
 
 def write_units(run: RunFolder, part: Pass) -> Done:
-    """Set down how many units each shard has; the last step behind the pass counts them.
-
-    Facts: groups, shard_groups: how many; ranges: of the keys of each bucket.
-    """
+    """Set down each shard's units, at the pass's last step; facts: groups, shard_groups, ranges."""
     corpus = Corpus(run, part)
     step = corpus.last_step(CountedStep)
     keys = corpus.shard_keys()

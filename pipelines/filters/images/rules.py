@@ -51,10 +51,7 @@ SIZES = ("too_small", "too_large", "too_narrow", "too_wide")
 
 
 class ImageColumns(NamedTuple):
-    """Of all images of all documents, in order.
-
-    url, format: (n_images,) string.  width, height, bytes: (n_images,) float64, NaN where unknown.
-    """
+    """Of all images in order, (n_images,): strings, and floats that are NaN where unknown."""
 
     url: pa.Array
     format: pa.Array

@@ -59,10 +59,7 @@ class _Parts(NamedTuple):
 
 
 class _Reader:
-    """Takes one value after the other.
-
-    looks: whether all numbers of matrices are looked at.
-    """
+    """Takes one value after the other; looks: whether at all numbers of matrices."""
 
     def __init__(self, data: U8, *, looks: bool) -> None:
         self.data, self.at, self.looks = data, 0, looks

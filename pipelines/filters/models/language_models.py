@@ -56,10 +56,7 @@ AT_ONCE = 4096  # texts: their scores take 4.6 MB
 
 
 class Detected(NamedTuple):
-    """codes: (n_texts,) string, null where no language is told.
-
-    probabilities: (n_texts,) float64 in [0, 1]; 0 where none is.
-    """
+    """(n_texts,) codes, null where none is told; probabilities: in [0, 1], 0 where none is."""
 
     codes: pa.Array
     probabilities: F64

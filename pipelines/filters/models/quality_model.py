@@ -146,10 +146,7 @@ OF_53_BITS = 2.0**-53
 
 
 def uniform(ids: pa.Array, purpose: str, seed: int) -> F64:
-    """(n_docs,) float64, evenly in [0, 1): multiples of 2**-53, the same for equal ids.
-
-    ids: (n_docs,) string.  purpose: draws for two purposes tell nothing of each other.
-    """
+    """(n_docs,) float64 in [0, 1), multiples of 2**-53, by string ids; purposes are independent."""
     key = np.uint64(xxhash.xxh3_64_intdigest(f"{purpose} {seed}".encode()))
     x = digests(ids, "xxh3")[:, 0] ^ key
     x = (x ^ (x >> BITS_30)) * FIRST

@@ -28,10 +28,7 @@ SUDACHI_CHARS = 12_000  # it takes 49,149 bytes at a time
 
 
 class Places(NamedTuple):
-    """starts, ends: (n_words,) bytes from the first of all texts.
-
-    begins: starts of the words that follow another of their text at once.
-    """
+    """starts, ends: (n_words,) bytes in all texts.  begins: starts of words that follow at once."""
 
     starts: I64
     ends: I64

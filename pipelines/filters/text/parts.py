@@ -60,10 +60,7 @@ def part_facts(
 
 
 class Parts(NamedTuple):
-    """Part `p` of document `d` is `text[starts[d] + p]`; every document has one at least.
-
-    starts: (n_docs + 1,) int64.
-    """
+    """Part `p` of document `d`, which has one at least, is `text[starts[d] + p]`."""
 
     text: pa.Array
     starts: I64

@@ -180,10 +180,7 @@ STEMS = {kernels.AFTER_LOWER: ("xqz", "Xqz", "XQz"), kernels.AFTER_UPPER: ("xqZ"
 
 
 class Memo:
-    """Pieces met before and where words begin in them; not for two threads at a time.
-
-    What it remembers is what spaCy says: how much that is decides nothing but the time.
-    """
+    """Pieces met, and where words begin in them as spaCy says; not for two threads at a time."""
 
     def __init__(self, language: str = "en") -> None:
         self.splitter = Splitter(language)

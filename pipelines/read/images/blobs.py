@@ -29,10 +29,7 @@ class Blobs(Protocol):
 
 
 class Window:
-    """The images of one batch: pieces that follow one another in the shard's stream of images.
-
-    start: offset of the first.
-    """
+    """One batch's images: successive pieces of the shard's stream; start: offset of the first."""
 
     def __init__(self, start: int, pieces: Sequence[bytes | memoryview]) -> None:
         sizes = np.fromiter(map(len, pieces), np.int64, len(pieces))

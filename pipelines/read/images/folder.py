@@ -73,10 +73,7 @@ def located(folder: str, path: str) -> str:
 
 
 class Folder:
-    """The folder of an input, and in it the one that a file's references are relative to.
-
-    row: of the shard, the number of the file.
-    """
+    """An input's folder, and in it the one references are relative to; row: the file's number."""
 
     def __init__(self, shard: SourceShard, options: Images, row: int = 0) -> None:
         self._root = folder_of(shard.paths[row], shard.names[row])

@@ -35,10 +35,7 @@ class Woven(str):
 
 
 class Value(NamedTuple):
-    """What stands for an image.
-
-    data: its bytes.  reference: URL, path or data URL.  other: what it is, if neither of these.
-    """
+    """What stands for an image: data, its bytes; reference, a URL, path or data URL; or other."""
 
     data: bytes | memoryview | None = None
     reference: str | None = None

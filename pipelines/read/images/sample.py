@@ -89,10 +89,7 @@ def _string(value: Any) -> str | None:
 
 
 class Placed(NamedTuple):
-    """Text with U+FFFC for each of its images, and what the .json has for these, in order.
-
-    field: of the .json that the text is from.
-    """
+    """Text with U+FFFC for its images, and the .json's for these, in order; field: of the text."""
 
     text: str
     images: list[Any]

@@ -91,10 +91,7 @@ class Tape:
 
 
 class Tar:
-    """Walks a tar. Take a member's data before the next member, or never.
-
-    notes: what is odd about the file: "joined_tars", "trailing_bytes".
-    """
+    """Walks a tar, data before the next member or never; notes: "joined_tars", "trailing_bytes"."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
         self._tape = Tape(blocks)

@@ -83,10 +83,7 @@ class Decoded(NamedTuple):
 
 
 def decode_page(data: bytes, declared: str | None) -> Decoded:
-    """The text of a page.  declared: by the HTTP header.
-
-    Labels come to nothing where all is ASCII.
-    """
+    """The text of a page; declared: by HTTP's header. Labels come to nothing where all is ASCII."""
     for mark, charset in BYTE_ORDER_MARKS:
         if data.startswith(mark):
             utf8 = _as_utf8(data[len(mark) :], charset)

@@ -124,10 +124,7 @@ class Place(NamedTuple):
 
 
 class Feed:
-    """A buffer over pieces.
-
-    at: plain bytes taken so far, from where the pieces begin.
-    """
+    """A buffer over pieces; at: plain bytes taken so far, from where the pieces begin."""
 
     def __init__(self, pieces: Iterator[Piece | stream.DamagedError]) -> None:
         """pieces: with an error in place of what is damaged, where there are more behind."""

@@ -19,11 +19,7 @@ _CUT = frozenset(("length", "time", "disconnect", "unspecified"))
 
 
 class Page(NamedTuple):
-    """What a document is made of.
-
-    date: of the crawl.  utf8: its text.  html: whether there are tags in it.
-    odd: what is to be counted.
-    """
+    """What a document is made of; date: of the crawl.  html: has tags.  odd: to be counted."""
 
     url: str | None
     date: datetime | None

@@ -124,10 +124,7 @@ class Walk:
         return self._broken(record) if record.cut or self._is_in_doubt() else record
 
     def _broken(self, record: Record) -> Record:
-        """A record as lost by damage, or what there is of one that the file ends in.
-
-        The feed is behind it then, if it goes on.
-        """
+        """A record lost by damage, the feed behind it if it goes on, or what the file ends in."""
         error = self._ended()
         if record.kind == DAMAGED and not record.length and error.member is not None:
             record = record._replace(place=Place(error.member, 0))

@@ -49,11 +49,7 @@ class Tokens(NamedTuple):
 
 
 class Ids(NamedTuple):
-    """Token ids of some rows.
-
-    values: (n_tokens,) uint16 or uint32, a view of the Arrow buffer.
-    ends: (n_rows + 1,) int64; row i is values[ends[i]:ends[i + 1]], and ends[0] is 0.
-    """
+    """Token ids, row i at values[ends[i]:ends[i + 1]], from 0; a view of the Arrow buffer."""
 
     values: npt.NDArray[Any]
     ends: I64

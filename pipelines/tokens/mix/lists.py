@@ -12,10 +12,7 @@ from tokenmill.dedup.kernels.cut import copy_to
 
 
 class Spans(NamedTuple):
-    """Where lists of ids lie in a stretch of memory.
-
-    data: (n_bytes,) uint8.  starts, ends: (n,) int64, bytes of each list.
-    """
+    """Where lists of ids lie in memory; starts, ends: (n,) bytes of each list in `data`."""
 
     data: U8
     starts: I64
@@ -43,10 +40,7 @@ def spans_of(lists: pa.ListArray | pa.LargeStringArray, data: U8 | None = None) 
 
 
 class Lists:
-    """Lists of ids that lie in several places, numbered through.
-
-    firsts: (n_places + 1,) int64, the first list of each place.  sizes: (n,) int64, their bytes.
-    """
+    """Lists in several places, numbered through; firsts: (n_places + 1,).  sizes: (n,), bytes."""
 
     def __init__(self, places: Sequence[Spans]) -> None:
         self._places = places

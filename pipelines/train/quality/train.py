@@ -197,10 +197,7 @@ def train(training: Training) -> LinearModel:
 
 
 def telling(counts: "csr_array", weights: F32, names: Names) -> dict[str, list[dict[str, Any]]]:
-    """The words that move scores most, of either side: by weight times the spread of their counts.
-
-    A word stands for its feature, which others may share.
-    """
+    """Words that move scores most, by weight times spread of counts; others may share a feature."""
     mean = np.asarray(counts.mean(axis=0)).ravel()
     square = np.asarray(counts.multiply(counts).mean(axis=0)).ravel()
     moves = weights * np.sqrt(np.maximum(square - mean**2, 0))
