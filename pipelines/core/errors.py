@@ -4,7 +4,7 @@
     ├── ConfigError   the user's mistake: found before work starts; exit code 2
     ├── InputError    a file is wrong in itself: it is listed as failed, the rest goes on; exit 3
     ├── ShardError    a file of the run directory is not what its receipt says, or all shards fail
-    └── LedgerError   documents or bytes do not add up: a bug of ours; the run fails
+    └── LedgerError   documents or bytes do not add up: a bug of ours or of a step; the run fails
 
 `OSError` stays what it is: a flaky disk or network, and the only thing worth retrying.
 """

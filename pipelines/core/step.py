@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from tokenmill.dedup.arrays import F64, I64, U8, Bools, text_buffers
 from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.errors import LedgerError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.plugins import Registry
 from tokenmill.pipelines.core.schema import REMOVED, rows_of, with_column
@@ -138,18 +139,45 @@ class Stage(Protocol):
 
 
 def passed(step: Step, batch: pa.RecordBatch) -> StageResult:
-    """What a stage makes of a batch; errors name the step, TypeError if it is anything else."""
+    """What a stage makes of a batch; errors name the step, TypeError if it is anything else.
+
+    Raises:
+        LedgerError: of its documents one is neither passed on, once and in order, nor removed, or
+            its account, or its columns, are not of what it returns.
+    """
     try:
         result: object = cast(Stage, step)(batch)
     except Exception as e:
         e.add_note(f"in step {step.stage_name}")
         raise
-    if isinstance(result, StageResult):
-        return result
-    raise TypeError(
-        f"step {step.stage_name} of {type(step).__module__} returned {type(result).__name__}, and"
-        " must return a StageResult, as decide and keep_where make it"
-    )
+    return _checked(step, batch, result)
+
+
+def _checked(step: Step, batch: pa.RecordBatch, result: object) -> StageResult:
+    which = f"step {step.stage_name} of {type(step).__module__}"
+    if not isinstance(result, StageResult) or not isinstance(result.kept, pa.RecordBatch):
+        raise TypeError(
+            f"{which} returned {type(result).__name__}, and must return a StageResult of a"
+            " RecordBatch, as decide and keep_where make it"
+        )
+    kept, stats = result.kept, result.stats.check(which)
+    columns = [*batch.schema.names, *(field.name for field in step.annotations())]
+    if kept.schema.names != columns:
+        raise LedgerError(
+            f"{which} passes on columns {', '.join(kept.schema.names)}, not {', '.join(columns)};"
+            " what it adds, its annotations() tells"
+        )
+    ids, left, gone = (np.asarray(of["doc_id"]) for of in (batch, kept, result.removed))
+    told = stats.docs_in, stats.docs_out, stats.bytes_out
+    made = len(ids), len(left), int(text_buffers(kept["text"]).lengths.sum())
+    if told != made or not np.array_equal(ids[np.isin(ids, gone, invert=True)], left):
+        raise LedgerError(
+            f"{which} was given {made[0]} documents, passes on {made[1]} of {made[2]} bytes and"
+            f" removes {len(gone)}, by its account {told[1]} of {told[2]} and"
+            f" {sum(stats.removed.values())} of {told[0]}: each one stays, in order, or has a row"
+            " in removed, as keep_where makes it, and edited text is put in by with_text"
+        )
+    return result
 
 
 def keep_where(
@@ -175,8 +203,10 @@ def keep_where(
         similarity: (n_docs,) float32, to that document.
 
     Raises:
-        ValueError: a verdict has no reason.
+        ValueError: a verdict has no reason, or not each document has one.
     """
+    if len(verdicts) != batch.num_rows:
+        raise ValueError(f"{stage}: {len(verdicts)} verdicts on {batch.num_rows} documents")
     if len(verdicts) and int(verdicts.max()) > len(reasons):
         raise ValueError(f"{stage}: verdict {int(verdicts.max())} of {len(reasons)} reasons")
     lengths = text_buffers(batch["text"]).lengths

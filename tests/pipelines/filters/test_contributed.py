@@ -4,6 +4,8 @@ import json
 import pickle
 import re
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from tests.e2e.corpus import prose, write_corpus
@@ -12,8 +14,8 @@ from tests.pipelines.plugged import in_pool, plug
 from tests.running import one_by_one, prepare
 from tokenmill.flows.cli import main
 from tokenmill.flows.pools.processes import process_pool
-from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.step import STEPS
+from tokenmill.pipelines.core.errors import ConfigError, LedgerError
+from tokenmill.pipelines.core.step import STEPS, keep_where
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
 from tokenmill.pipelines.prepare.recipe import load_recipe
@@ -146,7 +148,16 @@ def test_what_it_raises_is_told_with_step_and_place(line, told, tmp_path, path, 
 
 
 @pytest.mark.parametrize(
-    ("line", "kind"), [("return", "NoneType"), ("return batch", "RecordBatch")]
+    ("line", "kind"),
+    [
+        ("return", "NoneType"),
+        ("return batch", "RecordBatch"),
+        (
+            "import pyarrow as pa; r = keep_where('', batch, np.zeros(batch.num_rows, 'u1'), []);"
+            " return r._replace(kept=pa.Table.from_batches([batch]))",
+            "StageResult",
+        ),
+    ],
 )
 def test_what_it_returns_is_told_where_it_is_no_result(line, kind, tmp_path, path, monkeypatch):
     (tmp_path / "raising.py").write_text(RAISES.format(line=line))
@@ -154,11 +165,65 @@ def test_what_it_returns_is_told_where_it_is_no_result(line, kind, tmp_path, pat
     plug(monkeypatch, "raising", STEPS)
     recipe = load_recipe(path, {"steps": ["my_raise"]})
     told = (
-        f"TypeError: step my_raise of raising returned {kind}, and must return a StageResult, as"
-        " decide and keep_where make it"
+        f"TypeError: step my_raise of raising returned {kind}, and must return a StageResult of a"
+        " RecordBatch, as decide and keep_where make it"
     )
     (failed,) = prepare(recipe, tmp_path / "run", one_by_one)["failed_shards"]
     assert failed["error"] == told
     measuring = Measuring(recipe=recipe, sample=1.0)
     measured = measure_corpus(measuring, tmp_path / "estimate.json", one_by_one)
     assert {f.error for f in measured.finished.failures} == {told}
+
+
+UNTOLD = """
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from tokenmill.pipelines.core.schema import with_column
+from tokenmill.pipelines.core.step import Step, keep_where, register
+
+@register
+class MyRaise(Step):
+    name = "my_raise"
+    def __call__(self, batch):
+        n = batch.num_rows
+        result = keep_where(self.name, batch, np.zeros(n, np.uint8), [])
+        return result._replace(kept={kept})
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "told"),
+    [
+        ("batch.slice(1)", "and removes 0, by its account"),
+        ("pa.concat_batches([batch, batch])", "and removes 0, by its account"),
+        ("batch.take(pa.array(range(n))[::-1])", "each one stays, in order, or has a row"),
+        (
+            'with_column(batch, "text", pc.utf8_slice_codeunits(batch["text"], 0, 9))',
+            "edited text is put in by with_text",
+        ),
+        (
+            'batch.append_column("mine", batch["id"])',
+            "columns doc_id, id, url, text, mine, not doc",
+        ),
+        (
+            'batch.drop_columns(["url"])',
+            "passes on columns doc_id, id, text, not doc_id, id, url,",
+        ),
+    ],
+)
+def test_what_it_passes_on_untold_ends_the_run(kept, told, tmp_path, path, monkeypatch):
+    """Or as many documents as came in come out by the report, and fewer lie in the dataset."""
+    (tmp_path / "raising.py").write_text(UNTOLD.format(kept=kept))
+    monkeypatch.syspath_prepend(tmp_path)
+    plug(monkeypatch, "raising", STEPS)
+    recipe = load_recipe(path, {"steps": ["my_raise"]})
+    with pytest.raises(LedgerError, match=f"^step my_raise of raising .*{re.escape(told)}"):
+        prepare(recipe, tmp_path / "run", one_by_one)
+    assert not (tmp_path / "run/dataset").exists()
+
+
+def test_each_document_has_a_verdict():
+    documents = pa.record_batch({"text": ["a", "b"]})
+    with pytest.raises(ValueError, match="^mine: 1 verdicts on 2 documents$"):
+        keep_where("mine", documents, np.zeros(1, np.uint8), ())
