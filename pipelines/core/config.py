@@ -173,12 +173,12 @@ def explain(error: ValidationError, where: str, model: type[BaseModel]) -> Confi
 def _first(error: ValidationError) -> tuple[str, ErrorDetails]:
     """The first complaint and its place; where a value may be of several kinds, of the likeliest.
 
-    Where a key is missing the one that may be it, misspelt, is told. The likeliest kind is the one
-    that looked inside the value; of words that are listed apart, all are told.
+    Where a key is missing, or empty, the one that may be it, misspelt, is told. The likeliest kind
+    is the one that looked inside the value; of words that are listed apart, all are told.
     """
     found = [(_place(e["loc"]), e) for e in error.errors(include_url=False)]
     place, first = found[0]
-    if first["type"] == "missing":
+    if first["type"] == "missing" or not first["input"]:
         place, first = _misspelt(place, found) or found[0]
     inside = [(at, e) for at, e in found if at.startswith(f"{place}.")]
     if inside and isinstance(first["input"], dict):
@@ -194,7 +194,7 @@ def _first(error: ValidationError) -> tuple[str, ErrorDetails]:
 def _misspelt(
     missing: str, found: Sequence[tuple[str, ErrorDetails]]
 ) -> tuple[str, ErrorDetails] | None:
-    """The complaint of the unknown key that stands where one is missing, and is like it."""
+    """The complaint of the unknown key that stands where one has no value, and is like it."""
     above, _, key = missing.rpartition(".")
     beside = {}
     for at, e in found:

@@ -55,6 +55,7 @@ from tokenmill.pipelines.prepare.recipe import make_recipe
             {"steps": [{"decontaminate": {"benchmark": ["gsm8k"]}}]},
             "steps.0: decontaminate: unknown key 'benchmark'; did you mean 'benchmarks'?",
         ),
+        ({"input": ["b"], "inputs": None}, "unknown key 'input'; did you mean 'inputs'?"),
         ({"inputs": []}, "inputs: no input; write inputs: [{path: …}], or --set inputs=PATH"),
     ],
 )
