@@ -106,6 +106,7 @@ if TYPE_CHECKING:
     from tokenmill.pipelines.tokens.run import Tokenizing
 
 SHIPPED = Path(__file__).parent / "recipes"
+YAML = (".yaml", ".yml")
 OURS.add(os.path.realpath(SHIPPED))
 
 
@@ -450,15 +451,19 @@ def load_recipe(path: Path, settings: Mapping[str, Any] | None = None) -> Recipe
     Raises:
         ConfigError: the file cannot be read, is not YAML, or says something unknown or impossible.
     """
+    way = f"; to read it, name a recipe, as plain, and --set inputs={path}"
+    way = "" if path.suffix in YAML else way
     try:
         with readable(path) as f:
             data = parse_yaml(f.read().decode())
     except (yaml.YAMLError, UnicodeDecodeError) as e:
-        raise ConfigError(f"{path}: not YAML: {' '.join(str(e).split())}") from e
+        raise ConfigError(f"{path}: not YAML: {' '.join(str(e).split())}{way}") from e
     except PlanError as e:
         raise ConfigError(f"{path}: {e}") from e
     if not isinstance(data, dict):
-        raise ConfigError(f"{path}: a recipe is a mapping of settings, got {type(data).__name__}")
+        raise ConfigError(
+            f"{path}: a recipe is a mapping of settings, got {type(data).__name__}{way}"
+        )
     for key, value in (settings or {}).items():
         data = overridden(data, key, value, where=str(path))
     return make_recipe(data, where=str(path))
@@ -467,7 +472,7 @@ def load_recipe(path: Path, settings: Mapping[str, Any] | None = None) -> Recipe
 def find_recipe(name: str) -> Path:
     """A recipe file by path, or the name of one that ships; ConfigError lists the shipped names."""
     path = Path(name)
-    if path.suffix in (".yaml", ".yml") or path.is_file():
+    if path.suffix in YAML or path.is_file():
         return path
     if (SHIPPED / f"{name}.yaml").is_file():
         return SHIPPED / f"{name}.yaml"

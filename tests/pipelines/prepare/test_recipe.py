@@ -10,7 +10,7 @@ import pytest
 
 from tests.pipelines.train.quality import models as quality
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.prepare.recipe import STEPS, Recipe, make_recipe
+from tokenmill.pipelines.prepare.recipe import STEPS, Recipe, find_recipe, load_recipe, make_recipe
 
 # Reading needs kernels for what they check: the words and n-grams of a language model, hosts that
 # url_filter lists, and stop words with other letters than a to z. A condition is tried on no rows,
@@ -43,6 +43,22 @@ def settings(folder):
         "document_scores": {"file": str(scores), "by": "id", "most": {"nsfw": 0.5}},
         "decontaminate": {"benchmarks": [{"name": "gsm8k", "path": "gsm8k.jsonl"}]},
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"text": "a"}\n{"text": "b"}\n', "not YAML: "),
+        ('[{"text": "a"}]', "a recipe is a mapping of settings, got list; "),
+    ],
+)
+def test_documents_in_place_of_a_recipe_are_told_how_they_are_read(text, told, tmp_path):
+    path = tmp_path / "docs.json"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as e:
+        load_recipe(find_recipe(str(path)))
+    assert str(e.value).startswith(f"{path}: {told}")
+    assert str(e.value).endswith(f"; to read it, name a recipe, as plain, and --set inputs={path}")
 
 
 def recipes(folder):
