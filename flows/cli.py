@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from tokenmill.flows import stopping
 from tokenmill.flows.arguments import FileOrName, Named, parser
-from tokenmill.flows.exits import BUG, OK, exit_code_of
+from tokenmill.flows.exits import BUG, MISTAKE, OK, exit_code_of
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -24,7 +24,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     # what is imported stays: by the defaults 0.45 s of 3 were spent on looking for what does not
     gc.set_threshold(50_000, 20, 20)
     argv = sys.argv[1:] if argv is None else argv
-    args = parser(argv).parse_args(argv)
+    args, unknown = parser(argv).parse_known_args(argv)
+    if unknown:  # argparse tells so too, but with the usage of no command
+        sys.stderr.write(
+            f"tokenmill {args.command}: {' '.join(unknown)}: is none of its options, nor asked for;"
+            f" tokenmill {args.command} --help lists them\n"
+        )
+        return MISTAKE
     with stopping.as_by_the_keyboard():
         return _run(args)
 

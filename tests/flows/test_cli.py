@@ -49,6 +49,14 @@ def changed(recipe, folder, **settings):
     return path
 
 
+def test_what_a_command_does_not_take_is_told_in_its_own_name(capsys):
+    assert main(["prepare", "plain", "--set", "inputs=a", "b", "--out", "run"]) == 2
+    assert capsys.readouterr().err == (
+        "tokenmill prepare: b: is none of its options, nor asked for; tokenmill prepare --help"
+        " lists them\n"
+    )
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_and_stands_in_the_readme(command, capsys):
     with pytest.raises(SystemExit) as ended:
