@@ -40,7 +40,7 @@ FILES = ("inputs", "benchmarks")  # path -> size and version
 FAILED = "failed_inputs"  # those with damage that was met while the inputs were cut, and its cause
 FOLLOWING = ("shards", FAILED, "tokenizer")  # from files and settings, if these differ
 AGAINST = "against"  # earlier runs, told by what they hold
-FOLLOWS = {"source": "path", "short_threshold": "threshold"}  # from one beside it
+FOLLOWS = {"source": "path", "join": "text", "short_threshold": "threshold"}  # from one beside it
 COMMANDS = {"check", "recipe", "measuring"}  # keys that tell which command made a run
 MOST_CHARS = 60  # of a value
 

@@ -56,7 +56,7 @@ CASES = [
         ["PATH is /a.jsonl there, /a.jsonl, /b.jsonl here"],
     ),
     (
-        with_check(inputs=[{**CHECK["inputs"][0], "text": "body"}]),
+        with_check(inputs=[{**CHECK["inputs"][0], "text": "body", "join": "\n"}]),
         ["--text-column is none there, body here"],
     ),
     (with_matching(ngram=10), ["--ngram is auto there, 10 here"]),
