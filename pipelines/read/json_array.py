@@ -1,7 +1,8 @@
-"""A JSON array of objects as lines, each object one; the array is never in memory as a whole.
+"""Objects of JSON that are no lines, as lines; the file is never in memory as a whole.
 
     [ {"id": 1, …}, {"id": 2, …}, … ]   ──►   {"id": 1, …}   {"id": 2, …}   …
 
+They stand in an array, or alone, one or several, each over lines as it is written to be read.
 What stands between two objects are blanks of the line before, so that lines keep their places.
 """
 
@@ -14,17 +15,19 @@ from tokenmill.pipelines.read.text import BOM
 
 INVALID, DAMAGED = "invalid_json", "damaged_json"
 GROUP_BYTES = 1024**2
-_BEGIN = re.compile(rb"\s*\[\s*(?=\{)")
+# No whole line of JSON ends in a mark behind which more must stand.
+_OPEN_LINE = rb'\{(?:"(?:[^"\\\n]++|\\.)*+"|[^"\r\n]++){0,999}+(?<=[\[{,:])\r?\n'
+_BEGIN = re.compile(rb"\s*(?:(\[)\s*(?=\{)|(?=" + _OPEN_LINE + b"))")
 # A whole string, or what opens or closes; a quote alone begins a string that goes on.
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["\[\]{}]', re.DOTALL)
 _BETWEEN = re.compile(rb"\s*,?\s*")
 
 
-def is_array(begin: bytes) -> bool:
-    """Whether a file that begins so is one array of objects.
+def is_no_lines(begin: bytes) -> bool:
+    """Whether a file that begins so is one array of objects, or has objects over several lines.
 
-    >>> is_array(b' [\\n  {"id": 7'), is_array(b'[1, 2]')
-    (True, False)
+    >>> is_no_lines(b' [\\n  {"id": 7'), is_no_lines(b'{\\n  "id": 7'), is_no_lines(b'{"id": 7}\\n')
+    (True, True, False)
     """
     return _BEGIN.match(begin.removeprefix(BOM)) is not None
 
@@ -39,7 +42,7 @@ class _Array:
         self.held, self.offset, self.max_bytes = bytearray(), 0, max_bytes
         self._scanned = self._start = 0  # in `held`: what was looked at; the object at hand
         self._depth = 0  # 1 is within the array
-        self._begun = self._ended = False
+        self._begun = self._ended = self._alone = False
 
     def lines(self) -> Iterator[LineGroup | LostLine]:
         """The objects that are whole by now, and what stands between some that should not."""
@@ -66,16 +69,17 @@ class _Array:
     def rest(self) -> LostLine | None:
         """What is wrong with the end of the file, if it is."""
         left = bytes(self.held)
-        if self._ended and left.strip() in (b"]", b",]"):
+        if left.strip() in (b"]", b",]") if self._ended else self._alone and not left.strip():
             return None
         if self._ended:
             return self._lost(0, left, "behind the end of the array")
-        return self._lost(0, left, "the array does not end")._replace(cause=DAMAGED)
+        what = "object" if self._alone else "array"
+        return self._lost(0, left, f"the {what} does not end")._replace(cause=DAMAGED)
 
     def _begin(self) -> None:
         begin = _BEGIN.match(self.held.removeprefix(BOM))
         if begin is not None:
-            self._begun, self._depth = True, 1
+            self._begun, self._depth, self._alone = True, 1, begin[1] is None
             self._drop(begin.end() + len(BOM) * self.held.startswith(BOM))
 
     def _objects(self) -> Iterator[tuple[int, int]]:
@@ -110,7 +114,7 @@ class _Array:
 
 
 def array_lines(blocks: Iterator[list[bytes]], max_bytes: int) -> Iterator[LineGroup | LostLine]:
-    """Yield the objects of an array as lines, in order; what ends it too early is the last.
+    """Yield the objects of an array, or alone, as lines, in order; what ends it too early is the last.
 
     max_bytes: an object of more ends it, and is never held.
     """

@@ -1,9 +1,9 @@
-"""JSON Lines, plain or compressed: one object a line, cut by bytes; or one array of objects.
+"""JSON Lines: one object a line, cut by bytes; or an array of objects, or objects over lines.
 
     blocks ── read_lines, array_lines ──► lines ── _batch or, with images, _documents ──► ReadBatch
 
-Bytes are those of the plain stream. An array, as LLaVA's files are, is one shard, each object a
-line.
+Bytes are those of the plain stream. A file that is no lines, as LLaVA's arrays, is one shard, each
+object a line.
 """
 
 import contextlib
@@ -47,7 +47,7 @@ from tokenmill.pipelines.read.columns import (
 from tokenmill.pipelines.read.images import documents as illustrated
 from tokenmill.pipelines.read.images.folder import Folder, Place
 from tokenmill.pipelines.read.images.layouts import described, json_type, laid_out, value_of
-from tokenmill.pipelines.read.json_array import array_lines, is_array
+from tokenmill.pipelines.read.json_array import array_lines, is_no_lines
 from tokenmill.pipelines.read.lines import (
     WIDE_BYTES,
     LineGroup,
@@ -114,14 +114,14 @@ def read_jsonl(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
 def _lines_of(
     blocks: Iterator[list[bytes]], start: int, stop: int | None, max_bytes: int
 ) -> tuple[bool, Iterator[Lines | LineGroup | LostLine]]:
-    """Whether a file is one array, and its objects, or the lines of a shard."""
+    """Whether a file is no lines, and its objects, or the lines of a shard."""
     if start == 0 and stop is None:
         try:
             first = next(blocks, [])
         except stream.DamagedError as e:
             return False, iter([LostLine(0, e.cause, str(e), 0)])
         blocks = chain([first], blocks)
-        if is_array(b"".join(first)):
+        if is_no_lines(b"".join(first)):
             return True, array_lines(blocks, max_bytes)
     return False, read_lines(blocks, start=start, stop=stop, max_bytes=max_bytes)
 
@@ -294,7 +294,7 @@ def _sniff(
 ) -> tuple[Columns, bool]:
     """The columns by the keys of the first objects; an empty file has whatever it should have.
 
-    Second, whether the file is one array.
+    Second, whether the file is no lines.
     """
     path = file.path
     keys: dict[str, None] = {}
@@ -334,7 +334,7 @@ def _sniff(
         cause, message = problems[0]
         if cause == "invalid_json":
             message = f"no line is a JSON object ({message}); one object a line is needed,"
-            message += " or one array of objects"
+            message += " one array of objects, or objects over several lines"
         raise InputError(f"{path}: {message}", cause=cause)
     return Columns(wanted.text or "text", wanted.id, wanted.url), False
 

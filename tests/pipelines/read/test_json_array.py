@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.pipelines.read.corpus import read_all
-from tokenmill.pipelines.read.json_array import array_lines, is_array
+from tokenmill.pipelines.read.json_array import array_lines, is_no_lines
 from tokenmill.pipelines.read.lines import LostLine
 from tokenmill.pipelines.read.options import Limits
 
@@ -80,6 +80,44 @@ def test_what_is_too_large_fails_alone_in_a_block_of_many_pieces():
     assert (large.cause, last.lines) == ("too_large", [b'{"text": "c"}'])
 
 
-def test_what_begins_an_array_of_objects():
-    assert is_array(b"\xef\xbb\xbf [ {")
-    assert not any(map(is_array, (b'{"a": [{', b"[", b"[[{", b'["a"', b"")))
+@given(objects, st.sampled_from([0, 1, "\t"]), st.sampled_from(["\n", "\r\n"]), st.integers(60, 90))
+def test_objects_over_lines_are_those_of_the_file(made, indent, ends, size):
+    made = [{"a": 1, **of} for of in made]
+    lines = [json.dumps(of, indent=indent, ensure_ascii=False) for of in made]
+    data = ends.join("\n".join([*lines, ""]).split("\n")).encode()
+    assert is_no_lines(data)
+    got = [
+        (at, line)
+        for group in array_lines(pieces_of(data, size), 10**6)
+        for at, line in group.pairs()
+    ]
+    assert [json.loads(line) for _, line in got] == made
+    assert all(data[at : at + len(line.rstrip())] == line.rstrip() for at, line in got)
+
+
+def test_a_document_a_file_over_lines(tmp_path):
+    rows = [{"id": n, "text": f"text {n}", "of": [{"n": n}]} for n in range(2)]
+    for row in rows:
+        (tmp_path / f"{row['id']}.json").write_text(json.dumps(row, indent=2))
+    assert read_all(tmp_path).texts == [row["text"] for row in rows]
+    (tmp_path / "1.json").write_text(json.dumps(rows[1], indent=2)[:-1])
+    got = read_all(tmp_path / "*.json")
+    assert (got.texts, [f.cause for f in got.plan.failed]) == (["text 0"], ["damaged_json"])
+    assert "1.json: byte 0: the object does not end: '{" in got.plan.failed[0].message
+
+
+def test_what_begins_a_file_that_is_no_lines():
+    others = b"\xef\xbb\xbf [ {", b"{\n", b'{"a": [\r\n 1', b'{"a\\",": 1,\n', b'{"a":\n'
+    assert all(map(is_no_lines, others))
+    lines = (
+        b'{"a": [{',
+        b"[",
+        b"[[{",
+        b'["a"',
+        b"",
+        b'{"a": 1}\n{',
+        b'{"cut,\n{',
+        b'{"a": 1\n',
+        b"{",
+    )
+    assert not any(map(is_no_lines, lines))
