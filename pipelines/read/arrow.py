@@ -165,6 +165,18 @@ def belongs_to(file: InputFile, datasets: Sequence[SavedDataset]) -> bool:
     return folder in folders or (folder in above and name in SIDE_FILES)
 
 
+def strays(files: Sequence[InputFile], datasets: Sequence[SavedDataset]) -> list[str]:
+    """Paths of files in the folders of datasets that are no part of them, caches aside."""
+    folders = {d.folder for d in datasets}
+    parts = {f.path for d in datasets for f in d.files}
+    made = []
+    for file in files:
+        folder, name = posixpath.split(file.name)
+        known = file.path in parts or name in SIDE_FILES or name.startswith("cache-")
+        made += [file.path] if folder in folders and not known else []
+    return made
+
+
 def _state(file: InputFile) -> dict[str, Any] | None:
     """What `state.json` says, or None if it is about something else."""
     with open_input(file.path) as f:

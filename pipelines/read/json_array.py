@@ -114,7 +114,7 @@ class _Array:
 
 
 def array_lines(blocks: Iterator[list[bytes]], max_bytes: int) -> Iterator[LineGroup | LostLine]:
-    """Yield the objects of an array, or alone, as lines, in order; what ends it too early is the last.
+    """Yield objects of an array, or alone, as lines, in order; what ends it too early is the last.
 
     max_bytes: an object of more ends it, and is never held.
     """

@@ -26,7 +26,7 @@ from tokenmill.pipelines.core.shard import (
     SourceShard,
     numbered,
 )
-from tokenmill.pipelines.read.arrow import DATA_FORMAT, SavedDataset, belongs_to, find_saved
+from tokenmill.pipelines.read.arrow import DATA_FORMAT, SavedDataset, belongs_to, find_saved, strays
 from tokenmill.pipelines.read.columns import Columns, Piece
 from tokenmill.pipelines.read.images.layouts import UNKNOWN
 from tokenmill.pipelines.read.images.webdataset import is_beside, sidecars, unlisted
@@ -34,8 +34,8 @@ from tokenmill.pipelines.read.kept import kept_files
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.readers import Reader, all_readers, reader_named, reader_of
 from tokenmill.pipelines.read.stream import compression_of
-from tokenmill.pipelines.read.text import group_texts
-from tokenmill.pipelines.storage.inputs import expand, is_excluded, patiently, without
+from tokenmill.pipelines.read.text import MOST_POINTER, NO_FILE, POINTER, group_texts
+from tokenmill.pipelines.storage.inputs import expand, is_excluded, open_input, patiently, without
 
 LOOKERS = 16  # files looked into at a time: on an object store each look waits for the network
 MOST_LOOKS = 64  # of one of them in turn, where there are many files
@@ -225,9 +225,12 @@ def _selected(
     return (
         [f._replace(sidecar=tables.get(f.file.path)) for _, f in sorted(placed, key=itemgetter(0))],
         [
-            f.path
-            for f in others
-            if f.path not in taken and posixpath.splitext(f.name.lower())[1] not in beside
+            *strays(files, datasets),
+            *(
+                f.path
+                for f in others
+                if f.path not in taken and posixpath.splitext(f.name.lower())[1] not in beside
+            ),
         ],
         [path for d in splits for path in d.missing],
     )
@@ -360,8 +363,19 @@ def _looked(source: _Source, item: _File) -> tuple[list[Piece] | InputError, str
         how = source.wanted, source.shard_bytes, source.limits
         found = patiently(lambda: cut(file, *how), file.path)
     except InputError as e:
-        return e, e.cause
+        is_pointer = file.bytes < MOST_POINTER and _begins(file).startswith(POINTER)
+        no_file = InputError(f"{file.path}: {NO_FILE}", cause="lfs_pointer")
+        why = no_file if is_pointer else e
+        return why, why.cause
     return found, next((piece.damage for piece in found if piece.damage), "")
+
+
+def _begins(file: InputFile) -> bytes:
+    try:
+        with open_input(file.path) as f:
+            return bytes(f.read(len(POINTER)))
+    except (InputError, OSError):
+        return b""
 
 
 def _shard(

@@ -15,6 +15,8 @@ from tokenmill.pipelines.read.stream import UnreadableError, compression_of, rea
 
 BOM = b"\xef\xbb\xbf"
 BOMS_UTF16 = (BOM_UTF16_LE, BOM_UTF16_BE)
+POINTER, MOST_POINTER = b"version https://git-lfs.github.com/spec/", 1024  # to a file; its bytes
+NO_FILE = "a pointer of Git LFS in place of the file; `git lfs pull` fetches it"
 
 
 def is_utf8(data: bytes) -> bool:
@@ -65,6 +67,8 @@ def read_text(shard: SourceShard, row: int, limits: Limits) -> SourceDocument:
             if len(data) > limits.max_document_bytes:
                 message = f"over limits.max_document_bytes, {limits.max_document_bytes}"
                 raise UnreadableError("too_large", message)
+        if data.startswith(POINTER) and len(data) < MOST_POINTER:
+            raise UnreadableError("lfs_pointer", NO_FILE)
         return SourceDocument(row, name, bytes(data).removeprefix(BOM).decode())
     except UnicodeDecodeError as e:
         at = e.start + (len(BOM) if data.startswith(BOM) else 0)

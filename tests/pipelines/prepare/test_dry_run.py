@@ -52,7 +52,7 @@ def test_files_that_are_not_read_and_patterns_of_nothing_are_told(tmp_path):
     planned = dry_run(make_recipe(settings, where="test"), tmp_path / "run")
     shown = [line for line in next(plan_blocks(planned)) if isinstance(line, str)]
     assert shown == [
-        f"not read, of another format: {tmp_path}/i.tar",
+        f"not read, of another format or dataset: {tmp_path}/i.tar",
         f"inputs.0: {tmp_path}: nothing matches 'drafts' of exclude",
     ]
 

@@ -191,7 +191,7 @@ def test_files_of_a_folder_that_are_not_read_are_told_by_why(tmp_path):
     plan = plan_inputs([Input(path=str(tmp_path), format="jsonl")], 100, images=True, html=True)
     assert passed_over(plan.skipped, 1, plan.other_format) == [
         f"not read, for their names tell no format: {tmp_path}/LICENSE and 1 more",
-        f"not read, of another format: {tmp_path}/b.warc.gz and 2 more",
+        f"not read, of another format or dataset: {tmp_path}/b.warc.gz and 2 more",
     ]
 
 
@@ -208,6 +208,17 @@ def test_a_saved_dataset_is_read_in_its_own_order(tmp_path):
         got = read_all(tmp_path / "d", **fields)
         assert got.texts == datasets.load_from_disk(str(tmp_path / "d"))["text"][:]
         assert got.plan.skipped == ()
+
+
+def test_what_lies_in_the_folder_of_a_saved_dataset_is_told(tmp_path):
+    saved(["a"]).save_to_disk(str(tmp_path / "d"))
+    for name in ("README.md", "data-00001-of-00002.arrow", "more.jsonl", "cache-1.arrow"):
+        (tmp_path / "d" / name).write_bytes(LINE)
+    got = read_all(tmp_path)
+    assert got.texts == ["a"]
+    strays = [f"{tmp_path}/d/{n}" for n in ("README.md", "data-00001-of-00002.arrow", "more.jsonl")]
+    told = f"not read, of another format or dataset: {', '.join(strays)}"
+    assert passed_over(got.plan.skipped, 3) == [told]
 
 
 def test_the_splits_of_a_saved_dataset(tmp_path):

@@ -34,6 +34,18 @@ def test_a_file_that_is_not_utf8_fails_alone(tmp_path):
     assert failure["detail"] == f"{tmp_path}/b.txt byte 5: {why}"
 
 
+def test_pointers_of_git_lfs_are_no_files(tmp_path):
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 24264603\n"
+    names = ["a.csv", "b.jsonl", "c.parquet", "d.arrow"]
+    about = pointer + b"is how a pointer begins" * 50
+    got = read_all(write(tmp_path, {**dict.fromkeys([*names, "e.txt"], pointer), "f.md": about}))
+    assert got.texts == [about.decode()]
+    told = [f.message for f in got.plan.failed] + [f["detail"] for f in got.failures]
+    why = "a pointer of Git LFS in place of the file; `git lfs pull` fetches it"
+    assert told == [f"{tmp_path / name}: {why}" for name in [*names, "e.txt"]]
+    assert {f.cause for f in got.plan.failed} == {*got.reasons} == {"lfs_pointer"}
+
+
 def test_a_large_file_fails_alone(tmp_path):
     got = read_all(
         write(tmp_path, {"a.txt": b"x" * 11, "b.txt": b"x" * 10}),
