@@ -1,7 +1,10 @@
 """What failed in a run: told in lines, and by the exit code."""
 
+from collections.abc import Iterable
+
 from tokenmill.flows.exits import OK, PARTIAL
 from tokenmill.pipelines.runs.finished import Failures
+from tokenmill.sizing.document.section import count
 
 MOST_FAILURES = 20
 NOTHING = "nothing was made"
@@ -13,12 +16,28 @@ def exit_code(failed: Failures) -> int:
 
 
 def failures(failed: Failures) -> list[str]:
-    """A line for each input or shard that failed."""
+    """A line for each shard that failed, and each cause that inputs failed for."""
+    inputs = alike((f.path, f.message) for f in failed.failed_inputs)
     return [
-        *(f"failed input: {f.message}" for f in failed.failed_inputs),
+        *(f"failed input: {told}" for told in inputs),
         *(f"failed shard {f.key} ({f.step}): {f.error}" for f in failed.failed_shards),
         *(f"damaged shard {d.key}: {d.message}" for d in failed.damaged_shards),
         *(f"source {s.source}: {s.message}" for s in failed.failed_sources),
+    ]
+
+
+def alike(unread: Iterable[tuple[str, str]]) -> list[str]:
+    """A line for each cause that files, (path, message) each, cannot be read for.
+
+    >>> alike([("a", "a: no text"), ("b", "b: gone"), ("c", "c: no text")])
+    ['a: no text (1 more file likewise)', 'b: gone']
+    """
+    of: dict[str, list[str]] = {}
+    for path, message in unread:
+        of.setdefault(message.removeprefix(f"{path}: "), []).append(message)
+    return [
+        first + (f" ({count(len(more), 'more file')} likewise)" if more else "")
+        for first, *more in of.values()
     ]
 
 

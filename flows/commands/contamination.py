@@ -16,7 +16,7 @@ from tokenmill.flows.asked import ask_check, check_of
 from tokenmill.flows.commands.shared import result_of, run_settings, server_ahead
 from tokenmill.flows.exits import NO, PARTIAL
 from tokenmill.flows.show import as_json, beside, of_page, printable, show
-from tokenmill.flows.troubles import MOST_FAILURES, bounded, exit_code, failures
+from tokenmill.flows.troubles import MOST_FAILURES, alike, bounded, exit_code, failures
 from tokenmill.pipelines.contamination.check import DOCUMENT, Check, ContaminationJob
 from tokenmill.pipelines.contamination.copies import Copies
 from tokenmill.pipelines.contamination.index import Folds
@@ -76,7 +76,8 @@ def run(args: argparse.Namespace) -> int:
     asked = ask_check(parse_check(args), args.out)
     if not args.json:
         before = [*several_files(asked.job), *unlike(texts_from(asked.plan))]
-        before += bounded([f"cannot be read: {f.message}" for f in asked.plan.failed], DOCUMENT)
+        failed = alike((f.path, f.message) for f in asked.plan.failed)
+        before += bounded([f"cannot be read: {told}" for told in failed], DOCUMENT)
         sys.stderr.writelines(f"{line}\n" for line in before)
     shown = {"corpus": args.paths, "benchmarks": args.benchmark, "text_column": args.text_column}
     report = asked.report

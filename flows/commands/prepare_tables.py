@@ -7,7 +7,7 @@ from rich.text import Text
 
 from tokenmill.flows.commands.size import UNVERIFIED, requirements_table, warning
 from tokenmill.flows.show import of_page, printable, show, table
-from tokenmill.flows.troubles import MOST_FAILURES, NOTHING, bounded, failures
+from tokenmill.flows.troubles import MOST_FAILURES, NOTHING, alike, bounded, failures
 from tokenmill.pipelines.contamination.report_found import PAGE_ONLY, items_table, warnings
 from tokenmill.pipelines.core.places import Place, below
 from tokenmill.pipelines.prepare.report.images import WAY_TO_IMAGES, sources_without
@@ -107,10 +107,11 @@ def plan_blocks(planned: dict[str, Any]) -> Iterator[Any]:
     against, assumed = planned.get("against", {}), planned["assumptions"]
     encoded, pages = planned["tokenizer"], planned["page_bytes"]
     without = planned.get("without_images", ())[:MOST_FAILURES]
+    unread = alike((f["path"], f["message"]) for f in planned["failed_inputs"])
     yield [
         table(count(len(planned["files"]), "input file"), ("path", ">bytes"), files),
         *([f"and {more:,} more"] if more else ()),
-        *(f"cannot be read: {failed['message']}" for failed in planned["failed_inputs"]),
+        *bounded([f"cannot be read: {told}" for told in unread], "--json"),
         *passed_over(planned["skipped"], MOST_FAILURES, planned["other_format"]),
         *planned["idle"][:MOST_FAILURES],
         *unlike(planned["texts"]),

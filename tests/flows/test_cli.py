@@ -151,11 +151,15 @@ def test_a_dry_run_for_which_there_is_no_room_answers_no(recipe, tmp_path, capsy
 
 
 def test_a_dry_run_ends_as_the_run_would_of_inputs_that_cannot_be_read(recipe, tmp_path, capsys):
-    (tmp_path / "b.jsonl").write_text('{"text": "words"}\n')
-    bad = f"inputs=[{{path: {tmp_path}/b.jsonl}}, {{path: {tmp_path}/b.jsonl, text: nope}}]"
+    for n in range(30):
+        (tmp_path / f"b{n:02}.jsonl").write_text('{"text": "words"}\n')
+    (tmp_path / "c.jsonl").write_text('{"body": "words"}\n')
+    bad = f"inputs=[{{path: {tmp_path}/b00.jsonl}}, {{path: {tmp_path}/*.jsonl, text: nope}}]"
     command = ["prepare", str(recipe), "--out", str(tmp_path / "run"), "--set", bad]
     assert main([*command, "--dry-run"]) == 3
-    assert "cannot be read: " in capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.count("cannot be read: ") == 2
+    assert "as {path: …, text: NAME} (29 more files likewise) cannot be read: " in shown
 
 
 def test_a_mistake_is_one_line_and_exit_code_2(recipe, tmp_path, capsys):
