@@ -100,7 +100,6 @@ def answer(page: str, make: Callable[[str], str]) -> tuple[int, str]:
 
 
 def main(settings: dict[str, Any], fd: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the stream ends when the parent does
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     serve(sys.stdin.buffer, sys.stdout.buffer, fd, extractor(**settings))

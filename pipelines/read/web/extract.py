@@ -159,6 +159,8 @@ _NAMES, _NAME_KINDS = _table()
 CHOICES = {"main_content", "comments", "favor", "links", "tables", "formatting"}
 REFUSED, STOPPED = "not_extracted", "extractor_stopped"
 SHOWN = 200
+# All processes of a job, or of a terminal, are sent these: the process ends when its pages do.
+BLOCKED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Extractor:
@@ -213,13 +215,17 @@ class Extractor:
 
     def _start(self) -> subprocess.Popen[bytes]:
         fd = self._held.fileno()
-        return subprocess.Popen(
-            [*(sys.executable, "-P", "-m", child.__name__), self._settings, str(fd)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            pass_fds=[fd],
-        )
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)  # the process inherits it
+        try:
+            return subprocess.Popen(
+                [*(sys.executable, "-P", "-m", child.__name__), self._settings, str(fd)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[fd],
+            )
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def _end(self) -> str:
         """End the process, if there is one; say how it ended."""

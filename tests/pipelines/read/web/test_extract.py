@@ -2,6 +2,7 @@
 
 import io
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -162,6 +163,16 @@ def test_a_page_that_kills_the_extractor_is_named_and_the_next_one_read():
             "the extractor ended with code -9",
         )
         assert text_of(extractor, "<p>three") == "three"
+
+
+def test_no_page_is_lost_to_a_signal_that_all_processes_of_a_job_are_sent():
+    with Extractor(Html()) as extractor:
+        for page in ("one", "two"):  # while it starts, and once it is at work
+            process = extractor._process = extractor._process or extractor._start()
+            for signum in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+                process.send_signal(signum)
+            assert text_of(extractor, f"<p>{page}") == page
+            assert extractor._process is process
 
 
 def test_nothing_of_the_folder_at_hand_is_run(tmp_path, monkeypatch):
