@@ -78,7 +78,7 @@ def _run(
     workers = recipe.run.n_workers if is_new else None
     is_array = recipe.run.runner == "array"
     if is_array:
-        from tokenmill.flows.pools.array import check_idle, submit_run
+        from tokenmill.flows.pools.array import check_idle, name_of, submit_run
         from tokenmill.flows.pools.choose import logs_of
 
         if args.log_json is not None:
@@ -87,7 +87,10 @@ def _run(
     asked = ask_run(recipe, args.out)
     if is_array and asked.report is None:
         job = submit_run(recipe, asked.plan, whole(out), logs_of(out))
-        told = f"submitted as job {job} of SLURM; tokenmill status {out} tells how far it is"
+        told = (
+            f"submitted as job {job} of SLURM; tokenmill status {out} tells how far it is,"
+            f" scancel --name {name_of(whole(out))} ends it"
+        )
         as_json({"submitted": job}) if args.json else show(told)
         return OK
     if asked.report is not None and not args.json:

@@ -9,7 +9,7 @@ from tokenmill.flows.asked import whole
 from tokenmill.flows.exits import NO, OK, PARTIAL
 from tokenmill.flows.show import as_json, show, table
 from tokenmill.flows.troubles import bounded, failures
-from tokenmill.pipelines.core.places import place
+from tokenmill.pipelines.core.places import below, place
 from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import RUNNING
@@ -31,11 +31,12 @@ def run(args: argparse.Namespace) -> int:
         else:
             told, status = going(seen, identity["failed_inputs"]) if seen else {}, RUNNING
             code = NO
-            if seen is None and exists(out / "99-array" / "run.pickle"):
-                from tokenmill.flows.pools.array import waits_for
+            if exists(out / "99-array" / "run.pickle"):
+                from tokenmill.flows.pools.array import idle
 
-                reason = waits_for(whole(place(args.run)))
-                status = f"submitted, waits in SLURM ({reason})" if reason else status
+                status = idle(whole(place(args.run))) or status
+            if seen and status != RUNNING:
+                told |= {"seems_alive": False, "seconds_left": None}
     told = {"run": args.run, "name": identity["recipe"]["name"], "status": status, **told}
     as_json(told) if args.json else show(*_blocks(told))
     return code
@@ -86,7 +87,9 @@ def _blocks(told: dict[str, Any]) -> Iterator[Any]:
             yield "no phase is at work: none has begun, or the report is being written"
         return
     quiet = f"the last receipt was written {in_words(told['last_receipt_s_ago'])} ago"
-    if told["seems_alive"]:
+    if told["status"] != RUNNING:
+        yield quiet
+    elif told["seems_alive"]:
         yield f"{quiet}: it seems to be at work"
     else:
         yield f"{quiet}: it seems to have stopped; the same command continues it"
@@ -99,7 +102,7 @@ def _rows(told: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if told.get("share") is not None:
         yield "done of the run", f"{told['share']:.0%}"
     if told.get("bytes_per_s"):
-        yield "rate", f"{told['bytes_per_s'] / 1e6:,.1f} MB/s"
+        yield "rate", f"{told['bytes_per_s'] / 1e6:,.1f} MB/s of text"
     if told.get("seconds_left") is not None:
         yield "time left", f"about {in_words(told['seconds_left'])}"
     if told.get("to_come"):
@@ -108,3 +111,5 @@ def _rows(told: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield f"documents {name}", f"{told[f'docs_{name}']:,}"
     for cause, docs in told.get("docs_failed", {}).items():
         yield f"documents failed, {cause}", f"{docs:,}"
+    if "seconds" in told:
+        yield "report", below(place(told["run"]), "report.html")

@@ -97,18 +97,26 @@ def check_idle(out: str) -> None:
     Raises:
         ConfigError: names them.
     """
-    if jobs := jobs_named(_name(out)):
+    if jobs := jobs_named(name_of(out)):
         raise ConfigError(
             f"{out}: jobs {', '.join(jobs[:3])} of SLURM are at work in it; tokenmill status {out}"
-            f" tells how far they are, scancel --name {_name(out)} ends them"
+            f" tells how far they are, scancel --name {name_of(out)} ends them"
         )
 
 
-def waits_for(out: str) -> str:
-    """Why SLURM begins no job of a run, as "Priority"; "" where one runs, or nobody says."""
-    states = [line.split(" ", 1) for line in jobs_named(_name(out), "%T %r")]
+def idle(out: str) -> str:
+    """Why no job of a run is at work: all wait, or there are none; "" if one is, or nobody says."""
+    if (jobs := jobs_named(name_of(out), "%T %r")) is None:
+        return ""
+    if not jobs:
+        return (
+            "stopped, unless another runner is at work on it: SLURM here has no job of it; the same"
+            " command continues it"
+        )
+    states = [line.split(" ", 1) for line in jobs]
     runs = any(state != "PENDING" for state, *_ in states)
-    return "" if runs else ", ".join(dict.fromkeys(reason for _, reason in states))
+    reasons = ", ".join(dict.fromkeys(reason for _, reason in states))
+    return "" if runs else f"waits in SLURM ({reasons})"
 
 
 def submit_run(recipe: Recipe, plan: Plan, out: str, logs: Path) -> str:
@@ -123,7 +131,7 @@ def submit_run(recipe: Recipe, plan: Plan, out: str, logs: Path) -> str:
     Raises:
         ConfigError: SLURM takes no job; or another command was faster, whose job is named.
     """
-    order = Order(recipe=recipe, plan=plan, out=out, name=_name(out), logs=logs)
+    order = Order(recipe=recipe, plan=plan, out=out, name=name_of(out), logs=logs)
     with held(place(out), scratch=recipe.run.scratch) as folder:
         check_idle(out)
         path = folder / FOLDER / ORDER
@@ -139,7 +147,8 @@ def submit_run(recipe: Recipe, plan: Plan, out: str, logs: Path) -> str:
             raise
 
 
-def _name(out: str) -> str:
+def name_of(out: str) -> str:
+    """Of all jobs of a run."""
     return f"tokenmill-{digest_of([out])[:12]}"
 
 

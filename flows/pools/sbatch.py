@@ -27,10 +27,10 @@ def submit(script: Path) -> str:
     return ended.stdout.strip().partition(";")[0]
 
 
-def jobs_named(name: str, told: str = "%i") -> list[str]:
-    """Ids, or what a squeue format tells, of jobs that wait or run; none if SLURM is silent."""
+def jobs_named(name: str, told: str = "%i") -> list[str] | None:
+    """Ids, or what a squeue format tells, of jobs that wait or run; None if SLURM is silent."""
     ended = _called("squeue", "--noheader", "--array-unique", "--name", name, "--format", told)
-    return [] if ended.returncode else [line.strip() for line in ended.stdout.splitlines()]
+    return None if ended.returncode else [line.strip() for line in ended.stdout.splitlines()]
 
 
 def jobs_here() -> set[str] | None:

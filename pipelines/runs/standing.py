@@ -116,7 +116,7 @@ class Standing:
         if share is not None:
             told.append(f"{share:.0%} of the run")
         if speed is not None:
-            told.append(f"{speed / 1e6:,.0f} MB/s")
+            told.append(f"{speed / 1e6:,.1f} MB/s of text")
         if self.kept or self.gone:
             told.append(f"{self.kept:,} documents kept, {self.gone:,} removed")
         if left is not None:

@@ -121,7 +121,9 @@ def test_works_that_failed_are_told_with_why_until_they_are_done(recipe, tmp_pat
     assert not list(out.glob("receipts/*/*.failed"))
     assert not (out / "receipts" / "standing.json").exists()
     assert main(["status", str(out)]) == OK
-    assert "100%" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "100%" in shown
+    assert str(out / "report.html") in shown.replace("\n", "")
 
 
 def test_what_is_no_run_is_a_line(tmp_path, capsys):

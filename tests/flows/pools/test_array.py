@@ -448,6 +448,10 @@ def test_of_two_arrays_begun_at_once_one_is_refused_and_leaves_the_others_folder
     assert contents(out) == wanted
 
 
+STOPPED = (
+    "stopped, unless another runner is at work on it: SLURM here has no job of it; the same command"
+    " continues it"
+)
 SQUEUE = """#!/bin/sh
 case "$*" in *"--format %i") exit 0;; esac
 printf '%b' '{states}'
@@ -457,21 +461,24 @@ printf '%b' '{states}'
 @pytest.mark.parametrize(
     ("states", "told"),
     [
-        ("PENDING PartitionConfig\\n", "submitted, waits in SLURM (PartitionConfig)"),
+        ("PENDING PartitionConfig\\n", "waits in SLURM (PartitionConfig)"),
         ("PENDING Nodes required (d, r)\\nPENDING Dependency\\n",
-         "submitted, waits in SLURM (Nodes required (d, r), Dependency)"),
+         "waits in SLURM (Nodes required (d, r), Dependency)"),
         ("PENDING Dependency\\nRUNNING None\\n", "running"),
-        ("", "running"),
+        ("", STOPPED),
     ],
 )  # fmt: skip
-def test_a_run_of_which_no_job_has_begun_waits(queue, recipe, tmp_path, capsys, states, told):
-    squeue = tmp_path / "bin" / "squeue"
+def test_a_run_without_a_job_at_work_says_whether_it_waits(
+    queue, recipe, tmp_path, capsys, states, told
+):
+    out, squeue = tmp_path / "run", tmp_path / "bin" / "squeue"
     squeue.write_text(SQUEUE.format(states=states))
     squeue.chmod(0o755)
-    submit(recipe, tmp_path / "run")
-    assert status(tmp_path / "run", capsys) == (
-        NO, {"run": str(tmp_path / "run"), "name": "stdlib", "status": told}
-    )  # fmt: skip
+    submit(recipe, out)
+    assert status(out, capsys) == (NO, {"run": str(out), "name": "stdlib", "status": told})
+    queue.run(first_array(queue), tasks=[1])  # behind it the next planner waits, or was cancelled
+    of_more = status(out, capsys)[1]
+    assert (of_more["status"], of_more["seems_alive"]) == (told, told == "running")
 
 
 def test_a_log_of_what_jobs_will_do_is_refused(recipe, tmp_path, capsys):
