@@ -3,6 +3,7 @@
 import argparse
 import inspect
 import json
+import re
 from textwrap import fill
 from typing import Any, get_args
 
@@ -80,14 +81,20 @@ def summary(step: type[Config]) -> str:
 
 
 def _doc(step: type[Config]) -> str:
-    return inspect.cleandoc(step.__doc__ or "")
+    return _as_yaml(inspect.cleandoc(step.__doc__ or ""))
+
+
+def _as_yaml(text: str) -> str:
+    return re.sub(r"\bNone\b", "null", text)
 
 
 def _shared(step: type[Config]) -> list[str]:
     """What is to be said of settings that it has in common with other steps."""
     doc = _doc(step)
     said = [(", ".join(names), text) for names, text in told(step)]
-    return [fill(f"{names}: {text}", 96) for names, text in said if f"{names}: " not in doc]
+    return [
+        fill(f"{names}: {_as_yaml(text)}", 96) for names, text in said if f"{names}: " not in doc
+    ]
 
 
 def _default(field: FieldInfo) -> Any:

@@ -13,7 +13,8 @@ from tokenmill.pipelines.core.step import STEPS
 def test_all_steps_are_listed(capsys):
     assert main(["steps", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    firsts = (step.__doc__.partition("\n\n")[0] for step in STEPS.values())
+    docs = (step.__doc__.replace("None", "null") for step in STEPS.values())  # as YAML has it
+    firsts = (doc.partition("\n\n")[0] for doc in docs)
     assert told == dict(zip(STEPS, (" ".join(first.split()) for first in firsts), strict=True))
     assert all(len(text) > 20 for text in told.values())
     assert main(["steps"]) == 0
@@ -32,6 +33,7 @@ def test_each_shows_all_of_its_settings(name, capsys):
     assert main(["steps", name]) == 0
     shown = capsys.readouterr().out
     assert all(f"\n{key} " in shown for key in fields)
+    assert not re.search(r"\bNone\b", shown)
     assert main(["steps", name, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["defaults"].keys() == fields.keys()
