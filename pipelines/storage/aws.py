@@ -53,8 +53,15 @@ def region() -> str:
 
 
 def endpoint() -> str | None:
-    """URL of a store that is not Amazon's."""
-    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or None
+    """URL of a store that is not Amazon's.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    url = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or None
+    if url and not url.startswith(("http://", "https://")):
+        raise ConfigError("AWS_ENDPOINT_URL: no URL; it begins with http:// or https://")
+    return url
 
 
 def unsigned() -> bool:
@@ -86,9 +93,8 @@ def arrow_settings() -> tuple[tuple[str, Any], ...]:
         options |= {"access_key": found.access_key, "secret_key": found.secret_key}
         options["session_token"] = found.token
     if url := endpoint():
-        scheme, separator, host = url.partition("://")
-        options["scheme"] = scheme if separator else "https"
-        options["endpoint_override"] = (host if separator else url).rstrip("/")
+        options["scheme"], _, host = url.partition("://")
+        options["endpoint_override"] = host.rstrip("/")
     return tuple(sorted(options.items()))
 
 

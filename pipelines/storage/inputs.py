@@ -37,6 +37,8 @@ MARKER = re.compile(
     r"_(SUCCESS|metadata|common_metadata|temporary|delta_log|spark_metadata|(committed|started)_.*)"
 )
 _AWS_ERROR = re.compile(r"AWS Error (?:\[code \d+\]|([A-Z_]+))")
+_ELSEWHERE = re.compile(r"HTTP status 301|AuthorizationHeaderMalformed")
+_REGION = re.compile(r"(?:located in|expecting) '([a-z0-9-]+)'")
 _REFUSED = {"ACCESS_DENIED", "INVALID_ACCESS_KEY_ID", "SIGNATURE_DOES_NOT_MATCH"}
 
 
@@ -194,9 +196,14 @@ def translated(error: OSError, path: str) -> Exception:
         return InputError(f"{path}: {what}; check the path", cause="not_found")
     if isinstance(error, PermissionError) or code in _REFUSED or "HTTP status 403" in str(error):
         scheme = path.partition("://")[0]
-        way = "check AWS_ACCESS_KEY_ID and its rights" if scheme == "s3" else "chmod it"
+        way = "check the credentials and their rights" if scheme == "s3" else "chmod it"
         way = STORES[scheme].way if scheme in STORES else way
         return InputError(f"{path}: may not be read; {way}", cause="permission_denied")
+    if _ELSEWHERE.search(str(error)):
+        named = _REGION.search(str(error))
+        what = f", {named[1]}" if named else ""
+        why = f"its bucket is in another region{what}; set AWS_REGION to that"
+        return InputError(f"{path}: {why}", cause="other_region")
     if isinstance(error, IsADirectoryError):
         return InputError(f"{path}: is a folder, not a file", cause="not_found")
     if match:
@@ -224,14 +231,23 @@ def _expand(store: fs.FileSystem, where: str, pattern: str) -> list[tuple[fs.Fil
     if info.type == fs.FileType.Directory:
         return [(f, _below(where, f.path)) for f in _tree(store, where)]
     if not WILD.search(where):
+        _check_bucket(store, where, pattern)
         raise InputError(f"{pattern}: no such file or folder; check the path", cause="not_found")
     parts = where.split("/")
     fixed = next(i for i, part in enumerate(parts) if WILD.search(part))
     base = "/".join(parts[:fixed]) or "/"
     found = {f.path: f for f in _matches(store, base, parts[fixed:])}
     if not found:
+        _check_bucket(store, where, pattern)
         raise InputError(f"{pattern}: matches no file; check the pattern", cause="not_found")
     return [(f, _below(base, path)) for path, f in found.items()]
+
+
+def _check_bucket(store: fs.FileSystem, where: str, pattern: str) -> None:
+    """Arrow lists what is not there as it lists what is empty."""
+    is_s3, bucket = isinstance(store, fs.S3FileSystem), where.partition("/")[0]
+    if is_s3 and store.get_file_info(bucket).type == fs.FileType.NotFound:
+        raise InputError(f"{pattern}: no such bucket; check the path", cause="not_found")
 
 
 def _matches(store: fs.FileSystem, base: str, parts: Sequence[str]) -> Iterator[fs.FileInfo]:

@@ -1,7 +1,9 @@
 """Paths: what they stand for, here and on an object store reached over HTTP."""
 
 import os
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pyarrow as pa
@@ -194,7 +196,7 @@ def test_a_file_that_may_not_be_read_is_named(folder, request):
     ("path", "said"),
     [
         ("s3://no-bucket/data/*.jsonl", "no such bucket; check the path"),
-        ("s3://no-bucket", "no such file or folder; check the path"),
+        ("s3://no-bucket", "no such bucket; check the path"),
         ("s3://corpus/data/none.jsonl", "no such file or folder; check the path"),
         ("s3://corpus/data/*.parquet", "matches no file; check the pattern"),
     ],
@@ -202,8 +204,45 @@ def test_a_file_that_may_not_be_read_is_named(folder, request):
 def test_what_is_not_on_s3_is_one_line(s3, path, said):
     with pytest.raises(InputError) as e:
         expand(path)
-    assert str(e.value) in {f"{path}: {said}", f"{path}: matches no file; check the pattern"}
+    assert str(e.value) == f"{path}: {said}"
     assert e.value.cause == "not_found"
+
+
+class Elsewhere(BaseHTTPRequestHandler):
+    """Amazon's answer to who asks a bucket of another region."""
+
+    def do_GET(self):
+        text = b"<Error><Code>PermanentRedirect</Code><Message>Elsewhere.</Message></Error>"
+        self.send_response(301)
+        self.send_header("x-amz-bucket-region", "eu-central-1")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(text)
+
+    do_HEAD = do_GET  # noqa: N815
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_bucket_of_another_region_is_one_line(s3, monkeypatch):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", f"http://127.0.0.1:{server.server_port}")
+    for path in ("s3://corpus/data/*.jsonl", "s3://corpus/a"):
+        with pytest.raises(InputError) as e:
+            expand(path)
+        said = f"{path}: its bucket is in another region, eu-central-1; set AWS_REGION to that"
+        assert str(e.value) == said
+    server.shutdown()
+    server.server_close()
+
+
+def test_an_endpoint_that_is_no_url_is_one_line(s3, monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "127.0.0.1:9000")
+    with pytest.raises(ConfigError, match="AWS_ENDPOINT_URL: no URL; it begins with http:// or"):
+        expand("s3://corpus/data/*.jsonl")
 
 
 def test_opening_what_is_not_on_s3_is_named(s3):
