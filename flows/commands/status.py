@@ -13,7 +13,7 @@ from tokenmill.pipelines.core.places import below, place
 from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import RUNNING
-from tokenmill.pipelines.runs.standing import Seen, in_words, look
+from tokenmill.pipelines.runs.standing import LEAST_SPEED, Seen, in_words, look
 from tokenmill.pipelines.storage.mirror import exists, viewed
 
 QUIET_S = 600.0  # without a receipt, after which a run seems to have stopped
@@ -101,7 +101,7 @@ def _rows(told: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "phase", f"{told['phase']}, {told['works_done']:,} of {told['works']:,} works"
     if told.get("share") is not None:
         yield "done of the run", f"{told['share']:.0%}"
-    if told.get("bytes_per_s"):
+    if (told.get("bytes_per_s") or 0.0) >= LEAST_SPEED:
         yield "rate", f"{told['bytes_per_s'] / 1e6:,.1f} MB/s of text"
     if told.get("seconds_left") is not None:
         yield "time left", f"about {in_words(told['seconds_left'])}"

@@ -22,6 +22,7 @@ from tokenmill.pipelines.storage.atomic import json_text
 from tokenmill.sizing.strict import parse_json
 
 LEAST_SHARE, LEAST_S = 0.02, 5.0  # of a run, before the time it still takes is guessed at
+LEAST_SPEED = 50_000  # bytes/s; of images and captions, whose text is next to nothing, none is told
 MOST_COMING = 4  # stages named
 STANDING = "standing.json"
 
@@ -115,7 +116,7 @@ class Standing:
         told, share, left, speed = [], self.share, self.seconds_left(), self.bytes_per_s()
         if share is not None:
             told.append(f"{share:.0%} of the run")
-        if speed is not None:
+        if speed is not None and speed >= LEAST_SPEED:
             told.append(f"{speed / 1e6:,.1f} MB/s of text")
         if self.kept or self.gone:
             told.append(f"{self.kept:,} documents kept, {self.gone:,} removed")

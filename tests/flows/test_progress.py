@@ -126,6 +126,11 @@ def test_the_time_left_is_that_of_the_work_left(receipt):
     words = standing.in_words()
     assert words.startswith("17% of the run, ")
     assert words.endswith("about 3 min left; to come: near, tokenize")
+    for n_bytes, speed in ((12_000_000, ", 0.4 MB/s of text, "), (1_000_000, "")):
+        standing.n_bytes, standing.phase_began = n_bytes, time.time() - 30
+        words = standing.in_words()
+        assert speed in words
+        assert ("MB/s" in words) is bool(speed)  # of next to no text none is told
 
 
 def test_no_time_is_told_that_is_not_known(receipt):
