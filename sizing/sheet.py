@@ -15,6 +15,7 @@ from typing import TypeAlias
 from tokenmill.sizing.corpus import CorpusMeasurement
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.formulas import memory
 from tokenmill.sizing.plan.plan import Plan, sections
 from tokenmill.sizing.redundancy import redundancy_factor
 from tokenmill.sizing.requirement import Input, Requirement
@@ -261,9 +262,24 @@ class Sheet:
         return self.plan.input("storage.redundancy", value=factor)
 
     def replicas(self) -> Given:
-        """Copies of the weights that train side by side: as many as stated, else one a node."""
-        stated = "training.data_parallel"
-        return self["nodes"] if self.plan.value(stated) is None else stated
+        """Copies of the weights that train side by side: as many as stated, else as have room.
+
+        Where the memory of an accelerator is not known either, one a node.
+        """
+        stated, rule = "training.data_parallel", "Bekman, Machine Learning Engineering"
+        if self.plan.value(stated) is not None:
+            return stated
+        if self.accelerator_if_known("hbm_bytes") is None:
+            return self["nodes"]
+        return self.once(
+            "replicas of the weights",
+            memory.fitting_replicas,
+            nodes=self["nodes"],
+            bytes_per_param=self.assume(
+                memory.TRAIN_BYTES_PER_PARAM, unit="bytes/parameter", source=rule, key=stated
+            ),
+            overhead=self.assume(memory.OVERHEAD, unit="ratio", source=rule),
+        )
 
     def node_accelerators(self) -> Given:
         """Accelerators of a node that work in the job: all of them, or the few that the job has."""

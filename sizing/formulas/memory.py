@@ -32,6 +32,32 @@ def least_accelerators(
 
 
 @formula(
+    unit="replicas",
+    equation="nodes / (accelerators that hold it: params x bytes_per_param x overhead / hbm_bytes,"
+    " in whole nodes), rounded down, at least one",
+    source=f"{_BEKMAN}; BLOOM trained 8 replicas on 48 nodes, Nemotron-4 340B 64 on 768, Llama 3"
+    " 405B 128 on 2,048, where this tells 6, 64 and 136",
+)
+def fitting_replicas(
+    *,
+    nodes: float,
+    per_node: float,
+    params: float,
+    bytes_per_param: float,
+    overhead: float = OVERHEAD,
+    hbm_bytes: float,
+) -> float:
+    """Replicas of a model that train side by side, each in the memory of whole nodes of its own.
+
+    >>> of_model = dict(per_node=8, bytes_per_param=18, hbm_bytes=80e9)
+    >>> [fitting_replicas(nodes=n, params=p, **of_model) for n, p in ((768, 340e9), (128, 8e9))]
+    [64, 128]
+    """
+    held_by = params * bytes_per_param * overhead / hbm_bytes
+    return max(1, math.floor(nodes / math.ceil(held_by / per_node)))
+
+
+@formula(
     unit="bytes/parameter",
     equation="weight_bytes + gradient_bytes + state_bytes, of which are divided by ranks: none in"
     " stage 0, state in 1, gradients too in 2, weights too in 3",

@@ -92,7 +92,9 @@ class Training(Section):
     epochs: Annotated[Positive, Assumed("epochs", OUR_CHOICE)] = 1.0
     recompute_frac: Annotated[MaybeShare, Assumed("fraction", f"{OUR_CHOICE}: none")] = 0.0
     batch_tokens: Annotated[Count, Assumed("tokens", f"{OUR_CHOICE}: 2^22")] = float(2**22)
-    data_parallel: Annotated[Whole | None, Assumed("replicas", "one a node")] = None
+    data_parallel: Annotated[
+        Whole | None, Assumed("replicas", "one a node, or as many nodes as hold it in training")
+    ] = None
     access: Annotated[str, Assumed("name", f"{OUR_CHOICE}: Arrow record batches in order")] = (
         "sequential"
     )

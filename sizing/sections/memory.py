@@ -57,15 +57,6 @@ def _warn(sheet: Sheet, train: Requirement) -> None:
             f"cluster.count {count:,} is less than the {train.value:,.0f} accelerators whose"
             " memory holds the model in training"
         )
-    elif not sheet.stated("training.data_parallel") and (
-        train.value > sheet["accelerators of a replica"].value
-    ):
-        sheet.warnings.append(
-            f"one replica of the weights a node is assumed, but the model takes"
-            f" {train.value:,.0f} accelerators to train: give training.data_parallel, at most"
-            f" {count // int(train.value):,}, unless each replica's state is divided among all"
-            " (ZeRO, FSDP)"
-        )
 
 
 def _serve(sheet: Sheet, serve: Requirement) -> None:

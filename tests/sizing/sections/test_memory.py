@@ -44,11 +44,12 @@ def test_too_few_accelerators_are_warned_of():
     )
 
 
-def test_a_model_that_fits_no_node_needs_to_know_its_replicas():
-    unknown = OF_405B.replace("data_parallel: 128, ", "")
-    (warning,) = [w for w in sheet(unknown).warnings if "replica" in w]
-    assert "takes 115 accelerators to train: give training.data_parallel, at most 142" in warning
-    assert not [w for w in sheet(OF_405B).warnings if "replica" in w]
+def test_a_model_that_fits_no_node_has_replicas_of_several():
+    of_unknown = OF_405B.replace("data_parallel: 128, ", "")
+    assert sheet(of_unknown)["replicas of the weights"].value == 2048 // 15  # 115 accelerators
+    assert "replicas of the weights" not in sheet(OF_405B)
+    fits = sheet("model: {params: 8B}\ncluster: {count: 64}")
+    assert values(fits, "replicas of the weights", "accelerators of a replica") == [8, 8]
 
 
 def test_without_a_known_memory_nothing_is_said():

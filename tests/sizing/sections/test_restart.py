@@ -72,6 +72,9 @@ def test_the_nodes_of_a_replica_read_its_weights_whoever_else_does():
     name = "restart read bandwidth, one node"
     node = sheet(OF_405B)[name]
     assert node.value == pytest.approx(405.7e9 * (2 / 16 + 12 / 2048) / 100)
-    alone = sheet(OF_405B.replace("data_parallel: 128, ", ""))[name]
-    assert alone.value == pytest.approx(405.7e9 * (2 / 1 + 12 / 2048) / 100)  # one replica a node
+    fits = sheet(OF_405B.replace("data_parallel: 128, ", ""))[name]  # 136, of 15 nodes and more
+    assert fits.value == pytest.approx(405.7e9 * (2 / (2048 / 136) + 12 / 2048) / 100)
+    unknown = "cluster: {accelerator: ours, dense_flops_per_s: 1e15, per_node: 8, count: 16}"
+    alone = sheet(unknown)[name]  # one replica a node
+    assert alone.value == pytest.approx(8e9 * (2 / 1 + 12 / 2) / 100)
     assert name not in sheet("checkpoints: {restart_load_frac: 0.0}")
