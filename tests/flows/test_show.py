@@ -23,3 +23,11 @@ def test_a_cell_of_a_page_is_one_line_and_a_long_text_its_beginning(capsys):
     cut = " ".join(words.split())[:80]
     assert texts[:4] == ["Texts", "text", f"{cut}…", name]
     assert " ".join(texts[6:]) == told.strip()
+
+
+def test_numbers_under_long_names_stand_whole(capsys):
+    names = [f">so long a name of column {n}" for n in range(5)]
+    show(table("Numbers", ("tokens", *names), [("patch 14", *["400 billion tokens"] * 5)]))
+    *_, last_of_names, row = filter(None, capsys.readouterr().out.split("\n"))
+    assert last_of_names.split() == ["tokens", *"01234"]
+    assert row.split() == ["patch", "14", *["400", "billion", "tokens"] * 5]
