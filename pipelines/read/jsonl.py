@@ -230,7 +230,7 @@ def _parse_one(line: bytes, shard: SourceShard) -> tuple[dict[str, Any], str, st
     if found is None:
         return value, "missing_text", f"{name!r} is {'null' if name in value else 'not there'}"
     if not isinstance(found, str):
-        way = "; say what stands between, as join" if isinstance(found, list) else ""
+        way = f"; {_way_of(name, found)}" if isinstance(found, list) else ""
         return value, "text_not_string", f"{name!r} is {json_type(found)}{way}"
     return value, "", ""
 
@@ -361,7 +361,8 @@ def _refuse_structs(
     texts = [value_at(o, text, join) for o in objects]
     if not texts or not all(isinstance(v, dict | list) for v in texts):
         return
-    what, way = "an array, not text", r'say what stands between them, as {path: …, join: "\n\n"}'
+    lists = [item for v in texts if isinstance(v, list) for item in v]
+    what, way = "an array, not text", _way_of(text, lists)
     of = next((o for o, v in zip(objects, texts, strict=True) if isinstance(v, dict)), None)
     if of is not None:
         inner = [p for p in _paths_in(of) if p.startswith(f"{text}.")]
@@ -370,8 +371,16 @@ def _refuse_structs(
         way = f"name one in it in the recipe, as {{path: …, text: {named}}}"
     elif not all(map(are_texts, texts)):
         what = "an array with other things than strings"
-        way = "name another column, as {path: …, text: NAME}"
     raise InputError(f"{path}: column {text!r} is {what}; {way}", cause="text_not_string")
+
+
+def _way_of(text: str, values: list[Any]) -> str:
+    """The way out where lists of these values stand for text."""
+    if are_texts(values):
+        return r'say what stands between them, as {path: …, join: "\n\n"}'
+    if all(isinstance(value, dict) for value in values):
+        return f"`jq -c '.{text}[]' FILE > NEW.jsonl` makes a line of each object in it"
+    return "name another column, as {path: …, text: NAME}"
 
 
 def _paths_in(value: dict[str, Any]) -> Iterator[str]:

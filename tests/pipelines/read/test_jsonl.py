@@ -163,6 +163,7 @@ OBJECT, OTHERS = (
         ([{}], f"{OBJECT}; name one in it in the recipe, as {{path: …, text: NAME}}"),
         ([["a", None], []], "an array, not text; say what stands between them, as {path: …, join:"),
         ([["a"], [{"body": "b"}]], f"{OTHERS}, as {{path: …, text: NAME}}"),
+        ([[{"body": "b"}], []], "strings; `jq -c '.text[]' FILE > NEW.jsonl` makes a line of each"),
     ],
 )
 def test_texts_that_are_objects_are_told_before_they_are_read(tmp_path, texts, told):
@@ -181,7 +182,12 @@ def test_lists_that_join_does_not_join_are_not_told_to_join(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": [{"body": "a"}]}\n')
     (failed,) = read_all(path, join="\n").plan.failed
-    assert failed.message == f"{path}: column 'text' is {OTHERS}, as {{path: …, text: NAME}}"
+    way = "`jq -c '.text[]' FILE > NEW.jsonl` makes a line of each object in it"
+    what = OTHERS.partition(";")[0]
+    assert failed.message == f"{path}: column 'text' is {what}; {way}"
+    path.write_text(json.dumps({"text": [{"body": "a" * 2**20}]}))  # too wide to be kept till then
+    (failure,) = read_all(path, join="\n").failures
+    assert failure["detail"] == f"{path} byte 0: 'text' is an array; {way}"
 
 
 @pytest.mark.parametrize("data", [b'[\n{"text": "a"}\n]\n'[:2], b"hello\nworld\n", b"1\n2\n"])
