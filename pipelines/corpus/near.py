@@ -151,7 +151,7 @@ class NearDedup(KeyedStep, VerdictStep):
         if lsh.num_perm > self.num_perm:
             raise ValueError(
                 f"{lsh.bands} bands of {lsh.rows} rows need {lsh.num_perm} permutations,"
-                f" num_perm is {self.num_perm}"
+                f" num_perm is {self.num_perm}; give that too"
             )
         Ratio.of(self.verify)  # a short decimal
         if self.keep == "leading" and self.cluster == "stars":
