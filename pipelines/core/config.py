@@ -163,6 +163,8 @@ def explain(error: ValidationError, where: str, model: type[BaseModel]) -> Confi
     message = first["msg"].removeprefix("Value error, ")
     if first["type"] in ("tuple_type", "list_type"):
         message = "expected a list, as [A, B]"
+    elif first["type"] == "model_type" and (keys := keys_at(model, place.split("."))):
+        message = f"expected settings, as {{{keys[0]}: …}}"
     elif first["type"] == "value_error":  # ours: many name the value that is wrong
         whole = isinstance(first["input"], dict | list | tuple)
         if whole or str(first["input"]) in message:

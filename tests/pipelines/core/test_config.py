@@ -56,6 +56,7 @@ from tokenmill.pipelines.prepare.recipe import make_recipe
             "steps.0: decontaminate: unknown key 'benchmark'; did you mean 'benchmarks'?",
         ),
         ({"input": ["b"], "inputs": None}, "unknown key 'input'; did you mean 'inputs'?"),
+        ({"tokenizer": "t.json"}, "tokenizer: expected settings, as {path: …}, got 't.json'"),
         ({"inputs": []}, "inputs: no input; write inputs: [{path: …}], or --set inputs=PATH"),
     ],
 )
