@@ -60,16 +60,18 @@ def chance(text_bytes: I64, choice: Choice, *, read_bytes: float, of: F64 | floa
 
     What documents tell of tokens goes with their bytes, and so does what they cost. Those chosen
     have about the share of the bytes; as many as are to be probed are chosen at least, which tell
-    of documents, short ones as often as long: all, where that is half of the documents. The longest
-    are taken for certain, as a few of them may be half of all text.
+    of documents, short ones as often as long: all, where these and that share together are half.
+    The longest are taken for certain, as a few of them may be half of all text.
 
     read_bytes: of the batch as it was read, what left since among it.
     of: (n,) documents that each stands for, where these were chosen already.
     """
     of = np.broadcast_to(of, len(text_bytes))
     n = float(of.sum())
-    wanted = max(read_bytes * choice.docs_per_byte, LEAST_DOCS)
-    if choice.share >= 1 or wanted >= n * ALMOST_ALL:
+    probes = read_bytes * choice.docs_per_byte
+    wanted = max(probes, LEAST_DOCS)
+    many = max(probes + n * choice.share, wanted) if probes else wanted
+    if choice.share >= 1 or many >= n * ALMOST_ALL:
         return np.ones(len(text_bytes))
     long = text_bytes > choice.longest
     roots = np.sqrt(np.maximum(text_bytes, 1))

@@ -1,6 +1,8 @@
 """Which parts of the inputs are read, and which of those taken whole: drawn by a seed, in strata.
 
-    inputs ── cut into some 100 parts ── strata ── read: within the budget ── a sample of these
+    inputs ── cut into some 25 parts ── strata ── read: within the budget ── a sample of these
+
+Where the budget has no room for all, these are some 100.
 
 A part is a shard like any other, only smaller: a byte range of JSON Lines, row groups of Parquet,
 record batches of Arrow, a few text files. Strata are sources and files. A compressed file can only
@@ -21,15 +23,15 @@ from tokenmill.pipelines.measure.chosen import Choice
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.read.readers import reader_named
 
-PARTS = 100  # a fifth of them tell how text compresses
+PARTS = 25  # where all is read: each takes 15 to 20 ms besides what its text does
+MANY_PARTS = 100  # where not all is: those read tell how parts differ
 FEW_PARTS, PARTS_READ = 5, 25  # of a budget that has room for less than the few, the many
 MOST_PARTS = 20_000  # of large inputs: 4 seconds to plan
 LEAST_PART_BYTES = 1 << 18  # of smaller ones, opening the file is most of the work
 LEAST_OF_FILE = 5  # parts of a file that is a stratum of its own
 LONGEST_FRAC = 1e-3  # of all text: what is longer is chosen for certain
 LEAST_READ = 2  # units: one says nothing of how they differ
-FIFTH = 0.2  # of all parts, of which is seen how documents lie side by side
-LEAST_BESIDE = 8e6  # bytes, where no sample is said; of a part or two filters may leave nothing
+FIFTH, SEEN_PARTS = 0.2, 20  # of all, of which is seen how documents lie side by side, at least
 SAMPLED = 32e6  # bytes, where it is not said, a second of work: as sure of 100 GB as of 50 MB
 EVERYTHING = 1.0
 
@@ -83,7 +85,8 @@ def draw_sample(
     probes: documents that are chosen at least. With images all are.
     """
     total = sum(shard.bytes for shard in plan.shards)
-    part_bytes, room = total // PARTS, bytes_of("--budget", budget, total)
+    room = bytes_of("--budget", budget, total)
+    part_bytes = total // (PARTS if room >= total else MANY_PARTS)
     if room < FEW_PARTS * part_bytes:  # which would not tell how parts differ
         part_bytes = min(max(int(room) // PARTS_READ, total // MOST_PARTS), part_bytes)
     part_bytes = max(part_bytes, LEAST_PART_BYTES)
@@ -93,9 +96,9 @@ def draw_sample(
     files = _read_whole(parts.shards) if room < sizes.sum() else set[str]()
     units = _units(parts.shards, files)
     wanted = SAMPLED if sample is None else bytes_of("--sample", sample, float(sizes.sum()))
-    drawn_bytes = max(FIFTH * float(sizes.sum()), LEAST_BESIDE if sample is None else wanted)
+    drawn_bytes = max(FIFTH, SEEN_PARTS / len(sizes)) * float(sizes.sum())
     strata = strata_of(parts.shards, files)
-    is_many = (strata.max() + 1) * sizes.sum() > PARTS * drawn_bytes
+    is_many = (strata.max() + 1) * sizes.mean() > drawn_bytes
     strata = _affordable(parts.shards, strata, units, min(room, drawn_bytes) if is_many else room)
     read = _read(sizes, strata, units, budget_bytes=room, seed=seed)
     drawn = np.zeros(len(sizes), np.bool_)

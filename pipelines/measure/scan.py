@@ -482,7 +482,10 @@ def _side_by_side(tally: _Tally, seen: _Seen, *, is_set_down: bool) -> None:
     Those that follow one another are needed for that, chosen or not. Their keys are made as the run
     makes them, to know how long that takes.
     """
-    left = _left_by(tally.job.filters, _beginning(seen.whole))
+    if len(seen.ids) == sum(batch.num_rows for batch in seen.whole):  # all were chosen
+        left = _beginning(seen.keyed)
+    else:
+        left = _left_by(tally.job.filters, _beginning(seen.whole))
     if not left.num_rows:
         return
     size = int(text_buffers(left["text"]).lengths.sum())

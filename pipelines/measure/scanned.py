@@ -205,7 +205,9 @@ class Scanned:
             "seconds": self._seconds(DOCUMENTS) * times,
             "text_bytes": text_bytes,
         }
-        return self._sampled(sums, self._sample.drawn & (seen > 0))
+        parts = self._sample.drawn & (seen > 0)
+        frac = float(seen[parts].sum() / max(text_bytes[parts].sum(), 1.0))
+        return self._sampled(sums, parts, min(frac, 1.0) if parts.sum() > 1 else 1.0)
 
     @property
     def encoded_bytes(self) -> float:

@@ -48,3 +48,18 @@ def test_batches_are_counted_as_they_are_read(tmp_path, monkeypatch):
     (part,) = found.finished.parts.values()
     n = sum(1 for _ in recipe.read(found.sample.plan.shards[0], ""))
     assert part.facts.sums["batches"] == n > 5
+
+
+def test_as_much_is_seen_side_by_side_of_what_filters_leave_where_all_went_through_them(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("tokenmill.pipelines.measure.scan.MOST_BESIDE", 10_000)
+    stays = "This is a sentence of some words that ends with the end. " * 10
+    rows = [{"text": f"{n} " + ("short", stays)[n % 20 == 0]} for n in range(2_000)]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    data = {"inputs": [{"path": str(path)}], "tokenizer": {"path": str(train(tmp_path))}}
+    recipe = make_recipe(data | {"steps": ["gopher_quality", "exact"]}, where="test")
+    found = measure_corpus(Measuring(recipe=recipe), tmp_path / "e.json", one_by_one)
+    (part,) = found.finished.parts.values()
+    assert 9_000 < part.facts.sums["beside_bytes"] <= 10_000

@@ -64,7 +64,7 @@ def base(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch):
     monkeypatch.setattr(sampling, "LEAST_PART_BYTES", PART_BYTES)
-    monkeypatch.setattr(sampling, "PARTS", 60)
+    monkeypatch.setattr(sampling, "MANY_PARTS", 60)
 
 
 def recipe_of(base, folder, inputs, **settings):
@@ -153,7 +153,7 @@ def characters_read():
 
 @pytest.mark.parametrize("budget", [0.05, 0.3])
 def test_no_more_is_read_than_the_budget(base, tmp_path, budget, monkeypatch):
-    monkeypatch.setattr(sampling, "PARTS", 20)
+    monkeypatch.setattr(sampling, "MANY_PARTS", 20)
     data = "".join(json.dumps({"text": f"{i} " * 2_000}) + "\n" for i in range(1_000))
     (tmp_path / "docs.jsonl").write_text(data)
     recipe = recipe_of(base, tmp_path, [tmp_path / "docs.jsonl"], steps=["exact"])
