@@ -125,10 +125,8 @@ def text_buffers(column: pa.Array) -> TextBuffers:
     """View an Arrow text column as the two arrays a kernel can walk, both read-only.
 
     Slices are honoured: the offsets of `column[10:20]` start where document 10 does.
-
-    Raises:
-        TypeError: `column` is not `string` or `large_string`.
-        ValueError: `column` contains nulls; a kernel cannot see them.
+    TypeError: `column` is not `string` or `large_string`.
+    ValueError: `column` contains nulls; a kernel cannot see them.
     """
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         raise TypeError(f"expected a string or large_string column, got {column.type}")
@@ -184,9 +182,8 @@ class Saved:
     def load(cls, path: Path, **settings: Any) -> Self:
         """Map a saved file into memory. settings: the fields that are no arrays.
 
-        Raises:
-            ValueError: the file is of another kind, or was made with other parameters.
-            OSError: it cannot be read.
+        ValueError: the file is of another kind, or was made with other parameters.
+        OSError: it cannot be read.
         """
         try:
             batch = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)

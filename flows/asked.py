@@ -55,9 +55,7 @@ def read_recipe(
     """A recipe by its path or the name of one that ships, or the whole of it as data.
 
     settings: in place of the file's, by key.  run: what it says, in place of the recipe's.
-
-    Raises:
-        ConfigError: see `load_recipe`.
+    ConfigError: see `load_recipe`.
     """
     from tokenmill.pipelines.prepare.recipe import find_recipe, load_recipe, make_recipe
 
@@ -79,8 +77,7 @@ def read_recipe(
 def ask_run(recipe: "Recipe", out: str) -> "Asked[Recipe, Place]":
     """Plan a run; of one that has finished no file is looked into, unless one has changed.
 
-    Raises:
-        ConfigError: see `pipelines.prepare.prepare`; or the roots do not allow `out`.
+    ConfigError: see `pipelines.prepare.prepare`; or the roots do not allow `out`.
     """
     from tokenmill.pipelines.prepare import prepare as preparing
 
@@ -204,9 +201,7 @@ def check_of(
 
     corpus: paths, each with a colon and the column of its text behind it where `text_column` is
         not its.  specs: as `parse_benchmark` reads them.  matching: settings of `Matching` besides.
-
-    Raises:
-        ConfigError: one line that names what is wrong and the way out.
+    ConfigError: one line that names what is wrong and the way out.
     """
     from tokenmill.pipelines.contamination.check import Check
     from tokenmill.pipelines.contamination.items.spec import FORM, parse_benchmark, read_known

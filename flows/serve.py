@@ -55,9 +55,7 @@ def serve_flows(
     prepare: parameters of prepare-corpus, where its form begins; those of a schedule. Of
         ingest-collection, where they name what is ingested `into`.
     cron, interval_s: when it runs by itself.  limit: runs at a time.
-
-    Raises:
-        KeyboardInterrupt: it was told.
+    KeyboardInterrupt: it was told.
     """
     crash_zombies()
     with watched():

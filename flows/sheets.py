@@ -20,9 +20,8 @@ from tokenmill.sizing.sheet import Sheet
 def plan_within(name: str | None) -> Plan:
     """A plan by its path or the name of an example; it and its corpora are held to the roots.
 
-    Raises:
-        ConfigError: a corpus of it lies outside of the roots.
-        PlanError: the plan does; or see `load_plan`.
+    ConfigError: a corpus of it lies outside of the roots.
+    PlanError: the plan does; or see `load_plan`.
     """
     path = None if name is None else find_plan(name)
     folder = Path() if path is None else path.parent

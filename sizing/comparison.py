@@ -41,8 +41,7 @@ class Case:
 def parse_variation(text: str) -> Variation:
     """Read KEY=V1,V2,…, each value as a plan would write it.
 
-    Raises:
-        PlanError: no key, no value, or not YAML.
+    PlanError: no key, no value, or not YAML.
 
     >>> parse_variation("model.params=1e9, 8B")
     Variation(key='model.params', values=('1e9', '8B'))

@@ -33,8 +33,7 @@ def carried(
 ) -> Spread:
     """The spread of `function(**values)` whose arguments have `spreads`.
 
-    Raises:
-        ValueError: two arguments disagree on how many scenarios a quantity has.
+    ValueError: two arguments disagree on how many scenarios a quantity has.
 
     >>> def area(width, height): return width * height
     >>> carried(area, {"width": 3.0, "height": 4.0}, {"width": {"ruler": (2.5, 3.5)}})

@@ -67,10 +67,9 @@ class Formula(Generic[P]):
     def requirement(self, name: str, inputs: Sequence[Input]) -> Requirement:
         """Compute the formula from `inputs`, whose names are its arguments.
 
-        Raises:
-            TypeError: an argument is missing, or there is none of an input's name.
-            ValueError: two inputs share a name, so that one of them would not count.
-            PlanError: the figures are so large or small that there is no result.
+        TypeError: an argument is missing, or there is none of an input's name.
+        ValueError: two inputs share a name, so that one of them would not count.
+        PlanError: the figures are so large or small that there is no result.
         """
         function: Callable[..., float] = self.function
         values = {i.name: i.value for i in inputs}

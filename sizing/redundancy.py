@@ -17,9 +17,7 @@ def redundancy_factor(redundancy: str) -> float:
 
     "8+2", "raid6 8+2": k data and m parity parts: (k + m) / k.  "3 replicas" or "3x": whole
     copies.  "raid10", "raid1": 2.  "none": 1.
-
-    Raises:
-        PlanError: none of these, or a RAID level of another number of parity drives.
+    PlanError: none of these, or a RAID level of another number of parity drives.
 
     >>> redundancy_factor("8+2"), redundancy_factor("3 replicas"), redundancy_factor("none")
     (1.25, 3.0, 1.0)

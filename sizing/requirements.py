@@ -77,9 +77,7 @@ def requirement_sheet(plan: Plan, measurements: Mapping[str, CorpusMeasurement])
     """Every requirement of a plan.
 
     measurements: of the corpus as "corpus", or of the plan's sources by their names.
-
-    Raises:
-        PlanError: what the plan says cannot be, in a way that only shows in figures.
+    PlanError: what the plan says cannot be, in a way that only shows in figures.
     """
     known = {source.name for source in plan.sources} or {"corpus"}
     for name in measurements:
@@ -137,9 +135,7 @@ def size(
     plan: a file, or the name of an example that ships; without one every default is assumed.
     corpus: in place of the plan's corpus.path.
     changes: settings by key, as "model.params", in place of the plan's.
-
-    Raises:
-        PlanError: the plan or a corpus cannot be read, or says something impossible.
+    PlanError: the plan or a corpus cannot be read, or says something impossible.
     """
     path = None if plan is None else find_plan(plan)
     read = load_plan(path, changes=changes)

@@ -31,8 +31,7 @@ def roots_of(value: str | None) -> tuple[str, ...] | None:
     >>> roots_of("/data:s3://corpora/2026/")
     ('/data', 's3://corpora/2026')
 
-    Raises:
-        PlanError: it names none, or one that is neither absolute nor an address.
+    PlanError: it names none, or one that is neither absolute nor an address.
     """
     if value is None:
         return None
@@ -59,10 +58,8 @@ def held(path: str | Path, *, within: str | None = None, make: bool = False) -> 
     for the path. Without roots it is the path.
 
     within: a folder, its links resolved, that is the only root.  make: folders that are not there.
-
-    Raises:
-        PermissionError: it lies outside of the roots.
-        OSError: it is not there, or a link came into its way just now.
+    PermissionError: it lies outside of the roots.
+    OSError: it is not there, or a link came into its way just now.
     """
     roots = roots_of(os.environ.get(VARIABLE)) if within is None else (within,)
     if roots is None:

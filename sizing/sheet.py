@@ -180,9 +180,7 @@ class Sheet:
 
         given: arguments of the formula, each as a key of the plan, a row, or an input; what it
         needs besides is what it usually is, and then all stand in the formula's order.
-
-        Raises:
-            TypeError: an argument is missing or unknown, or a setting is no number.
+        TypeError: an argument is missing or unknown, or a setting is no number.
         """
         missing = [n for n, needed in formula.arguments.items() if needed and n not in given]
         usual = {n: of for n in missing if (of := self._usual(n)) is not None}

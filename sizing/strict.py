@@ -79,9 +79,8 @@ _StrictLoader.add_constructor("tag:yaml.org,2002:timestamp", _StrictLoader.const
 def parse_yaml(text: str) -> Any:
     """Plain data from YAML, each value of which stands there itself.
 
-    Raises:
-        yaml.YAMLError: it is not YAML.
-        PlanError: a key stands twice; or nesting, a number or what aliases repeat has no end.
+    yaml.YAMLError: it is not YAML.
+    PlanError: a key stands twice; or nesting, a number or what aliases repeat has no end.
     """
     loader = _StrictLoader(text)
     try:

@@ -184,9 +184,7 @@ class Table(Generic[R]):
         """The first row of this name or alias, a user's own before the table's.
 
         Case, spaces and punctuation do not matter.
-
-        Raises:
-            PlanError: there is none; the nearest names are offered.
+        PlanError: there is none; the nearest names are offered.
         """
         users = _by_name(own)
         known = {**users, **self._known, **users}  # the user's first, and before others

@@ -85,8 +85,7 @@ class _Quantity(NamedTuple):
 def parse_bytes(text: str) -> int:
     """A size in bytes, rounded to the nearest byte.
 
-    Raises:
-        UnitError: not a size, or a size in bits, or a rate.
+    UnitError: not a size, or a size in bits, or a rate.
 
     >>> parse_bytes("256kB"), parse_bytes("4 GiB"), parse_bytes("1.5TB")
     (256000, 4294967296, 1500000000000)
@@ -105,8 +104,7 @@ def parse_bytes(text: str) -> int:
 def parse_bytes_per_s(text: str) -> float:
     """A rate in bytes/s; one written in bits/s is divided by 8.
 
-    Raises:
-        UnitError: not a rate, or neither bytes nor bits.
+    UnitError: not a rate, or neither bytes nor bits.
 
     >>> parse_bytes_per_s("3.2 GB/s"), parse_bytes_per_s("400Gbps")
     (3200000000.0, 50000000000.0)
@@ -118,8 +116,7 @@ def parse_bytes_per_s(text: str) -> float:
 def parse_bits_per_s(text: str) -> float:
     """A rate in bits/s; one written in bytes/s is multiplied by 8.
 
-    Raises:
-        UnitError: not a rate, or neither bytes nor bits.
+    UnitError: not a rate, or neither bytes nor bits.
 
     >>> parse_bits_per_s("400 Gb/s") == parse_bits_per_s("50 GB/s") == 400e9
     True
@@ -131,8 +128,7 @@ def parse_bits_per_s(text: str) -> float:
 def parse_count(text: str) -> float:
     """A number of things: parameters, tokens, accelerators.
 
-    Raises:
-        UnitError: not a number, or an unknown suffix.
+    UnitError: not a number, or an unknown suffix.
 
     >>> parse_count("8B"), parse_count("15.6T"), parse_count("8e9"), parse_count("16_384")
     (8000000000.0, 15600000000000.0, 8000000000.0, 16384.0)
@@ -145,10 +141,7 @@ def parse_count(text: str) -> float:
 
 
 def parse_flops_per_s(text: str) -> float:
-    """A rate in FLOP/s, with its unit or as a plain number.
-
-    Raises:
-        UnitError: not such a rate.
+    """A rate in FLOP/s, with its unit or as a plain number; UnitError: not such a rate.
 
     >>> parse_flops_per_s("989 TFLOP/s"), parse_flops_per_s("989e12")
     (989000000000000.0, 989000000000000.0)
@@ -165,8 +158,7 @@ def parse_flops_per_s(text: str) -> float:
 def parse_seconds(text: str) -> float:
     """A length of time in seconds; without a unit it is in seconds.
 
-    Raises:
-        UnitError: not a length of time, or negative.
+    UnitError: not a length of time, or negative.
 
     >>> parse_seconds("10 min"), parse_seconds("1h"), parse_seconds("90 s"), parse_seconds("2 days")
     (600.0, 3600.0, 90.0, 172800.0)
@@ -180,10 +172,7 @@ def parse_seconds(text: str) -> float:
 
 
 def parse_fraction(text: str) -> float:
-    """A fraction, in percent or plain.
-
-    Raises:
-        UnitError: neither, or negative.
+    """A fraction, in percent or plain; UnitError: neither, or negative.
 
     >>> parse_fraction("40%"), parse_fraction("0.5 %"), parse_fraction("0.4")
     (0.4, 0.005, 0.4)

@@ -108,15 +108,13 @@ def stars(
     Near are two of a kind of whose hashes no more than `distance` bits differ, and whose looks
     are alike, where the one may be any view of its image if the other is the image as it is.
 
-    Args:
-        hashes: (n, n_views), the image as it is first; n * n_views is below 2**31.
-        looks: (n, n_views, LOOK_BYTES).
-        kinds: (n,).
-        distance: 0 to MOST_DISTANCE.
-        most_compared: looks for each image, at most; of one that comes to more the rest is unseen.
+    hashes: (n, n_views), the image as it is first; n * n_views is below 2**31.
+    looks: (n, n_views, LOOK_BYTES).
+    kinds: (n,).
+    distance: 0 to MOST_DISTANCE.
+    most_compared: looks for each image, at most; of one that comes to more the rest is unseen.
 
-    Raises:
-        ValueError: `distance` is out of range.
+    ValueError: `distance` is out of range.
     """
     if not 0 <= distance <= MOST_DISTANCE:
         raise ValueError(f"distance must be 0 to {MOST_DISTANCE} bits, got {distance}")

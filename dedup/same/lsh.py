@@ -56,16 +56,13 @@ class Bands:
 def band_keys(signatures: U32, bands: Bands) -> U64:
     """Hash each band of each signature.
 
-    Args:
-        signatures: (n_docs, num_perm); slots beyond `bands.num_perm` are not used.
-        bands: how to cut them.
+    signatures: (n_docs, num_perm); slots beyond `bands.num_perm` are not used.
 
     Returns:
         (n_docs, bands) uint64, equal where all rows of the band are equal (and else with
         probability 2**-64). NO_KEY, in every band, for documents without shingles.
 
-    Raises:
-        ValueError: signatures are shorter than the bands need.
+    ValueError: signatures are shorter than the bands need.
     """
     if signatures.shape[1] < bands.num_perm:
         raise ValueError(

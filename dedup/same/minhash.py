@@ -46,18 +46,15 @@ class MinHash:
 def signatures(text: pa.Array, config: MinHash) -> U32:
     """Sign every document.
 
-    Args:
-        text: (n_docs,) string or large_string, no nulls.
-        config: how.
+    text: (n_docs,) string or large_string, no nulls.
 
     Returns:
         (n_docs, num_perm) uint32; slot p is the least value of `a[p] * h + b[p]`
         mod 2**32 over the document's premixed shingle hashes h. `EMPTY` in every
         slot means the document has no shingles.
 
-    Raises:
-        TypeError: `text` is not text.
-        ValueError: `text` has nulls.
+    TypeError: `text` is not text.
+    ValueError: `text` has nulls.
 
     Source: "affine32" of datasketch 2.0, bit for bit (tests/peers/test_datasketch.py).
     """
@@ -104,17 +101,14 @@ def pair_similarity(signatures: U32, left: I64, right: I64) -> F32:
 
     Two documents without shingles come out at 1.0, as datasketch has it.
 
-    Args:
-        signatures: (n_docs, num_perm).
-        left: (n_pairs,) row numbers.
-        right: (n_pairs,) row numbers.
+    signatures: (n_docs, num_perm).
+    left, right: (n_pairs,) row numbers.
 
     Returns:
         (n_pairs,) float32, share of equal slots.
 
-    Raises:
-        ValueError: `left` and `right` differ in length.
-        IndexError: a row number is not a row of `signatures`.
+    ValueError: `left` and `right` differ in length.
+    IndexError: a row number is not a row of `signatures`.
     """
     if len(left) != len(right):
         raise ValueError(f"left has {len(left)} rows and right {len(right)}; they are pairs")

@@ -47,9 +47,7 @@ def partition(keys: U64, bits: int | None = None) -> Partitions:
     """Group rows by the top bits of their (n,) keys, which should be well-mixed hashes.
 
     bits: of the prefix; None: as many as suit the number of keys.
-
-    Raises:
-        ValueError: there are 2**32 keys or more; rows of one table have 32 bits.
+    ValueError: there are 2**32 keys or more; rows of one table have 32 bits.
     """
     if len(keys) >= MAX_ROWS:
         raise ValueError(f"{len(keys)} rows are too many for one table, at most 2**32 - 1")

@@ -85,8 +85,7 @@ class Ratio(NamedTuple):
     def of(cls, similarity: float) -> "Ratio":
         """The shortest decimal that is this float.
 
-        Raises:
-            ValueError: it has more than DECIMALS digits behind the point.
+        ValueError: it has more than DECIMALS digits behind the point.
         """
         decimal = Decimal(repr(similarity))
         exponent = decimal.as_tuple().exponent

@@ -27,12 +27,11 @@ def verified_edges(
     In a bucket of more than ALL_PAIRS rows, pairs that others join already are left out: the
     edges connect the same rows, and a million equal documents are a million comparisons.
 
-    Args:
-        buckets: of one band; edges come in their order.
-        signed: (n, num_perm) signatures of (n,) ascending rows.
-        num_perm: slots of a signature.
-        verify: least similarity of an edge, as `pair_similarity` estimates it.
-        rows_at_once: signatures to ask for at a time; a few more may be asked for.
+    buckets: of one band; edges come in their order.
+    signed: (n, num_perm) signatures of (n,) ascending rows.
+    num_perm: slots of a signature.
+    verify: least similarity of an edge, as `pair_similarity` estimates it.
+    rows_at_once: signatures to ask for at a time; a few more may be asked for.
 
     Yields:
         (n_edges, 2) int64 rows, each (lower, higher).

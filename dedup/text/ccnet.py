@@ -29,12 +29,9 @@ CONTROLS = (*range(0x20), *range(0x7F, 0xA0))
 
 
 def ccnet_form(lines: pa.Array) -> pa.Array:
-    """The form of each line; lines are equal to CCNet if their forms are.
+    """(n,) large_string, the form of each line; lines are equal to CCNet if their forms are.
 
     lines: (n,) string or large_string, no nulls.
-
-    Returns:
-        (n,) large_string.
 
     >>> ccnet_form(pa.array([" Read «More» (12 of 345).\\t"])).to_pylist()
     ['read more (00 of 000).']

@@ -131,9 +131,7 @@ def estimate_for(recipe: Recipe, args: argparse.Namespace) -> "tuple[Path, Estim
     """The estimate that is named, or an estimate.json made for this recipe that lies at hand.
 
     That is in the run directory, beside it, or beside the recipe, in this order.
-
-    Raises:
-        ConfigError: the one that is named cannot be used.
+    ConfigError: the one that is named cannot be used.
     """
     from tokenmill.pipelines.measure.compare import find_estimate, load_estimate
 

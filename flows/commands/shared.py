@@ -24,10 +24,7 @@ def settings_of(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def setting(text: str) -> tuple[str, Any]:
-    """The key and the value of a --set.
-
-    Raises:
-        ConfigError: it has no key, or the value is not YAML.
+    """The key and the value of a --set; ConfigError: it has no key, or the value is not YAML.
 
     >>> setting("output.seq_len=2048")
     ('output.seq_len', 2048)

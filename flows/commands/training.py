@@ -29,9 +29,7 @@ def parse_training(
     """What the command line asks for; no option sets limits.
 
     inputs: settings that are paths of documents.  options: those named otherwise than the setting.
-
-    Raises:
-        ConfigError: one line that names the option and the way out.
+    ConfigError: one line that names the option and the way out.
     """
     settings = {
         name: getattr(args, (options or {}).get(name, name))

@@ -93,9 +93,7 @@ def check_idle(out: str) -> None:
     """Refuse to begin beside jobs of the same run.
 
     out: the run directory, by its whole path.
-
-    Raises:
-        ConfigError: names them.
+    ConfigError: names them.
     """
     if jobs := jobs_named(name_of(out)):
         raise ConfigError(
@@ -127,9 +125,7 @@ def submit_run(recipe: Recipe, plan: Plan, out: str, logs: Path) -> str:
     for its order, and `forget_unbegun` leaves a run that has one.
 
     out: as of `check_idle`.  logs: a folder that all nodes share.
-
-    Raises:
-        ConfigError: SLURM takes no job; or another command was faster, whose job is named.
+    ConfigError: SLURM takes no job; or another command was faster, whose job is named.
     """
     order = Order(recipe=recipe, plan=plan, out=out, name=name_of(out), logs=logs)
     with held(place(out), scratch=recipe.run.scratch) as folder:

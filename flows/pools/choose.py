@@ -47,9 +47,7 @@ def open_pool(options: RunOptions, out: Place) -> AbstractContextManager[Pool]:
     """Workers for the length of a block, after `check_pool`.
 
     out: the run directory.
-
-    Raises:
-        ConfigError: there is no such cluster.
+    ConfigError: there is no such cluster.
     """
     if options.is_here:
         if runner_of(options, out) == "processes":

@@ -30,9 +30,7 @@ def slurm_pool(options: Slurm, logs: Path) -> Iterator[DaskPool]:
     """Workers in as many jobs as the options say.
 
     logs: a folder for what the jobs print.
-
-    Raises:
-        ConfigError: there is no `sbatch` here, or it takes no job.
+    ConfigError: there is no `sbatch` here, or it takes no job.
     """
     check_sbatch("slurm")
     logs.mkdir(parents=True, exist_ok=True)

@@ -88,9 +88,7 @@ def checked(function: Callable[..., Any], values: Mapping[str, Any], where: str)
     """The parameters of a function, made into what its annotations say.
 
     where: what a message begins with.
-
-    Raises:
-        ConfigError: one is missing, unknown or wrong.
+    ConfigError: one is missing, unknown or wrong.
     """
     taken = inspect.signature(function).parameters
     empty = inspect.Parameter.empty

@@ -82,9 +82,7 @@ def noted(
     names: of the flow and, at first, of its run.  parameters: as the UI shows them.
     server: of the run's own, which may be starting; None: one that the user has, or that is
         started here.
-
-    Raises:
-        Exception: what the work raised.
+    Exception: what the work raised.
     """
     with contextlib.ExitStack() as stack:
         to: Server | None = server

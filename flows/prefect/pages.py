@@ -40,9 +40,7 @@ def served(port: int | None) -> Iterator[str]:
     """Serve pages for the length of the block; yields the address.
 
     port: None is PORT, or another where that is taken.
-
-    Raises:
-        ConfigError: it is taken.
+    ConfigError: it is taken.
     """
     try:
         server = ThreadingHTTPServer((HOST, PORT if port is None else port), _Pages)

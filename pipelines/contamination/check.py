@@ -417,10 +417,8 @@ def check_contamination(
     """Run `check` into `out`, or continue the run that is there; return its report.
 
     plan: of `plan_check`, where the caller has made it already.
-
-    Raises:
-        ConfigError: the benchmarks, the inputs or `out` cannot be used.
-        LedgerError: documents or bytes do not add up.
+    ConfigError: the benchmarks, the inputs or `out` cannot be used.
+    LedgerError: documents or bytes do not add up.
     """
     started = time.perf_counter()
     plan = plan or plan_check(check)
@@ -440,9 +438,8 @@ def check_contamination(
 def plan_check(check: Check) -> Plan:
     """Cut the corpus into shards; of runs and collections of `prepare` the text that they kept.
 
-    Raises:
-        ConfigError: nothing of it can be read, it is what a run made, or a benchmark is not there
-            or lies in it.
+    ConfigError: nothing of it can be read, it is what a run made, or a benchmark is not there
+        or lies in it.
     """
     inputs = with_kept_texts(check.inputs)
     cut = plan_inputs(inputs, check.shard_bytes, limits=check.limits, in_recipe=False, html=True)

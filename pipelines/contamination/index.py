@@ -264,9 +264,8 @@ class BenchmarkIndex:
     def build(cls, matching: Matching) -> "BenchmarkIndex":
         """Read the benchmarks and index their n-grams.
 
-        Raises:
-            ConfigError: a benchmark cannot be read, or none of its items can be matched.
-            OSError: a file could not be read.
+        ConfigError: a benchmark cannot be read, or none of its items can be matched.
+        OSError: a file could not be read.
         """
         tables = [read_items(b) for b in matching.benchmarks]
         columns, items, roles, first = [], [], [], 0
@@ -317,9 +316,8 @@ class BenchmarkIndex:
     def load(cls, folder: Path, matching: Matching) -> "BenchmarkIndex":
         """Map a saved index into memory.
 
-        Raises:
-            ShardError: a file is not of an index, or was made for other benchmarks or settings.
-            OSError: it cannot be read.
+        ShardError: a file is not of an index, or was made for other benchmarks or settings.
+        OSError: it cannot be read.
         """
         path = folder / ITEMS
         batches, schema = open_arrow(path)

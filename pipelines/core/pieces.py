@@ -34,9 +34,7 @@ def number_pieces(documents: pa.RecordBatch, numbers: I64) -> tuple[pa.Array, pa
 
     documents: of each piece, its document.
     numbers: (n,) from 1; 0 leaves a document its own ids.
-
-    Raises:
-        ShardError: a document's row is too high for its pieces to be numbered.
+    ShardError: a document's row is too high for its pieces to be numbered.
     """
     doc_ids = np.asarray(documents["doc_id"])
     held = np.flatnonzero((numbers > 0) & (doc_ids & NUMBERS > 0))

@@ -39,9 +39,7 @@ def within_roots(path: str) -> str:
     """The path, if the roots allow it; without roots any.
 
     path: local, or an address; it may be a pattern.
-
-    Raises:
-        ConfigError: names the path and the roots.
+    ConfigError: names the path and the roots.
     """
     roots = roots_of(os.environ.get(VARIABLE))
     if path.startswith(HUB) and not path.startswith(FILES):
@@ -104,9 +102,7 @@ def allowed_address(address: str) -> str:
 
     What a scheduler sends is unpickled, and so may be any code: with roots only those may be
     named that the operator lists in TOKENMILL_ADDRESSES, with commas between them.
-
-    Raises:
-        ConfigError: names the address and the variable.
+    ConfigError: names the address and the variable.
     """
     allowed = [a.strip() for a in os.environ.get(ADDRESSES, "").split(",")]
     if VARIABLE in os.environ and address not in allowed:
@@ -174,8 +170,7 @@ def bucket_and_key(path: str) -> tuple[str, str]:
     >>> bucket_and_key("s3://corpora/run/")
     ('corpora', 'run')
 
-    Raises:
-        ConfigError: it names no bucket, or credentials.
+    ConfigError: it names no bucket, or credentials.
     """
     check_no_credentials(path)
     bucket, _, key = path.removeprefix(SCHEME).partition("/")
@@ -207,9 +202,8 @@ Place: TypeAlias = Path | str  # a string is s3://bucket/prefix
 def place(text: str) -> Place:
     """What a command line names: a folder here, or an address, which is checked.
 
-    Raises:
-        ConfigError: it names no bucket, no prefix, or credentials; or it is of another store; or
-            the roots do not allow it.
+    ConfigError: it names no bucket, no prefix, or credentials; or it is of another store; or
+        the roots do not allow it.
     """
     if not is_remote(text):
         return _path_here(text)

@@ -240,9 +240,7 @@ class Corpus:
 
         works: of the phase.  least: None is LEAST_BYTES.
         of: what there are `n` of, if not documents.
-
-        Raises:
-            ConfigError: less than `least`.
+        ConfigError: less than `least`.
         """
         # works of the phase that may be done at the same time
         options = self.run.options

@@ -264,8 +264,7 @@ class CorpusStep(Step):
     def look_into(self) -> None:
         """Read what it needs besides the inputs, if it is at hand: in a dry run, before `build`.
 
-        Raises:
-            ConfigError: it cannot be used.
+        ConfigError: it cannot be used.
         """
 
     def files(self) -> Iterator[InputFile]:

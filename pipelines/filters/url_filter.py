@@ -80,8 +80,7 @@ def automaton(listed: Entries) -> tuple[I32, I32]:
         goto: (n_states, 36) int32, the state behind each letter or digit.
         found: (n_states,) int32, bytes of the shortest subword that ends there, or 0.
 
-    Raises:
-        ConfigError: there are too many.
+    ConfigError: there are too many.
     """
     words = _words(listed)
     n = 1 + sum(map(len, words))

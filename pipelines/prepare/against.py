@@ -179,9 +179,8 @@ FIRST_REASONS = 3  # differences named in a refusal
 def earlier_runs(recipe: Recipe) -> tuple[EarlierRun, ...]:
     """The runs that the recipe stands against, oldest first.
 
-    Raises:
-        ConfigError: one is not a run, has not finished, keeps no index, makes other keys, or was
-            not made against all before it; or this recipe would have to remove what they hold.
+    ConfigError: one is not a run, has not finished, keeps no index, makes other keys, or was
+        not made against all before it; or this recipe would have to remove what they hold.
     """
     check_keys(recipe)
     runs: list[EarlierRun] = []

@@ -81,9 +81,7 @@ class Collection:
         """The run to continue, or else one of all files that are new; None if there are none.
 
         again: files that changed since they were taken are new.
-
-        Raises:
-            ConfigError: the recipe is not that of the collection, or see `plan_run`.
+        ConfigError: the recipe is not that of the collection, or see `plan_run`.
         """
         self._check(recipe)
         wanted = self._standing(recipe)

@@ -316,9 +316,8 @@ def _union(spans: Iterable[dict[str, Any]]) -> list[tuple[int, int]]:
 def decoded(out: Path, doc_id: int) -> dict[str, Any] | None:
     """A document with doc_id, id, source and text; of one that was cut, its pieces in order.
 
-    Returns:
-        None where that cannot be told: the run or its tokenizer is gone, its documents were packed
-        into sequences, or the document is not in its dataset.
+    None where that cannot be told: the run or its tokenizer is gone, its documents were packed
+    into sequences, or the document is not in its dataset.
     """
     files = sorted((out / "dataset").rglob("*.arrow"))
     # copies are alike
@@ -428,9 +427,7 @@ def documents(out: Path, doc_ids: list[int]) -> dict[int, dict[str, Any]]:
     Intermediates are deleted at the end of a run, so the inputs are read again; ids are
     only right while these are unchanged. In a run with images each has `images`: what
     `image_fates` tells.
-
-    Raises:
-        ConfigError: an id is not of this run, or its input has changed or is gone.
+    ConfigError: an id is not of this run, or its input has changed or is gone.
     """
     recipe = _recipe(out)
     links = {p["doc_id"]: p for p in pieces(out, doc_ids) if p["doc_id"] in doc_ids}
@@ -544,9 +541,8 @@ def image_fates(out: Path, doc_id: int, read: list[dict[str, Any]]) -> list[dict
 
     read: what the reader found of them (`IMAGE`).
 
-    Returns:
-        Rows of `OF_IMAGE`, `OF_FATE` as in its receipt, and `fate`: "kept", "removed", "failed",
-        or "with_document" where that left and took it along. `md5` is in hexadecimal.
+    Rows of `OF_IMAGE`, `OF_FATE` as in its receipt, and `fate`: "kept", "removed", "failed", or
+    "with_document" where that left and took it along. `md5` is in hexadecimal.
     """
     others = WITH_DOCUMENT if removals(out, doc_id=doc_id).num_rows else KEPT
     left = {row["number"]: row for row in removals(out, doc_id=doc_id, images=True).to_pylist()}

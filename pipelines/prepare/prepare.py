@@ -55,10 +55,8 @@ def run_recipe(recipe: Recipe, out: Place, execute: Execute, plan: Plan | None =
     """Run `recipe` into `out`, or continue the run that is there; return its report.
 
     plan: of `plan_run`, where the caller has made it already.
-
-    Raises:
-        ConfigError: the recipe, the inputs or `out` cannot be used; nothing was half-written.
-        LedgerError: documents or bytes do not add up.
+    ConfigError: the recipe, the inputs or `out` cannot be used; nothing was half-written.
+    LedgerError: documents or bytes do not add up.
     """
     started = time.perf_counter()
     plan = plan or plan_run(recipe)
@@ -85,9 +83,7 @@ def opened(recipe: Recipe, out: Place, plan: Plan) -> Iterator[PrepareJob]:
     """Hold `out` for this recipe; what cannot be written there is told in one line.
 
     What its steps need (benchmarks) is read before anything is written.
-
-    Raises:
-        ConfigError: see `run_recipe`.
+    ConfigError: see `run_recipe`.
     """
     check_apart(recipe.inputs, out)
     check_other(recipe, Path(out))
@@ -115,9 +111,7 @@ def known_plan(recipe: Recipe, out: Place) -> Plan | None:
 
     Its files are listed, and were not cut again: None where one is not what it was, or where
     damage was met when they were cut.
-
-    Raises:
-        ConfigError: see `plan_run`.
+    ConfigError: see `plan_run`.
     """
     with mirror.viewed(out) as folder:
         found = read_manifest(folder) or {}
@@ -135,12 +129,10 @@ def plan_run(recipe: Recipe, among: Callable[[InputFile], bool] | None = None) -
     """Cut the inputs into shards.
 
     among: which of their files are read; there may be none then, and so no shards.
-
-    Raises:
-        ConfigError: no input can be read at all, the first cause is named; or one is a run
-            directory, without `from: run`; or a benchmark is not there, or is a file of the
-            inputs; or images cannot be referenced where they are; or an earlier run cannot be
-            stood against.
+    ConfigError: no input can be read at all, the first cause is named; or one is a run
+        directory, without `from: run`; or a benchmark is not there, or is a file of the
+        inputs; or images cannot be referenced where they are; or an earlier run cannot be
+        stood against.
     """
     refuse_runs(given for given in recipe.inputs if given.format != RUN)
     against = _checked(recipe)
@@ -176,9 +168,7 @@ def finished_report(job: PrepareJob) -> Report | None:
     """The report of the run if it has finished, and all that it made to stay is still there.
 
     What its end lacks (intermediates to delete, the report's files) is made up for.
-
-    Raises:
-        ConfigError: it should have an index, which cannot be made any more.
+    ConfigError: it should have an index, which cannot be made any more.
     """
     stay = {*_stays(job)} - {INDEX.name}
     data = read_report(job.out, lambda top: top in stay)

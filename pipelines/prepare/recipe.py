@@ -447,9 +447,7 @@ def load_recipe(path: Path, settings: Mapping[str, Any] | None = None) -> Recipe
     """Read a recipe file; `settings` ("output.seq_len": 2048) override what it says.
 
     settings: see `overridden`.
-
-    Raises:
-        ConfigError: the file cannot be read, is not YAML, or says something unknown or impossible.
+    ConfigError: the file cannot be read, is not YAML, or says something unknown or impossible.
     """
     way = f"; to read it, name a recipe, as plain, and --set inputs={path}"
     way = "" if path.suffix in YAML else way
@@ -498,8 +496,7 @@ def overridden(data: Mapping[str, Any], key: str, value: Any, *, where: str) -> 
     >>> overridden({"steps": ["exact", {"near": {"rows": 8}}]}, "steps.near.rows", 9, where="")
     {'steps': ['exact', {'near': {'rows': 9}}]}
 
-    Raises:
-        ConfigError: there is no such entry, or something that has no settings on the way.
+    ConfigError: there is no such entry, or something that has no settings on the way.
     """
     return _set(data, re.sub(r"\[(\d+)\]", r".\1", key).split("."), value, where)
 

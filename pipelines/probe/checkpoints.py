@@ -128,9 +128,7 @@ def node_files(
 
     Whatever a rank left, as one that was killed, is deleted at the end; so is the folder where
     it was made for this.
-
-    Raises:
-        ConfigError: the folder cannot be written, or has no room.
+    ConfigError: the folder cannot be written, or has no room.
     """
     total = int(min(wanted.checkpoint_bytes, MOST_BYTES if n_bytes is None else n_bytes))
     name = f".tokenmill-probe-{uuid.uuid4().hex}"

@@ -30,9 +30,7 @@ def fill(
     One that an earlier call wrote with the same sizes is taken as it is.
 
     width: bytes of a token id, 2 or 4.  tell: what is being done, once nothing is wrong with it.
-
-    Raises:
-        ConfigError: something else is in the folder, there is no room, or it cannot be written.
+    ConfigError: something else is in the folder, there is no room, or it cannot be written.
     """
     medium, rows = medium_of(folder), max(1, n_bytes // (width * seq_len))
     if is_filler(folder):

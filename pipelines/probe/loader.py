@@ -155,9 +155,8 @@ class Loader:
     def batches(self) -> Iterator[I64 | None]:
         """(sequences, seq_len) int64 a batch; None in its place where ids are only read.
 
-        Raises:
-            ConfigError: a file is damaged, or the dataset holds no tokens.
-            StoppedError: `stopped` was set.
+        ConfigError: a file is damaged, or the dataset holds no tokens.
+        StoppedError: `stopped` was set.
         """
         if self.reading.depth == "full":
             yield from self._collated()

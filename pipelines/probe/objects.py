@@ -173,8 +173,7 @@ def ids_buffer(schema: pa.Schema) -> int:
     >>> ids_buffer(pa.schema({"id": pa.string(), "input_ids": pa.list_(pa.uint16())}))
     3
 
-    Raises:
-        ValueError: a column before it is of a kind whose buffers are not known.
+    ValueError: a column before it is of a kind whose buffers are not known.
     """
     return sum(_buffers(field.type) for field in list(schema)[: schema.get_field_index(IDS)])
 

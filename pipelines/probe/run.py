@@ -76,9 +76,7 @@ def probe(
     """Read a dataset as training would; whether its storage keeps up, as `report` documents.
 
     plan: its name.  tell: what is being done, once no mistake of the user's is left to find.
-
-    Raises:
-        ConfigError: no dataset is there, a folder cannot be written, or the storage failed.
+    ConfigError: no dataset is there, a folder cannot be written, or the storage failed.
     """
     shards, wanted = open_dataset(folder, settings.split), demand(sheet)
     try:

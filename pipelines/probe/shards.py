@@ -92,9 +92,7 @@ def open_dataset(folder: Place, split: str | None = None) -> Shards:
 
     folder: a saved dataset, a run directory, or a folder of Arrow files; or a prefix of a bucket.
     split: where there are several; "train" without one.
-
-    Raises:
-        ConfigError: no dataset is there, or one of its files is not what it should be.
+    ConfigError: no dataset is there, or one of its files is not what it should be.
     """
     root = _split_folder(medium_of(folder), split)
     files = _files(root)
@@ -116,9 +114,7 @@ def batch_ids(whole: pa.Buffer, place: BatchPlace, schema: pa.Schema, path: str)
     """The ids of a record batch, without copying them out of what holds it.
 
     whole: the file, or a part of it in which `place` lies.  path: of the file, for errors.
-
-    Raises:
-        ConfigError: the batch is damaged or compressed.
+    ConfigError: the batch is damaged or compressed.
     """
     try:
         message = pa.ipc.read_message(whole.slice(place.start, place.stop - place.start))

@@ -214,9 +214,8 @@ class Team:
     def train(self, orders: Sequence[Train], *, steps: int, most_s: float) -> Run:
         """Run ranks together for so many steps after the first, or until the time is up.
 
-        Raises:
-            ConfigError: a file of the dataset is damaged.
-            ProbeError: reading failed.
+        ConfigError: a file of the dataset is damaged.
+        ProbeError: reading failed.
         """
         connections = self.started(len(orders))
         with self._ended_if_it_fails():
@@ -250,9 +249,7 @@ class Team:
         """Write checkpoints while the block runs; the list is filled when it has ended.
 
         after: workers that the block itself needs.
-
-        Raises:
-            ProbeError: writing failed.
+        ProbeError: writing failed.
         """
         connections = self.started(after + len(files))[after:]
         written: list[Written] = []

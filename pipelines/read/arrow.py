@@ -31,9 +31,7 @@ def cut_arrow(file: InputFile, wanted: Input, shard_bytes: int, limits: Limits) 
 
     A file that is cut short is planned as far as it goes; its reader says where it ends.
     Dictionaries may change on the way, so a file that has some is one shard.
-
-    Raises:
-        InputError: not Arrow IPC ("damaged_arrow"), or as `table_columns` or `check_layout`.
+    InputError: not Arrow IPC ("damaged_arrow"), or as `table_columns` or `check_layout`.
     """
     with open_input(file.path, mapped=True) as handle:
         schema = _schema(handle, file.path)

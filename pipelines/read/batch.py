@@ -271,10 +271,8 @@ def text_array(texts: Sequence[str]) -> pa.Array:
 
     Joining encoded strings took 0.4-0.7 of the time of `pa.array`, which also leaves a
     second copy of every non-ASCII text inside the Python string.
-
-    Raises:
-        AttributeError: a value is not a string.
-        UnicodeEncodeError: a value contains a lone surrogate.
+    AttributeError: a value is not a string.
+    UnicodeEncodeError: a value contains a lone surrogate.
     """
     encoded = [t.encode() for t in texts]
     offsets = np.zeros(len(encoded) + 1, np.int64)

@@ -69,9 +69,8 @@ def refuse_unknown(path: str, problems: Sequence[str], found: str) -> None:
 def find_columns(names: Collection[str], wanted: Input, path: str) -> Columns:
     """The columns the recipe names, else those with common names, in any case of letters.
 
-    Raises:
-        InputError: no column can be the text, or one named in the recipe is not there (cause
-            "missing_column"); or what is there has been tokenized ("only_tokens").
+    InputError: no column can be the text, or one named in the recipe is not there (cause
+        "missing_column"); or what is there has been tokenized ("only_tokens").
     """
     for beside in wanted.columns:
         _find(names, "columns", beside, (), path)
@@ -154,9 +153,8 @@ _BLOBS = {pa.binary(), pa.large_binary(), pa.binary_view()}
 def table_columns(schema: pa.Schema, wanted: Input, path: str) -> Columns:
     """Find the columns of a table.
 
-    Raises:
-        InputError: a column is not there ("missing_column"), or holds something else than text
-            ("text_not_string"), or than images ("no_images"); or a name is none ("damaged_schema").
+    InputError: a column is not there ("missing_column"), or holds something else than text
+        ("text_not_string"), or than images ("no_images"); or a name is none ("damaged_schema").
     """
     try:
         return _columns(schema, wanted, path)

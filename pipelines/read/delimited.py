@@ -142,9 +142,7 @@ def rows_of(
     """The rows of a file, the header first; blank lines are no rows.
 
     most: bytes of a row.  quote, header: as `SourceShard` has them.
-
-    Raises:
-        DamagedError: what follows cannot be told; all before it was yielded.
+    DamagedError: what follows cannot be told; all before it was yielded.
     """
     lines = _Lines(blocks, most)
     if header:

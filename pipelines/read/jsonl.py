@@ -70,10 +70,8 @@ def cut_jsonl(file: InputFile, wanted: Input, shard_bytes: int, limits: Limits) 
 
     How long a compressed file is only reading it would tell: its length is estimated from
     its first MiB, and the last shard is open-ended.
-
-    Raises:
-        InputError: not JSON Lines ("invalid_json"), without a text column ("missing_column"),
-            or texts and images in no known layout ("unknown_layout").
+    InputError: not JSON Lines ("invalid_json"), without a text column ("missing_column"),
+        or texts and images in no known layout ("unknown_layout").
     """
     compression = stream.compression_of(file.name)
     columns, is_whole = _sniff(file, wanted, compression, limits)

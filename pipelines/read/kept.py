@@ -20,9 +20,7 @@ def kept_columns(place: str) -> dict[str, str]:
     """The annotations of the text of a run, or of the runs of a collection, with their kinds.
 
     place: a directory, here or in a store.
-
-    Raises:
-        ConfigError: no run that has finished and kept text lies there.
+    ConfigError: no run that has finished and kept text lies there.
     """
     columns: dict[str, str] = {}
     for run in _runs(place):
@@ -50,9 +48,8 @@ def _with_kept_text(given: Input) -> Input:
 def kept_files(place: str) -> list[InputFile]:
     """The files of kept text, by run; those of a collection have the run's name before theirs.
 
-    Raises:
-        ConfigError: see `kept_columns`.
-        InputError, OSError: see `expand`.
+    ConfigError: see `kept_columns`.
+    InputError, OSError: see `expand`.
     """
     files: list[InputFile] = []
     for run in _runs(place):

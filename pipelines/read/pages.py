@@ -168,10 +168,8 @@ def chunk_bound(
     """How a chunk can be read so that what comes at once stays in bounds.
 
     rows: to be read at a time if nothing speaks against it.
-
-    Raises:
-        ExpandsError: a page or a list would take more than it may.
-        ValueError: what should be a page is none.
+    ExpandsError: a page or a list would take more than it may.
+    ValueError: what should be a page is none.
     """
     packed, text = chunk.total_compressed_size, chunk.physical_type == "BYTE_ARRAY"
     most, found = most_bytes(packed), list(pages(read_at, chunk))

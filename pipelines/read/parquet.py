@@ -27,9 +27,8 @@ FREE_OF_TABLE, TIMES_OF_TABLE = 96 * 1024**2, 128
 def cut_parquet(file: InputFile, wanted: Input, shard_bytes: int, limits: Limits) -> list[Piece]:
     """Find the columns, and cut into consecutive row groups of about `shard_bytes` at most.
 
-    Raises:
-        InputError: not a whole Parquet file ("damaged_parquet"), or as `table_columns` or
-            `check_layout`.
+    InputError: not a whole Parquet file ("damaged_parquet"), or as `table_columns` or
+        `check_layout`.
     """
     with open_input(file.path) as handle:
         parquet = _open(handle, file.path)

@@ -88,9 +88,7 @@ def plan_inputs(
     html: whether pages are; without, web archives are no input.
     against: earlier runs, behind whose shards these are numbered.
     among: which of the files found are read; asked once of each. An input may have none then.
-
-    Raises:
-        ConfigError: an input is not there, may not be read, or its format cannot be told.
+    ConfigError: an input is not there, may not be read, or its format cannot be told.
     """
     sections = frozenset(["images"] * images + ["html"] * html)
     shards: list[SourceShard] = []

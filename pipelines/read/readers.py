@@ -168,10 +168,8 @@ def read_shard(
     html: how pages are read; None where the recipe reads no web archives.
     run: an identity under which files do not change: the shards of a compressed file, read in
         turn, then share one stream.
-
-    Raises:
-        InputError: the file is gone or may not be read.
-        OSError: the disk or the network failed; trying again may help.
+    InputError: the file is gone or may not be read.
+    OSError: the disk or the network failed; trying again may help.
     """
     batches = reader_named(shard.format).read(shard, Reading(limits, run, images, html))
     if html is not None:

@@ -208,10 +208,8 @@ def read_blocks(
         that begins before, so that small shards do not read each other's lines.
     run: an identity under which files do not change. With it a compressed stream is set down
         where reading ends, for the shard that begins there (see `parking`).
-
-    Raises:
-        DamagedError: after the last good byte was yielded.
-        InputError, OSError: as `open_input`.
+    DamagedError: after the last good byte was yielded.
+    InputError, OSError: as `open_input`.
     """
     if compression is None:
         with open_input(path) as file:

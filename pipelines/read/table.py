@@ -253,9 +253,7 @@ def check_layout(
     """Look whether texts and images of some first rows fit; what is damaged the run will tell.
 
     kind: of the column of images. Where it holds their bytes, nothing is looked at.
-
-    Raises:
-        InputError: those of none do ("unknown_layout").
+    InputError: those of none do ("unknown_layout").
     """
     problems = []
     try:

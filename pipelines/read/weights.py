@@ -66,9 +66,7 @@ def in_bounds(table: pa.RecordBatch, names: Sequence[str | int]) -> Iterator[pa.
     """The rows of a table in parts of which some columns can be made.
 
     names: of the columns, or their numbers, as names may stand twice.
-
-    Raises:
-        DamagedError: a row would take much more than the file has of it ("expands_too_far").
+    DamagedError: a row would take much more than the file has of it ("expands_too_far").
     """
     columns = [table[name] for name in names]
     for column in columns:

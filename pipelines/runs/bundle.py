@@ -74,9 +74,7 @@ def do_bundle(
     wanted: versions that this process must have, as `versions` tells them.
     within: opened with the run's identity around the works: what they may leave for each other.
     of: whom `stop_bundles` names, to have no work begin any more.
-
-    Raises:
-        ConfigError: this process cannot work on the run, or no other could go on either.
+    ConfigError: this process cannot work on the run, or no other could go on either.
     """
     if wanted is not None:
         check_process(job, wanted)

@@ -16,9 +16,7 @@ def drive(job: Job, running: Phases[T], execute: Execute) -> T:
 
     It is handed those works that no receipt shows done. Receipts are packed as groups of works are
     done, and the scratch is deleted that a group was the last to read.
-
-    Raises:
-        ConfigError: what was made of such scratch is gone; the same command makes both again.
+    ConfigError: what was made of such scratch is gone; the same command makes both again.
     """
     driving, phase = _Driving(job, execute), next(running)
     while True:

@@ -154,10 +154,8 @@ def open_run(
 
     identity: all that decides the output, as JSON.
     words: what the command line calls its settings; see `differences`.
-
-    Raises:
-        ConfigError: `out` holds a run of other settings, inputs or version, or other files,
-            or cannot be written.
+    ConfigError: `out` holds a run of other settings, inputs or version, or other files,
+        or cannot be written.
     """
     found = read_manifest(out)
     if found is None:
@@ -275,13 +273,8 @@ def joined(
 ) -> Iterator[Path]:
     """Work on a run beside others that do, while no process drives it; none can before all left.
 
-    On an object store nothing keeps one from it.
-
-    Returns:
-        As `held`.
-
-    Raises:
-        ConfigError: a process drives the run.
+    On an object store nothing keeps one from it. Yields as `held`.
+    ConfigError: a process drives the run.
     """
     if is_remote(out):
         with mirrored(str(out), scratch=scratch, most_bytes=scratch_bytes) as folder:
@@ -298,11 +291,8 @@ def held(
 ) -> Iterator[Path]:
     """Hold the run directory as `locked` does; what its disk refuses is told in one line.
 
-    Returns:
-        The run directory, absolute; of one on an object store, the folder that mirrors it.
-
-    Raises:
-        ConfigError: see `locked`; or a file could not be read or written.
+    Yields the run directory, absolute; of one on an object store, the folder that mirrors it.
+    ConfigError: see `locked`; or a file could not be read or written.
     """
     with contextlib.ExitStack() as stack:
         if is_remote(out):

@@ -141,8 +141,7 @@ class Packing:
 
         receipts: all of the phase.
 
-        Returns:
-            Names of the files in the folder of the step that have them now.
+        Returns the names of the files in the folder of the step that have them now.
         """
         for number in range(len(self._groups)):
             if number not in self._names:

@@ -40,8 +40,7 @@ def writing(*, durable: bool) -> Iterator[None]:
 def atomic_path(path: Path) -> Iterator[Path]:
     """Yield a temporary path to write; on leaving without an error it becomes `path`.
 
-    Raises:
-        OSError: the file could not be written whole; nothing is left under either name.
+    OSError: the file could not be written whole; nothing is left under either name.
     """
     with held(path.parent, make=True) as folder:
         partial = Path(folder, f"{path.name}{PARTIAL}{uuid.uuid4().hex}")

@@ -214,9 +214,8 @@ class Rows:
     def shard(self, number: int) -> Opened:
         """A shard's sidecar.
 
-        Raises:
-            ShardError: it is not a whole Arrow file, was made with other parameters, or has
-                another number of rows than it should.
+        ShardError: it is not a whole Arrow file, was made with other parameters, or has
+            another number of rows than it should.
         """
         if number in self._open:
             self._open.move_to_end(number)
@@ -342,8 +341,7 @@ def corpus_rows(
 def counted_rows(paths: Sequence[Path], parameters: Mapping[str, Any]) -> Rows:
     """As `corpus_rows`, where only the files tell how many rows they have: all are looked at.
 
-    Raises:
-        ShardError: as `open_sidecar`.
+    ShardError: as `open_sidecar`.
     """
     counts = [open_sidecar(path, parameters).n for path in paths]
     return corpus_rows(paths.__getitem__, counts, parameters, most_open=MOST_COUNTED)

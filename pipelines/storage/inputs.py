@@ -45,10 +45,9 @@ _REFUSED = {"ACCESS_DENIED", "INVALID_ACCESS_KEY_ID", "SIGNATURE_DOES_NOT_MATCH"
 def resolve(path: str) -> tuple[fs.FileSystem, str]:
     """The file system of a path, and the path as that file system writes it.
 
-    Raises:
-        InputError: the scheme is not one of those above (cause "unknown_scheme").
-        ConfigError: the path holds credentials.
-        ConfigError: the roots do not allow it, see `pipelines.core.places`.
+    InputError: the scheme is not one of those above (cause "unknown_scheme").
+    ConfigError: the path holds credentials.
+    ConfigError: the roots do not allow it, see `pipelines.core.places`.
     """
     local = places.local_path(places.within_roots(path))
     if local is not None:
@@ -77,11 +76,9 @@ def expand(pattern: str) -> list[InputFile]:
     as it is written is not a pattern. Names that begin with a dot, and the markers other
     systems leave (`_SUCCESS`, `_metadata`, `_temporary/`, …), are passed over in folders
     and by wildcards; to read one, name it.
-
-    Raises:
-        InputError: nothing is there, nothing matches, or it may not be read ("not_found",
-            "permission_denied").
-        OSError: the store cannot be reached; trying again may help.
+    InputError: nothing is there, nothing matches, or it may not be read ("not_found",
+        "permission_denied").
+    OSError: the store cannot be reached; trying again may help.
     """
     store, where = resolve(pattern)
     if isinstance(store, fs.PyFileSystem):
@@ -101,9 +98,7 @@ def without(found: Sequence[InputFile], exclude: Sequence[str], path: str) -> li
     exclude: patterns of names below `path` ("drafts/*.md"), or of the last part of one ("*.bak",
         "drafts"); `*` crosses folders, and "**/" before the rest is any number of them, or none.
         A file that `path` names itself stays.
-
-    Raises:
-        InputError: none is left ("not_found").
+    InputError: none is left ("not_found").
     """
     if len(found) == 1 and path.replace("\\", "/").split("/")[-1] == found[0].name:
         return list(found)
@@ -145,10 +140,8 @@ def open_input(path: str, *, mapped: bool = False) -> pa.NativeFile:
     """Open a file for reading and seeking.
 
     mapped: into memory, where it lies on this machine and holds anything.
-
-    Raises:
-        InputError: it is not there or may not be read.
-        OSError: the store cannot be reached; trying again may help.
+    InputError: it is not there or may not be read.
+    OSError: the store cannot be reached; trying again may help.
     """
     store, where = resolve(path)
     try:
@@ -338,9 +331,8 @@ _gone: dict[str, float] = {}  # store, when
 def patiently(call: Callable[[], T], path: str) -> T:
     """What a call that reads `path` returns; after an outage it is made again, from the beginning.
 
-    Raises:
-        ConfigError: the store is gone; see `stop_if_gone`.
-        OSError: it failed each time.
+    ConfigError: the store is gone; see `stop_if_gone`.
+    OSError: it failed each time.
     """
     pauses = list(PAUSES_S)
     while True:

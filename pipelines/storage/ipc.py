@@ -196,9 +196,8 @@ def check_message(message: pa.ipc.Message) -> int:
 def check_blocks(data: memoryview, wanted: Callable[[int], Iterable[int]]) -> None:
     """Check the dictionaries of a file, and its record batches that are `wanted` of so many.
 
-    Raises:
-        ExpandsError: as `check_message`.
-        ValueError: its footer points elsewhere.
+    ExpandsError: as `check_message`.
+    ValueError: its footer points elsewhere.
     """
     try:
         for unpacked in _claims(data, wanted):

@@ -116,9 +116,8 @@ class Lock:
 def check_store(store: ObjectStore) -> None:
     """Refuse a prefix that no run can be held in, or end in: an object is written and deleted.
 
-    Raises:
-        ConfigError: the store does not heed If-None-Match or If-Match, does not delete, or may
-            not be used at all. Names the object where it is left.
+    ConfigError: the store does not heed If-None-Match or If-Match, does not delete, or may
+        not be used at all. Names the object where it is left.
     """
     name = f"{PROBE}{uuid.uuid4().hex[:8]}"
     lacks, refused = _unconditional(store, name), ""

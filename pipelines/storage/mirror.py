@@ -417,9 +417,7 @@ def mirrored(
     """A folder that mirrors a prefix for the length of a block.
 
     scratch: where it is made. None: where temporary files go.  most_bytes: see `Cache`.
-
-    Raises:
-        ConfigError: it cannot be made; or see `ObjectStore`.
+    ConfigError: it cannot be made; or see `ObjectStore`.
     """
     above = Path(scratch or tempfile.gettempdir()).absolute()
     of_run = above / f"tokenmill-{hashlib.sha256(remote.encode()).hexdigest()[:16]}"

@@ -54,11 +54,8 @@ FORBIDDEN = frozenset({"ExpiredToken", "InvalidToken", "InvalidAccessKeyId", "Ac
 
 
 def translated(error: BaseException, address: str) -> Exception:
-    """The error to raise for one of botocore's.
-
-    Returns:
-        FileNotFoundError; FileExistsError where a condition did not hold; ConfigError where the
-        user can help; else OutageError.
+    """The error to raise for one of botocore's: FileNotFoundError; FileExistsError where a
+    condition did not hold; ConfigError where the user can help; else OutageError.
     """
     if isinstance(error, Boto3Error) and error.__context__ is not None:
         error = error.__context__  # what an upload failed of
@@ -161,9 +158,8 @@ class ObjectStore:
     def part(self, name: str, start: int, stop: int) -> Part:
         """Bytes [start, stop) of an object.
 
-        Raises:
-            FileNotFoundError: there is no such object.
-            ShardError: it ends before.
+        FileNotFoundError: there is no such object.
+        ShardError: it ends before.
         """
         again = -1
         if stop <= start:
@@ -220,9 +216,8 @@ class ObjectStore:
     def fetch(self, name: str, path: Path) -> int:
         """Write an object into a file; return its size.
 
-        Raises:
-            FileNotFoundError: there is no such object.
-            ShardError: its bytes are not those that were written.
+        FileNotFoundError: there is no such object.
+        ShardError: its bytes are not those that were written.
         """
         for _ in range(2):  # damaged on its way, it is not so again
             with path.open("wb") as f:

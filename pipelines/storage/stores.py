@@ -109,9 +109,8 @@ T = TypeVar("T")
 def reached(path: str) -> tuple[fs.FileSystem, str]:
     """The file system of an address, and the path as that file system writes it.
 
-    Raises:
-        ConfigError: what reaches it is not installed, or lacks settings; or it holds credentials.
-        InputError: it is none ("not_found").
+    ConfigError: what reaches it is not installed, or lacks settings; or it holds credentials.
+    InputError: it is none ("not_found").
     """
     check_no_credentials(path)
     scheme, _, rest = path.partition("://")
@@ -344,11 +343,9 @@ def asked(
     """What a call of a library returns; it is made again after what may pass.
 
     most_s: how long it may take each time; None is CALL_S.
-
-    Raises:
-        FileNotFoundError, PermissionError: there is none, or it may not be read.
-        ConnectionError: the store did not answer, as often as it was asked.
-        ConfigError: the library lacks a setting.
+    FileNotFoundError, PermissionError: there is none, or it may not be read.
+    ConnectionError: the store did not answer, as often as it was asked.
+    ConfigError: the library lacks a setting.
     """
     end, pause_s = time.monotonic() + PATIENT_S, 0.1
     while True:

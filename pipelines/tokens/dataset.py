@@ -351,10 +351,8 @@ def first_rows(out: Path, limit: int) -> Iterator[tuple[str, pa.Table]]:
     """Of each split its name and its first rows; of files no more is read than that takes.
 
     out: a run directory, or the folder that mirrors one.
-
-    Raises:
-        FileNotFoundError: there is no dataset.
-        InputError: a file of it is gone.
+    FileNotFoundError: there is no dataset.
+    InputError: a file of it is gone.
     """
     for split, folder in split_folders(out).items():
         state = mirror.read_json(folder / "state.json")

@@ -38,10 +38,9 @@ class Illustrated(NamedTuple):
 def encode_illustrated(engine: Engine, documents: pa.RecordBatch, images: Images) -> Illustrated:
     """Encode documents of schema ILLUSTRATED; every one gets its bos and eos.
 
-    Raises:
-        LedgerError: a document has another number of images than places for them in its text.
-        ConfigError: text makes the placeholder, or a document has more ids than a row can hold.
-        MismatchError: see `Engine.encode`.
+    LedgerError: a document has another number of images than places for them in its text.
+    ConfigError: text makes the placeholder, or a document has more ids than a row can hold.
+    MismatchError: see `Engine.encode`.
     """
     places = count_places(documents)
     per_image = tokens_of(documents["images"].flatten(), images.tokens)
@@ -159,11 +158,7 @@ def _encoded(
 
 
 def _cut(segments: pa.Array, token: str) -> tuple[pa.Array, I64]:
-    """Cut text behind the first character of `token` wherever that stands.
-
-    Returns:
-        The pieces, and (n_segments + 1,) which of them is each segment's first.
-    """
+    """Text cut behind each `token`'s first character, and (n_segments + 1,) first piece of each."""
     around = pc.split_pattern(segments, token)
     firsts = _ends(np.asarray(around.value_lengths()).astype(np.int64))
     parts = around.flatten()

@@ -302,9 +302,7 @@ def open_reference(path: str, *, plain: bool = True) -> Reference:
     """Open the tokenizer at `path`.
 
     plain: the text of a control token is text; else it becomes that token.
-
-    Raises:
-        ConfigError: no such file or hub model, or not a tokenizer.
+    ConfigError: no such file or hub model, or not a tokenizer.
     """
     if is_sentencepiece(path):
         if not plain:

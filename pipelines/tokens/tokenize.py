@@ -104,11 +104,9 @@ class Engine:
 
         ends: without them, where False: text that is part of a document.
         checked: the beginnings of a few documents are made both ways first.
-
-        Raises:
-            MismatchError: a document that was made both ways came out differently, or the fast
-                engine gave up on one.
-            UnencodableError: the reference gave up on one.
+        MismatchError: a document that was made both ways came out differently, or the fast
+            engine gave up on one.
+        UnencodableError: the reference gave up on one.
         """
         n = len(text)
         slow = np.ones(n, np.bool_)
@@ -182,9 +180,8 @@ def load_engine(
 ) -> Engine:
     """Load the tokenizer, once a process as long as its file stays the same.
 
-    Raises:
-        ConfigError: no such file or hub model, not a tokenizer, no such end token,
-            or ids that do not fit `dtype`.
+    ConfigError: no such file or hub model, not a tokenizer, no such end token,
+        or ids that do not fit `dtype`.
     """
     try:
         found = os.stat(config.path)

@@ -119,8 +119,7 @@ def read_documents(
         The documents; where they come from, and what became of the others, as JSON; and the first
         thing that could not be read, as the end of a message, or "".
 
-    Raises:
-        ConfigError: an input cannot be read.
+    ConfigError: an input cannot be read.
     """
     inputs = with_kept_texts(inputs)
     try:

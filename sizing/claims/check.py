@@ -51,9 +51,8 @@ ENDINGS: Mapping[str, str | None] = {
 def amount(expression: Expression) -> Quantity:
     """Value and unit of a call or a cell; a bare number has the unit "".
 
-    Raises:
-        AttributeError: there is no such function or column.
-        UnitError: an input has another unit than its argument.
+    AttributeError: there is no such function or column.
+    UnitError: an input has another unit than its argument.
     """
     if isinstance(expression, Call):
         function, unit = _called(expression.call)

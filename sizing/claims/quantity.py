@@ -67,10 +67,7 @@ def unit_of(name: str) -> Unit:
 
 
 def parse_quantity(text: str) -> Quantity:
-    """A figure as printed.
-
-    Raises:
-        UnitError: it does not begin with a number.
+    """A figure as printed; UnitError: it does not begin with a number.
 
     >>> parse_quantity("1.16 TB/s").value, parse_quantity("$326k").value
     (1160000000000.0, 326000.0)

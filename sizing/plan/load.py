@@ -24,9 +24,7 @@ def load_plan(path: Path | None, *, changes: Mapping[str, Any] | None = None) ->
     """Read a plan file; without one every default is assumed.
 
     changes: settings by key, as "model.params", in place of the file's.
-
-    Raises:
-        PlanError: the file cannot be read, is not YAML, or says something unknown or impossible.
+    PlanError: the file cannot be read, is not YAML, or says something unknown or impossible.
     """
     if path is None:
         return parse_plan("", where="plan", changes=changes)
@@ -64,9 +62,7 @@ def changed(data: Mapping[str, Any], key: str, value: Any) -> dict[str, Any]:
     """`data` with the setting `key`, as "sources.web.tokens", put in place of what stands there.
 
     A row that the plan does not give, as "tiers.S3.prefix_get_per_s", is taken from the table.
-
-    Raises:
-        PlanError: the key goes through something that holds no settings.
+    PlanError: the key goes through something that holds no settings.
 
     >>> changed({"model": {"params": 1}, "cluster": {}}, "model.params", 2)
     {'model': {'params': 2}, 'cluster': {}}

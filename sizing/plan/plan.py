@@ -156,9 +156,7 @@ class Plan(Section):
 
         name: of the formula's argument; None is the setting's own.
         value: what the setting amounts to where it is not a number itself; its source says what.
-
-        Raises:
-            TypeError: the setting is no number, and no `value` was given.
+        TypeError: the setting is no number, and no `value` was given.
         """
         section, own_name = self._place(key)
         amount = getattr(section, own_name) if value is None else value

@@ -123,8 +123,7 @@ def _read_bytes(sheet: Sheet, source: SourceFacts, trained: Given) -> Requiremen
 def facts(sheet: Sheet) -> tuple[SourceFacts, ...]:
     """Of the corpus, or of each of the sources; adds the rows that they are computed in.
 
-    Raises:
-        PlanError: of a source neither tokens nor a measurement are known.
+    PlanError: of a source neither tokens nor a measurement are known.
     """
     if sheet.plan.sources:
         return tuple(

@@ -19,19 +19,14 @@ ITEM = "item"  # the column of names, the first of a table of items
 
 
 def read_items(benchmark: Benchmark) -> pa.Table:
-    """Read a benchmark's items.
-
-    Returns:
-        A row for each item: column `item`, "NAME:ROW" with rows counted from 0 through all
-        files, then a text column for each field used, in the order of `benchmark.fields`, of
-        the known benchmark (passage, question, choices, answer) or else of the file, but for
-        ids where it has others. Lists and structs become their strings, in order, on a line each;
-        null is "". Numbers are text only in fields that the benchmark names.
-
-    Raises:
-        ConfigError: the file is not there, cannot be read as what its name says, has no
-            items, or lacks a field or its text.
-        OSError: the store cannot be reached.
+    """A row for each item of a benchmark: column `item`, "NAME:ROW" with rows counted from 0 in all
+    files, then a text column for each field used, in the order of `benchmark.fields`, of the known
+    benchmark (passage, question, choices, answer) or else of the file, but for ids where it has
+    others. Lists and structs become their strings, in order, on a line each; null is "". Numbers
+    are text only in fields that the benchmark names.
+    ConfigError: the file is not there, cannot be read as what its name says, has no
+        items, or lacks a field or its text.
+    OSError: the store cannot be reached.
     """
     rows = _rows(benchmark)
     if not rows:

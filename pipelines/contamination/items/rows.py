@@ -86,9 +86,8 @@ def parse_hub(path: str) -> HubSet:
 def hub_rows(wanted: HubSet) -> list[Row]:
     """The rows of a set on the hub, or of a folder of data files if `repo` is one.
 
-    Raises:
-        ValueError: it is not to be had; names the way out.
-        OSError: the disk of the cache failed.
+    ValueError: it is not to be had; names the way out.
+    OSError: the disk of the cache failed.
     """
     import datasets  # takes 0.6 s, and only those who name a set on the hub need it
 
@@ -129,10 +128,9 @@ ABOUT = {STATE, SPLITS, "dataset_info.json", "dataset_infos.json"}
 def read_rows(path: str) -> list[Row]:
     """Every row, in the order of the file; files of a folder or pattern are sorted by path.
 
-    Raises:
-        InputError: nothing is there.
-        ValueError, TypeError: it cannot be read as what its name says.
-        OSError: the store cannot be reached, or a file is damaged.
+    InputError: nothing is there.
+    ValueError, TypeError: it cannot be read as what its name says.
+    OSError: the store cannot be reached, or a file is damaged.
     """
     if is_hub(path):
         return one_a_question(hub_rows(parse_hub(within_roots(path))))
@@ -374,8 +372,7 @@ READERS: dict[str, Callable[[bytes], list[Row]]] = {
 def files_of(benchmark: Benchmark) -> list[InputFile]:
     """The files of a benchmark; none of a set on the hub, whose items an index keeps the digest of.
 
-    Raises:
-        ConfigError: nothing is there, it may not be read, or the store does not answer.
+    ConfigError: nothing is there, it may not be read, or the store does not answer.
     """
     if is_hub(benchmark.path):
         return []
@@ -385,9 +382,8 @@ def files_of(benchmark: Benchmark) -> list[InputFile]:
 def check_outside(benchmarks: Iterable[Benchmark], corpus: Iterable[Input]) -> None:
     """Refuse a benchmark that has files in the corpus.
 
-    Raises:
-        ConfigError: one has; or a benchmark or a path of the corpus does not exist, or its store
-            does not answer.
+    ConfigError: one has; or a benchmark or a path of the corpus does not exist, or its store
+        does not answer.
     """
     read = {
         _real(f.path): f.path

@@ -159,8 +159,7 @@ def parse_benchmark(spec: str) -> Benchmark:
     >>> parse_benchmark("GSM-8K").path
     'hf://openai/gsm8k/main/test'
 
-    Raises:
-        ConfigError: the spec is not of this form, or names no path and no known benchmark.
+    ConfigError: the spec is not of this form, or names no path and no known benchmark.
     """
     name, equals, rest = spec.partition("=")
     if not equals:

@@ -114,9 +114,7 @@ def load(scored: Scored, by: str) -> Scores:
     """Read the scores: in memory, 16 bytes a row and 8 for each limit.
 
     A key that stands there twice has the worse of its scores.
-
-    Raises:
-        ConfigError: the file is not what it was, or its keys or scores are of another type.
+    ConfigError: the file is not what it was, or its keys or scores are of another type.
     """
     path = scored.checked()
     table, keys, order, starts = _by_key(path, by, [*scored.most, *scored.least])

@@ -100,8 +100,7 @@ class Splitter:
     def splits(self, texts: Sequence[str]) -> Splits:
         """Split texts of no other whitespace than single spaces inside.
 
-        Raises:
-            RuntimeError: spaCy's words do not make up the text.
+        RuntimeError: spaCy's words do not make up the text.
         """
         text = "\n".join(texts).replace(UNLUCKY, LUCKY)
         with self._tokenizer.vocab.memory_zone():

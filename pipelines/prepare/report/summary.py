@@ -216,9 +216,7 @@ def ledger_by_source(job: PrepareJob, finished: Finished) -> dict[str, dict[str,
     """What each stage did to each source, in order.
 
     A shard that failed in a later pass has its documents counted there as failed.
-
-    Raises:
-        LedgerError: a shard's stages do not follow from one another.
+    LedgerError: a shard's stages do not follow from one another.
     """
     parts = passes(job.recipe.steps)
     by_pass = [{r.key: r for r in finished.of(f"pass-{p.index}")} for p in parts]

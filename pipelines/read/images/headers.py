@@ -144,9 +144,7 @@ def exif_orientation(block: bytes) -> int:
     """Which way up Exif asks a picture to be shown, from 1; 0 where it does not say.
 
     block: as a JPEG has it, from "Exif" on.
-
-    Raises:
-        IndexError, struct.error: it is not plain.
+    IndexError, struct.error: it is not plain.
     """
     order = _ORDERS.get(block[6:10])
     if order is None:
@@ -167,9 +165,7 @@ def turned_by(segments: Sequence[bytes]) -> tuple[str, ...]:
     """The note of a picture that is to be turned or mirrored: 2 to 8 by Exif, or else by XMP.
 
     segments: as a JPEG has them.
-
-    Raises:
-        IndexError, struct.error: they are not plain.
+    IndexError, struct.error: they are not plain.
     """
     exif = [block for block in segments if block.startswith(_EXIF)]
     if len(exif) > 1:

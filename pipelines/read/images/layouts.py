@@ -60,9 +60,7 @@ def laid_out(text: Any, images: Any, name: str) -> tuple[Any, Any]:
     they are.
 
     name: of the column of text.
-
-    Raises:
-        UnreadableError: an image has no place ("unequal_lists").
+    UnreadableError: an image has no place ("unequal_lists").
     """
     if not isinstance(text, list):
         return text, images

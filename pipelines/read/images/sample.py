@@ -100,9 +100,7 @@ def placed(fields: Mapping[str, Any], named: str = "") -> Placed | None:
     """What a .json says of text and images in turn; None where it does not.
 
     named: the field of text, as the recipe has it; "" looks for that of a known layout.
-
-    Raises:
-        UnreadableError: its lists do not fit one another ("unequal_lists").
+    UnreadableError: its lists do not fit one another ("unequal_lists").
     """
     for name, beside in layouts.LAYOUTS.items():
         if name not in fields or named not in ("", name):
@@ -171,10 +169,8 @@ def texts_of(parts: Sequence[Part], shard: SourceShard) -> Texts:
     """Put together what text and JSON members of one sample say.
 
     shard: names fields of a .json, and the suffix of the caption; else the common ones are taken.
-
-    Raises:
-        UnreadableError: one of them is not UTF-8 ("invalid_utf8") or not JSON ("invalid_json"),
-            or contradicts itself ("unequal_lists"); the message begins with its name.
+    UnreadableError: one of them is not UTF-8 ("invalid_utf8") or not JSON ("invalid_json"),
+        or contradicts itself ("unequal_lists"); the message begins with its name.
     """
     texts = [p for p in parts if p.kind != JSON and shard.text in ("", p.kind)]
     captions = [_text(p.name, bytes(p.data or b"")) for p in texts]
@@ -325,9 +321,8 @@ class Given(NamedTuple):
 def placed_images(place: Placed, given: Given) -> list[SourceImage]:
     """The images of a text in its order, and behind them those without a place, which are lost.
 
-    Raises:
-        UnreadableError: there are more or fewer of them than places, or none can be told by its
-            name ("unequal_lists").
+    UnreadableError: there are more or fewer of them than places, or none can be told by its
+        name ("unequal_lists").
     """
     n_places = place.text.count(PLACEHOLDER)
     named = {name: part for part in reversed(given.parts) for name in _names(part)}

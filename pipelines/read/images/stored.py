@@ -91,9 +91,7 @@ def kept_columns(
     """The column of a token shard, and (n_docs,) bytes of each document's images in the dataset.
 
     documents: schema ILLUSTRATED; with `store: bytes` offsets are those of the spool.
-
-    Raises:
-        ConfigError: images cannot be stored as the recipe wants.
+    ConfigError: images cannot be stored as the recipe wants.
     """
     items = documents["images"].flatten()
     counts = counts_of(documents)

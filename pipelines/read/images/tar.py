@@ -106,10 +106,9 @@ class Tar:
     def __iter__(self) -> Iterator[Member]:
         """Each member.
 
-        Raises:
-            DamagedError: the tar is cut short ("truncated_tar"), what should be a header is
-                none ("damaged_tar"), or it ends behind a member, as if more should come
-                ("unended_tar"); or the stream itself is damaged.
+        DamagedError: the tar is cut short ("truncated_tar"), what should be a header is
+            none ("damaged_tar"), or it ends behind a member, as if more should come
+            ("unended_tar"); or the stream itself is damaged.
         """
         long: dict[str, str] = {}
         while (found := self._header()) is not None:
@@ -267,9 +266,8 @@ def _pax(data: memoryview, at: int) -> dict[str, str]:
 def unpacked(data: bytes | memoryview, most_bytes: int) -> bytes:
     """What some gzip expands to; never more than `most_bytes`, however small it is packed.
 
-    Raises:
-        UnreadableError: it expands to more ("too_large"), breaks off, or is no gzip
-            ("damaged_member").
+    UnreadableError: it expands to more ("too_large"), breaks off, or is no gzip
+        ("damaged_member").
     """
     rest, out = bytes(data), b""
     try:

@@ -64,9 +64,8 @@ class _File:
     def chain(self) -> list[tuple[int, int]]:
         """Of each page, in order, how many tags it has and where they begin.
 
-        Raises:
-            _DamagedError: it goes in a circle or on and on.
-            struct.error: it leads out of the file.
+        _DamagedError: it goes in a circle or on and on.
+        struct.error: it leads out of the file.
         """
         found: dict[int, int] = {}
         (at,) = self.unpack(self._word, 8 if self.big else 4)

@@ -154,9 +154,8 @@ class _Sample(NamedTuple):
 def cut_webdataset(file: InputFile, wanted: Input, _: int, limits: Limits) -> list[Piece]:
     """One shard for each tar: what begins where is known only to who has read what is before.
 
-    Raises:
-        InputError: its first samples have images, and no text that is known as such
-            ("unknown_layout").
+    InputError: its first samples have images, and no text that is known as such
+        ("unknown_layout").
     """
     columns = Columns(wanted.text or "", wanted.id, wanted.url)
     if problems := _without_known_text(file, columns, limits):

@@ -25,9 +25,8 @@ def read_past_damage(
 ) -> Generator[Piece | DamagedError, None, None]:
     """As `read_members`, with the error in place of what is damaged where it goes on behind.
 
-    Raises:
-        DamagedError: nothing behind holds, or the file ends early.
-        InputError, OSError: as `open_input`.
+    DamagedError: nothing behind holds, or the file ends early.
+    InputError, OSError: as `open_input`.
     """
     while True:
         try:

@@ -65,10 +65,8 @@ def decoded_body(response: Response, most_bytes: int) -> tuple[bytes, list[str]]
     """The body without its codings, and what is odd: "not_chunked", "cut_chunks" and the like.
 
     Of a body that breaks off, or breaks down, what came before is taken.
-
-    Raises:
-        UnreadableError: it is larger than `most_bytes` ("too_large"), its coding is not known
-            ("unknown_coding"), or nothing of it can be read ("damaged_coding").
+    UnreadableError: it is larger than `most_bytes` ("too_large"), its coding is not known
+        ("unknown_coding"), or nothing of it can be read ("damaged_coding").
     """
     body, odd = response.body, []
     if "chunked" in response.headers.get("transfer-encoding", "").lower():

@@ -36,10 +36,8 @@ def read_members(
 
     A plain file is one member. A zstd file may begin with the dictionary of its frames
     (the format's "dictionary frame"), which is no member.
-
-    Raises:
-        DamagedError: after the last good byte was yielded.
-        InputError, OSError: as `open_input`.
+    DamagedError: after the last good byte was yielded.
+    InputError, OSError: as `open_input`.
     """
     with open_input(path) as file:
         codec = None if packing is None else codec_for(file, packing, limits)

@@ -51,9 +51,7 @@ def cut_warc(file: InputFile, *, shard_bytes: int, limits: Limits) -> list[Piece
     """Cut into pieces of about `shard_bytes` of plain text, at least; each can be read by itself.
 
     A file whose members are not begun by records is one piece, and so is one packed with lz4.
-
-    Raises:
-        InputError: it does not begin with a record ("damaged_warc"), or cannot be unpacked.
+    InputError: it does not begin with a record ("damaged_warc"), or cannot be unpacked.
     """
     packing = packing_of(file.path)
     _check(file.path, packing, limits)

@@ -59,9 +59,7 @@ def open_tokens(out: Path) -> Tokens:
     """Describe the dataset of a run; no rows are read.
 
     out: a run directory, a collection, or the folder that mirrors one.
-
-    Raises:
-        ConfigError: it is no run of prepare, or has not finished.
+    ConfigError: it is no run of prepare, or has not finished.
     """
     failed = _failed_shards(out)
     states = {s: (f, mirror.read_json(f / "state.json")) for s, f in split_folders(out).items()}
@@ -105,9 +103,7 @@ def batches(
     """Read some columns of a split from row `skip` on, in the batches that are stored.
 
     advance: called when a file is done.
-
-    Raises:
-        FileNotFoundError: a file is gone.
+    FileNotFoundError: a file is gone.
     """
     for path in files:
         with _opened(path) as reader:

@@ -58,10 +58,8 @@ def export(run: Place, out: Path, what: Export, progress: Progress) -> ExportRep
     """Write the dataset of a run in another format; the same dataset gives the same bytes.
 
     An export that was killed goes on: finished files stay, for Megatron the pairs of whole splits.
-
-    Raises:
-        ConfigError: the run has not finished, the format cannot hold it, or `out` holds something
-            else or cannot be written.
+    ConfigError: the run has not finished, the format cannot hold it, or `out` holds something
+        else or cannot be written.
     """
     check_outside(run, out)
     with viewed(run) as folder:

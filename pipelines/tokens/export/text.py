@@ -66,9 +66,8 @@ class TextReport(TypedDict):
 def export_text(run: Place, out: Path, form: TextForm, progress: Progress) -> TextReport:
     """Write the documents of a run as text; files that are there already stay.
 
-    Raises:
-        ConfigError: the run has not finished, its ids cannot be decoded, or `out` holds something
-            else or cannot be written.
+    ConfigError: the run has not finished, its ids cannot be decoded, or `out` holds something
+        else or cannot be written.
     """
     check_outside(run, out)
     with viewed(run) as folder:

@@ -45,9 +45,7 @@ def mix(
     """Mix the documents of all splits; return the stream of each, bucket by bucket, and its place.
 
     made: receipts of the last pass, which make the token shards.
-
-    Raises:
-        ConfigError: see `weights`.
+    ConfigError: see `weights`.
     """
     inputs = digest_of([job.identity, *(receipt.digest for receipt in made)])
     if job.tokenizing.grouped:

@@ -37,9 +37,7 @@ def weighed(job: TokenRun, made: Sequence[Receipt], finished: Finished) -> tuple
 
     made: receipts of the last pass, which make the token shards.
     finished: has the receipts of `groups`, where documents differ by group.
-
-    Raises:
-        ConfigError: see `weights`.
+    ConfigError: see `weights`.
     """
     settings, by_key = job.tokenizing, {shard.key: shard for shard in finished.shards}
     shards = [by_key[receipt.key] for receipt in made]
@@ -100,9 +98,7 @@ def weights(mix: Mix, tokens: Mapping[str, int], *, epochs: int = 1) -> dict[str
     """The weight of each source, from its share and how many tokens it has.
 
     A source of which nothing is left weighs 1, and the others share what there is.
-
-    Raises:
-        ConfigError: a source would be repeated beyond all bounds.
+    ConfigError: a source would be repeated beyond all bounds.
 
     >>> weights(Mix(shares={"crawl": 0.6, "books": 0.4}), {"crawl": 900, "books": 100})
     {'crawl': 0.16666666666666666, 'books': 1.0}
