@@ -1,6 +1,6 @@
 """What a user starts: commands on a terminal, and the same work as Prefect flows.
 
-    cli ─ arguments ─► commands ─ asked ─► flows: prepare, measure, contamination, size, probe
+    cli ─────────────► commands ─ asked ─► flows: prepare, measure, contamination, size, probe
                           │                  └─ prefect: server, tasks, artifacts ─► pools
                           └─ show: paragraphs and tables on the terminal
 

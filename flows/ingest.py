@@ -3,7 +3,7 @@
 from typing import Any
 
 from tokenmill.flows.asked import ingesting, read_recipe
-from tokenmill.flows.doing.ingest import ingest
+from tokenmill.flows.doing.prepare import ingest
 from tokenmill.flows.ended import Ended
 from tokenmill.flows.prefect.flow_run import FileOrName, Named, our_flow
 from tokenmill.pipelines.core.options import RunOptions

@@ -24,7 +24,7 @@ prefect/; pools/, who does the works). Where to look for
       where a web page becomes text        read/web/warc.py reads records, read/web/extract.py
                                            guards the extractor, read/web/child.py calls it
       what charset a page is in            read/web/charset.py (`decode_page`)
-      what is passed over as damaged       read/web/damage.py (`read_past_damage`), in web archives
+      what is passed over as damaged       read/web/records.py (`read_past_damage`), in web archives
       how a document's text is shingled    dedup/text/shingle.py (`shingles_of`), called by
                                            dedup/same/minhash.py (`signed_shingles`), which
                                            `NearDedup.key_columns` in corpus/near.py calls

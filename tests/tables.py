@@ -26,7 +26,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from tests.pages import FIRST, ROOMS, ROOT
-from tokenmill.flows.arguments import COMMANDS, parser
+from tokenmill.flows.cli import COMMANDS, parser
 from tokenmill.flows.commands.steps import summary
 from tokenmill.pipelines.core.config import SETTINGS, Bytes, told
 from tokenmill.pipelines.core.options import RunOptions

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from tests.pages import FIRST, ROOMS, ROOT
 from tests.tables import MARKED, TABLES, keys, rendered, room_of, table
-from tokenmill.flows.arguments import COMMANDS
+from tokenmill.flows.cli import COMMANDS
 from tokenmill.pipelines.core.shard import FORMATS
 from tokenmill.pipelines.core.step import STEPS
 from tokenmill.pipelines.prepare.recipe import SHIPPED, Recipe

@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
                 "again": args.again,
             }
             with server_ahead() as server:
-                from tokenmill.flows.doing.ingest import ingest
+                from tokenmill.flows.doing.prepare import ingest
 
                 found = result_of(
                     *("ingest-collection", asked, lambda: ingest(asked), shown),

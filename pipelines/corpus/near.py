@@ -21,13 +21,12 @@ import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
 from tokenmill.dedup.arrays import F32, I64, U8, U32
-from tokenmill.dedup.same.cluster import Forest, Touched
 from tokenmill.dedup.same.images import PICTURE_BYTES, pictures
 from tokenmill.dedup.same.lsh import Bands, Buckets, band_keys, count_pairs
 from tokenmill.dedup.same.minhash import MinHash, pair_similarity, signatures, signed_shingles
 from tokenmill.dedup.same.partition import prefix_bits
 from tokenmill.dedup.same.sets import Ratio, distinct, pack
-from tokenmill.dedup.same.verify import CONTEXT_ROWS, cut_large, verified_edges
+from tokenmill.dedup.same.verify import CONTEXT_ROWS, Forest, Touched, cut_large, verified_edges
 from tokenmill.dedup.text.shingle import Shingles
 from tokenmill.dedup.text.simplified import simplified
 from tokenmill.pipelines.core.errors import ConfigError

@@ -1,12 +1,19 @@
-"""What the plan asks of the storage behind one host, and the step that emulates it."""
+"""What the plan asks of the storage behind one host, the step that emulates it, and the search for
+how many accelerators the storage feeds: raised until they wait, then in between.
+"""
 
 import math
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from tokenmill.sizing.sheet import Sheet
 
 LEAST_AU = 0.90  # of MLPerf Storage; its thresholds for models read in small samples
 MOST_STEP_S = 0.25  # a shorter step than the plan's is the stricter test, and takes less time
+RESOLUTION = 20  # the count is found to a 20th of itself
+Ended: TypeAlias = Literal["found", "most", "time"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,3 +78,62 @@ def demand(sheet: Sheet) -> Demand:
         write_bytes_per_s=sheet["checkpoint write bandwidth, one node"].value,
         restart_bytes_per_s=sheet["restart read bandwidth, one node"].value,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    accelerators: int
+    au: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchResult:
+    """How many accelerators the storage feeds.
+
+    supported: the most that kept their utilisation, 0 if none did.
+    failing: the fewest that did not; None where all that were tried did.
+    ended: what ended it: the answer, the most that were asked for, or the time.
+    """
+
+    supported: int
+    failing: int | None
+    ended: Ended
+    tried: tuple[Trial, ...]
+
+
+def search(
+    au_of: Callable[[int], float], *, need: int, first: int, most: int, until: float
+) -> SearchResult:
+    """Double `first` until utilisation is below 0.90 or `most` is reached, then bisect.
+
+    au_of: utilisation of so many accelerators, measured.  need: tried next if `first` are too
+    many, as it is what decides.  until: on the clock of `time.perf_counter`.
+
+    >>> result = search(lambda n: 100 / max(n, 100), need=8, first=8, most=1024, until=1e99)
+    >>> result.supported, result.failing, result.ended
+    (108, 112, 'found')
+    """
+    low, high, trying = 0, None, min(first, most)
+    tried: list[Trial] = []
+    while True:
+        au = au_of(trying)
+        tried.append(Trial(accelerators=trying, au=au))
+        if au >= LEAST_AU:
+            low = trying
+        else:
+            high = trying
+        ended = _ended(low, high, most, until)
+        if ended is not None:
+            return SearchResult(supported=low, failing=high, ended=ended, tried=tuple(tried))
+        if high is None:
+            trying = min(2 * low, most)
+        else:
+            trying = need if low < need < high else (low + high) // 2
+
+
+def _ended(low: int, high: int | None, most: int, until: float) -> Ended | None:
+    if high is None and low == most:
+        return "most"
+    if high is not None and high - low <= max(1, low // RESOLUTION):
+        return "found"
+    return "time" if time.perf_counter() >= until else None

@@ -12,9 +12,8 @@ from typing import Any, Literal, TypeAlias
 from tokenmill.pipelines.core.machine import cores
 from tokenmill.pipelines.probe.cache import LEAST_DEVICE_FRAC, RAM_TIMES, Mount, Sight
 from tokenmill.pipelines.probe.checkpoints import CheckpointRates
-from tokenmill.pipelines.probe.demand import LEAST_AU, Demand, Step
+from tokenmill.pipelines.probe.demand import LEAST_AU, Demand, SearchResult, Step
 from tokenmill.pipelines.probe.loader import READ_AHEAD, Depth, Order
-from tokenmill.pipelines.probe.search import SearchResult
 from tokenmill.pipelines.probe.shards import Shards
 from tokenmill.pipelines.probe.team import Run, together
 from tokenmill.sizing.units import format_bytes, format_rate, percent

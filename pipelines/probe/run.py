@@ -13,7 +13,7 @@ from tokenmill.pipelines.core.machine import cores, memory_bytes
 from tokenmill.pipelines.core.places import Place
 from tokenmill.pipelines.probe.cache import mount_of, sight
 from tokenmill.pipelines.probe.checkpoints import CheckpointFile, CheckpointRates, node_files, rates
-from tokenmill.pipelines.probe.demand import LEAST_AU, Demand, Step, demand
+from tokenmill.pipelines.probe.demand import LEAST_AU, Demand, SearchResult, Step, demand, search
 from tokenmill.pipelines.probe.loader import DEPTHS, ORDERS, Depth, Loader, Order, Reading
 from tokenmill.pipelines.probe.medium import Bucket
 from tokenmill.pipelines.probe.objects import CONNECTIONS, ObjectLoader
@@ -25,7 +25,6 @@ from tokenmill.pipelines.probe.report import (
     mean_kept,
     probe_json,
 )
-from tokenmill.pipelines.probe.search import SearchResult, search
 from tokenmill.pipelines.probe.shards import Shards, open_dataset, silent
 from tokenmill.pipelines.probe.team import ProbeError, Run, Team, Train
 from tokenmill.sizing.sheet import Sheet

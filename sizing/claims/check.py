@@ -46,6 +46,7 @@ ENDINGS: Mapping[str, str | None] = {
     "_s": "s",
     "_per_s": None,
 }
+Verdict: TypeAlias = Literal["agrees", "worked out", "explained", "differs"]
 
 
 def amount(expression: Expression) -> Quantity:
@@ -117,9 +118,6 @@ def _unit_of_name(name: str) -> Unit | None:
     fits = [ending for ending in ENDINGS if f"_{name}".endswith(ending)]
     name_of_unit = ENDINGS[max(fits, key=len)] if fits else None
     return None if name_of_unit is None else unit_of(name_of_unit)
-
-
-Verdict: TypeAlias = Literal["agrees", "worked out", "explained", "differs"]
 
 
 @dataclass(frozen=True, kw_only=True)

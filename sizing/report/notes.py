@@ -18,6 +18,16 @@ from tokenmill.sizing.verdict import is_asked
 MOST_PARTS, LEAST_PART = 4, 0.005
 SHORT = 0.01  # a wait that is told beside the one that we chose
 PUBLISHED_WASTE, FAR = 0.1, 1.5  # of Llama 3 405B, at most; times that, to be explained
+CAPTION = "By the tokens of an image, which are not known"
+KEY = "tokens_per_image"
+TRIED = (64.0, 256.0, 576.0)
+FIGURES = (
+    "tokens trained on",
+    "read bandwidth, whole job",
+    "images, whole job",
+    "cores to decode images, whole job",
+    "training time",
+)
 
 
 def notes(sheet: Sheet) -> list[str]:
@@ -158,18 +168,6 @@ def _money(sheet: Sheet) -> list[str]:
         f"The compute cost is at {price:g} USD an accelerator hour, a guess for a rented H100:"
         " state prices.accelerator_hour"
     ]
-
-
-CAPTION = "By the tokens of an image, which are not known"
-KEY = "tokens_per_image"
-TRIED = (64.0, 256.0, 576.0)
-FIGURES = (
-    "tokens trained on",
-    "read bandwidth, whole job",
-    "images, whole job",
-    "cores to decode images, whole job",
-    "training time",
-)
 
 
 def by_image_tokens(sheet: Sheet) -> Table | None:

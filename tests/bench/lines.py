@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 
 from tests.strategies import document_batch
-from tokenmill.dedup.text.ccnet import CONTROLS, PUNCTUATION
+from tokenmill.dedup.text.simplified import CONTROLS, PUNCTUATION
 from tokenmill.pipelines.core.schema import doc_ids
 from tokenmill.pipelines.corpus.counted.count import (
     count_units,

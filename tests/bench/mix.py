@@ -28,7 +28,7 @@ from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.runs.drive import drive
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.tokens.mix.lists import Lists, spans_of
+from tokenmill.pipelines.tokens.mix.buckets import Lists, spans_of
 from tokenmill.pipelines.tokens.shards import token_schema
 
 SHARD_TOKENS = 32_000_000

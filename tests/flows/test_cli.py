@@ -13,8 +13,7 @@ from datasets import load_from_disk
 
 from tests.e2e.corpus import write_corpus
 from tests.running import one_by_one
-from tokenmill.flows.arguments import parser
-from tokenmill.flows.cli import main
+from tokenmill.flows.cli import main, parser
 from tokenmill.flows.commands.prepare_tables import show_report
 from tokenmill.flows.doing.prepare import in_short
 from tokenmill.flows.exits import exit_code_of

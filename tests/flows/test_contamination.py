@@ -8,8 +8,7 @@ import pytest
 
 from tests.pipelines.contamination.corpus import QUESTIONS, one_in_ten_replaced, write_check
 from tokenmill.dedup.text.fold import FOLDINGS
-from tokenmill.flows.arguments import parser
-from tokenmill.flows.cli import main
+from tokenmill.flows.cli import main, parser
 from tokenmill.flows.commands.contamination import examples, parse_check
 from tokenmill.pipelines.contamination.copies import Copies
 from tokenmill.sizing.document.section import Comparison, Comparisons, Passage, Section

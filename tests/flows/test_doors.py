@@ -8,8 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from tests.pipelines.core.test_roots import is_behind_the_door, kinds
-from tokenmill.flows.arguments import FileOrName, Named, parser
-from tokenmill.flows.cli import main
+from tokenmill.flows.cli import FileOrName, Named, main, parser
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import VARIABLE
 from tokenmill.sizing.plan.plan import Plan

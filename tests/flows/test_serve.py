@@ -14,8 +14,7 @@ import yaml
 
 from tests.e2e.corpus import write_corpus
 from tests.pages import PAGES, command_lines
-from tokenmill.flows.arguments import parser
-from tokenmill.flows.cli import main
+from tokenmill.flows.cli import main, parser
 from tokenmill.flows.commands.serve import parse_parameters
 from tokenmill.pipelines.core.places import VARIABLE
 

@@ -12,7 +12,7 @@ import pytest
 from tests.pipelines.corpus.counted.test_count import BATCH, find_repeats, job_of, write_sidecars
 from tests.pipelines.corpus.repeats_corpora import batch_of
 from tokenmill.dedup.same.digest import sha1_prefixes
-from tokenmill.dedup.text.ccnet import ccnet_form
+from tokenmill.dedup.text.simplified import ccnet_form
 from tokenmill.pipelines.corpus.counted.paragraphs import RepeatedParagraphs
 from tokenmill.pipelines.corpus.units import REPEATED
 from tokenmill.pipelines.storage.files import open_arrow

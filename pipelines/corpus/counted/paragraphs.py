@@ -20,7 +20,7 @@ from pydantic import Field, field_validator
 
 from tokenmill.dedup.arrays import I64, text_buffers
 from tokenmill.dedup.same.digest import digests, first_occurrence, sha1_prefixes
-from tokenmill.dedup.text.ccnet import ccnet_form
+from tokenmill.dedup.text.simplified import ccnet_form
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.schema import PLACEHOLDER, needed, versioned
 from tokenmill.pipelines.core.step import Rule, with_texts
@@ -82,8 +82,8 @@ class RepeatedParagraphs(CountedStep):
         see `shard_bytes`. Of buckets each is counted by itself; a document that a step directly
         before this one removes counts for nothing, but has its place in a bucket. A document
         without a host keeps its paragraphs, and they count for none.
-    normalize: "ccnet" takes units for the same whose forms are (`dedup.text.ccnet`): lower case,
-        digits to 0, some punctuation dropped. What leaves and what stays is whole in either case.
+    normalize: "ccnet" takes units for the same whose forms are (`dedup.text.simplified`): lower
+        case, digits to 0, some punctuation dropped. What leaves and what stays is whole either way.
     digest: by which units are told apart, 128 bits of xxh3, or the first 64 bits of SHA-1.
     count: "copies" counts all; "documents" counts a unit once for each document that has it, and
         of its copies in one document leaves the first alone, however rare it is.

@@ -5,16 +5,22 @@ r"""The records of a web archive, in order: WARC 0.17 to 1.1, and ARC.
     Content-Length: 99\r\n\r\n
     (99 bytes)\r\n\r\n
 
+Behind a member that is damaged reading goes on at the next one that begins with a record, which its
+first bytes and what they unpack to tell; what is damaged is told, with the bytes passed over.
+
 Formats: ISO 28500:2017 (WARC 1.1); Internet Archive, "Arc File Format", versions 1 and 2.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
-from tokenmill.pipelines.read.stream import DamagedError, UnreadableError
+from tokenmill.pipelines.read.options import Limits
+from tokenmill.pipelines.read.stream import Codec, DamagedError, UnreadableError, pieces
 from tokenmill.pipelines.read.web.http import header_fields
-from tokenmill.pipelines.read.web.members import Feed, Piece, Place
+from tokenmill.pipelines.read.web.members import MAGIC, Feed, Piece, Place, codec_for, read_members
+from tokenmill.pipelines.storage.inputs import open_input
 
 ARC_HEADER, DAMAGED, OTHER = "arc_header", "damaged", "other_type"
 TYPES = frozenset(
@@ -40,6 +46,11 @@ _ARC_LINE = re.compile(
     rb"(?P<url>[a-zA-Z][\w+.-]*:.*) (?P<ip>\S+) (?P<date>\d{8,}) (?P<type>\S*)"
     rb"(?: \d{3} \S+ \S+ \d+ \S+)? (?P<length>\S+)\r?\n"
 )
+LOOK_BYTES = 1024**2  # of the file, looked at in turn
+HELD_BYTES = 256 * 1024  # of a member, that are enough to unpack its first bytes
+FIRST_BYTES = 256  # of it, unpacked at a time
+ENOUGH_BYTES = 256  # of a record, that tell that it is one
+MOST_TRIES = 100_000  # places that look like a member: a file made of such is given up
 
 
 class Record(NamedTuple):
@@ -267,3 +278,70 @@ def _arc_head(record: Record, match: re.Match[bytes]) -> Record:
 
 def _is_length(claimed: str) -> bool:
     return claimed.isascii() and claimed.isdigit() and len(claimed) < 19
+
+
+def read_past_damage(
+    path: str, packing: str | None, *, start: int = 0, limits: Limits
+) -> Generator[Piece | DamagedError, None, None]:
+    """As `read_members`, with the error in place of what is damaged where it goes on behind.
+
+    DamagedError: nothing behind holds, or the file ends early.
+    InputError, OSError: as `open_input`.
+    """
+    while True:
+        try:
+            yield from read_members(path, packing, start=start, limits=limits)
+        except DamagedError as e:
+            if packing is None or e.member is None or "window" in e.cause:
+                raise
+            found, lost = _next_member(path, packing, e.member + 1, limits)
+            if found is None:
+                raise
+            for begin, end in pairwise([e.member, *lost, found]):
+                message = f"{e}; {end - begin} packed bytes are passed over"
+                told = DamagedError(f"damaged_{packing}", message)
+                told.member = begin
+                yield told
+            start = found
+        else:
+            return
+
+
+def _next_member(path: str, packing: str, at: int, limits: Limits) -> tuple[int | None, list[int]]:
+    """The first byte from `at` on where a member with a record begins; None if there is none.
+
+    Beside it where members seem to begin before it that are damaged too.
+    """
+    magic, lost, tries = MAGIC[packing], list[int](), 0
+    with open_input(path) as file:
+        codec = codec_for(file, packing, limits)
+        while True:
+            file.seek(at)
+            data = bytes(file.read(LOOK_BYTES + HELD_BYTES))
+            here = data.find(magic)
+            while 0 <= here < LOOK_BYTES:
+                begins = _begins(codec, data[here : here + HELD_BYTES])
+                if begins:
+                    return at + here, lost
+                lost += [at + here] if begins is None else []
+                tries += 1
+                if tries > MOST_TRIES:
+                    return None, lost
+                here = data.find(magic, here + 1)
+            if len(data) < LOOK_BYTES + HELD_BYTES:
+                return None, lost
+            at += LOOK_BYTES
+
+
+def _begins(codec: Codec, data: bytes) -> bool | None:
+    """Whether a member begins with these bytes, and a record with it; None if it is damaged."""
+    head, member = b"", codec.begin()
+    try:
+        for piece in pieces(iter((data,)), FIRST_BYTES):
+            for out in codec.unpack(member, piece):
+                head += out[:ENOUGH_BYTES]
+            if member.eof or len(head) >= ENOUGH_BYTES:
+                return begins_record(head.lstrip(b"\r\n"))
+    except codec.error:
+        pass
+    return begins_record(head.lstrip(b"\r\n")) or None

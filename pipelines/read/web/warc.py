@@ -23,11 +23,15 @@ from tokenmill.pipelines.read.batch import Lost, ReadBatch, SourceDocument, batc
 from tokenmill.pipelines.read.columns import Columns, Piece
 from tokenmill.pipelines.read.options import Html, Limits, Reading
 from tokenmill.pipelines.read.stream import UnreadableError, expansion_ratio
-from tokenmill.pipelines.read.web.damage import read_past_damage
 from tokenmill.pipelines.read.web.extract import Extractor
 from tokenmill.pipelines.read.web.members import DICTIONARY, MAGIC, Feed, read_members
 from tokenmill.pipelines.read.web.pages import Page, Pages, url_of
-from tokenmill.pipelines.read.web.records import LONGEST_ARC_LINE, Walk, begins_record
+from tokenmill.pipelines.read.web.records import (
+    LONGEST_ARC_LINE,
+    Walk,
+    begins_record,
+    read_past_damage,
+)
 from tokenmill.pipelines.storage.inputs import open_input, patiently
 
 STORED_BYTES = 128 * 1024  # of a zstd block; a stored block of deflate has 64 KiB

@@ -23,9 +23,18 @@ from tokenmill.pipelines.runs.folder import Folder
 from tokenmill.pipelines.runs.receipt import WorkFacts
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file, open_sidecar, parquet_file
-from tokenmill.pipelines.tokens.mix.buckets import BUCKET_COUNTS, BUCKETS, COUNTS, OF_COPY, Mixed
+from tokenmill.pipelines.tokens.mix.buckets import (
+    BUCKET_COUNTS,
+    BUCKETS,
+    COUNTS,
+    OF_COPY,
+    Lists,
+    Mixed,
+    Spans,
+    long_columns,
+    spans_of,
+)
 from tokenmill.pipelines.tokens.mix.draws import ONE, Copies, copies, draws, states
-from tokenmill.pipelines.tokens.mix.lists import Lists, Spans, long_columns, spans_of
 from tokenmill.pipelines.tokens.mix.weights import Weighed
 from tokenmill.pipelines.tokens.run import TOKENS, Tokenizing, TokenRun
 from tokenmill.pipelines.tokens.shards import IDS, schema_of

@@ -15,11 +15,10 @@ from tests.bench.corpus import texts_of
 from tests.running import one_by_one, prepare
 from tokenmill.dedup.overlap.find import find
 from tokenmill.dedup.overlap.index import NgramIndex
-from tokenmill.dedup.same.cluster import Forest, Touched
 from tokenmill.dedup.same.digest import digests, first_occurrence
 from tokenmill.dedup.same.lsh import Bands, band_keys, buckets
 from tokenmill.dedup.same.minhash import MinHash, signatures
-from tokenmill.dedup.same.verify import verified_edges
+from tokenmill.dedup.same.verify import Forest, Touched, verified_edges
 from tokenmill.dedup.text.fold import Folding, fold
 from tokenmill.pipelines.contamination.decontaminate import Cleaner, Decontaminate
 from tokenmill.pipelines.contamination.found import search

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tokenmill.dedup.same.cluster import Forest, Touched
 from tokenmill.dedup.same.lsh import MAX_BUCKET, NO_KEY, PREVIOUS_ROWS
+from tokenmill.dedup.same.verify import Forest, Touched
 
 
 def candidate_pairs(keys):

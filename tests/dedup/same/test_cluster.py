@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.dedup.same.labels import clusters
 from tests.reference import cluster as reference
-from tokenmill.dedup.same.cluster import Forest, Touched
+from tokenmill.dedup.same.verify import Forest, Touched
 
 
 @st.composite

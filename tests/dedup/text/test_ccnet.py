@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.reference import repeats as reference
 from tests.strategies import code_points, text_columns
-from tokenmill.dedup.text.ccnet import PUNCTUATION, ccnet_form
+from tokenmill.dedup.text.simplified import PUNCTUATION, ccnet_form
 from tokenmill.dedup.text.unicode import DECIMAL_ZEROS, N_CODE_POINTS, UNICODE_VERSION
 
 # what the rules look at: white space of all kinds, controls, digits, letters that grow, sigmas

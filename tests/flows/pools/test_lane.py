@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 
-from tokenmill.flows.pools.lane import Lane, Pace
+from tokenmill.flows.executing import Lane, Pace
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Outcome, Work
 

@@ -14,8 +14,8 @@ pytest.importorskip("dask_jobqueue", reason="the extra `cluster` is not installe
 from dask.config import set as set_in_dask
 
 from tests.flows.pools.works import fine, run
+from tokenmill.flows.executing import Lane, Pace
 from tokenmill.flows.pools import dask, slurm
-from tokenmill.flows.pools.lane import Lane, Pace
 from tokenmill.flows.pools.slurm import slurm_pool
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import Slurm

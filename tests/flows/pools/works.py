@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 
-from tokenmill.flows.pools.lane import Lane, Pace
+from tokenmill.flows.executing import Lane, Pace
 from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.runs.work import Done, Work
 

@@ -5,7 +5,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokenmill.pipelines.probe.search import search
+from tokenmill.pipelines.probe.demand import search
 
 LONG = float("inf")
 

@@ -14,10 +14,9 @@ from tests.pipelines.probe.test_checkpoints import Torn, a_file
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.probe.cache import Sight
 from tokenmill.pipelines.probe.checkpoints import CheckpointFile
-from tokenmill.pipelines.probe.demand import demand
+from tokenmill.pipelines.probe.demand import SearchResult, demand, search
 from tokenmill.pipelines.probe.loader import Loader, Reading
 from tokenmill.pipelines.probe.report import device_frac, judge
-from tokenmill.pipelines.probe.search import SearchResult, search
 from tokenmill.pipelines.probe.shards import open_dataset
 from tokenmill.pipelines.probe.team import ProbeError, Team, Train
 

@@ -6,6 +6,7 @@ import pytest
 
 from tokenmill.pipelines.probe.cache import Sight
 from tokenmill.pipelines.probe.checkpoints import CheckpointRates
+from tokenmill.pipelines.probe.demand import SearchResult
 from tokenmill.pipelines.probe.report import (
     Verdict,
     _limit,
@@ -16,7 +17,6 @@ from tokenmill.pipelines.probe.report import (
     spread,
     worst,
 )
-from tokenmill.pipelines.probe.search import SearchResult
 from tokenmill.pipelines.probe.team import Run, together
 
 SEEN, UNSEEN = Sight(True, ""), Sight(False, "/data is nfs4: what it caches is not told")

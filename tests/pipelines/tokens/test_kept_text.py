@@ -18,8 +18,7 @@ from tests.e2e.corpus import write_corpus
 from tests.e2e.killed import after
 from tests.receipts import receipts
 from tests.running import one_by_one, prepare
-from tokenmill.flows.arguments import parser
-from tokenmill.flows.cli import main
+from tokenmill.flows.cli import main, parser
 from tokenmill.flows.commands.contamination import parse_check
 from tokenmill.pipelines.contamination.check import check_contamination
 from tokenmill.pipelines.core.errors import ConfigError

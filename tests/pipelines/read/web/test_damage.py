@@ -17,7 +17,7 @@ from tests.pipelines.read.web.archives import (
 )
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.stream import GZIP_PIECE_BYTES
-from tokenmill.pipelines.read.web import damage
+from tokenmill.pipelines.read.web import records
 
 PACKED = {
     "gzip": PACK["gzip"],
@@ -109,7 +109,7 @@ def test_damage_with_nothing_behind_it_ends_the_file(tmp_path):
 
 
 def test_a_file_made_of_beginnings_is_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(damage, "MOST_TRIES", 10)
+    monkeypatch.setattr(records, "MOST_TRIES", 10)
     one = PACK["gzip"](page(0, words(0)))
     got = read_bytes(tmp_path, one + b"\x1f\x8b\x08" * 99 + one)
     assert [len(got.texts), list(got.reasons.values())] == [1, ["truncated_gzip"]]

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from tests.pipelines.read.web.archives import archive, html, http, read_bytes, response, words
-from tokenmill.pipelines.read.web.payload import LOOK_BYTES, payload_type
+from tokenmill.pipelines.read.web.pages import LOOK_BYTES, payload_type
 
 TEXT = words(1)
 NOT_PAGES = {
