@@ -152,10 +152,7 @@ def large_strings(data: U8, offsets: I64) -> pa.Array:
 
 @dataclass(frozen=True, eq=False)
 class Saved:
-    """Arrays of one dimension that a file keeps, each as the only row of a column.
-
-    They are fields of a subclass; its other fields are settings.
-    """
+    """Arrays of one dimension, which a file keeps; other fields of a subclass are settings."""
 
     KIND: ClassVar[str]  # what the file is, in messages
 

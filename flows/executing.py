@@ -140,10 +140,7 @@ class Lane:
 
 @contextlib.contextmanager
 def executing(options: RunOptions, out: Place, *, name: str, label: str) -> Iterator[Execute]:
-    """What executes phases, for the length of the block.
-
-    out: the run directory.  name: of the flow run.  label: that it is tagged with.
-    """
+    """What executes phases in the block, in `out`; the flow run has the name, tagged with label."""
     notes.get().describe(name, label, runner_of(options, out))
     with (
         contextlib.closing(PhaseProgress(watcher.get(), notes.get())) as shown,

@@ -381,10 +381,7 @@ def _has_images(manifest: dict[str, Any]) -> bool:
 
 
 def _counted(out: Path, manifest: dict[str, Any], report: Report) -> list[tuple[Any, ...]]:
-    """Stage, outcome, reason, documents, and images in a run that has some.
-
-    Documents that were cut and stayed in pieces come last.
-    """
+    """Stage, outcome, reason, documents, images if any; documents left in pieces come last."""
     n_cut = count_cut(out)
     cut = [(NAME, CUT, CUT, n_cut)] if n_cut else []
     if not _has_images(manifest):

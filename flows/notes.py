@@ -26,11 +26,7 @@ def unsent(_note: Note) -> None:
 
 
 class Notes:
-    """Takes notes.
-
-    send: has one noted, some time; threads call it.
-    check: raises what ends the run, because nothing of it can be noted.
-    """
+    """Takes notes. send: has one noted, some time.  check: raises where nothing can be noted."""
 
     def __init__(
         self, send: Callable[[Note], Any] = unsent, check: Callable[[], Any] = lambda: None
@@ -44,10 +40,7 @@ class Notes:
 
     @contextlib.contextmanager
     def group(self, phase: str, name: str) -> Iterator[list[tuple[str, str]]]:
-        """Note a group of works, from its beginning to its end; yields its log.
-
-        The log: lines, each behind "info" or "error".
-        """
+        """Note a group of works to its end; yields its log, lines behind "info" or "error"."""
         key, log, error = next(self._keys), list[tuple[str, str]](), None
         self.send(("group", key, phase, name, time.time()))
         try:

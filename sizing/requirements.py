@@ -102,10 +102,7 @@ def requirement_sheet(plan: Plan, measurements: Mapping[str, CorpusMeasurement])
 def _of_jobs(
     plan: Plan, measurements: Mapping[str, CorpusMeasurement]
 ) -> dict[str, tuple[int, Sheet]]:
-    """The sheet of each job by its name, the plan's own first, and how many of it run.
-
-    A hot pool is of all jobs together.
-    """
+    """Each job's sheet by name, the plan's first, and how many run; a hot pool is for all."""
     storage = plan.storage.model_copy(update={"hot": None})
     alone = plan.model_copy(update={"jobs": (), "storage": storage})
     made = {jobs.FIRST: (1, requirement_sheet(alone, measurements))}

@@ -223,10 +223,7 @@ class Sheet:
     def cell(
         self, row: Row, column: str, unit: str, *, chosen: str = "", key: str | None = None
     ) -> Input:
-        """A cell of a table's row.
-
-        chosen: the plan's key that names the row, where one does.  key: as of `assume`.
-        """
+        """A cell of a table's row; chosen: the plan's key that names it.  key: as of `assume`."""
         why = f"{self.plan.source(chosen)}; " if chosen else ""
         source = f"{why}{row.source_of(column)}"
         return self.assume(getattr(row, column), unit=unit, source=source, key=key)

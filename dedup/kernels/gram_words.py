@@ -283,10 +283,7 @@ def count_script_words(data: U8, offsets: I64, words: WordKinds, counts: I64) ->
 def letterless_runs(
     data: U8, starts: I64, ends: I64, chars: Chars, words: WordKinds, runs: I64
 ) -> None:
-    """Tell how many gram words without a letter stand in a row in `data[starts[s]:ends[s]]`.
-
-    runs: (n_spans,), out; the most of each span.
-    """
+    """The most gram words without a letter in a row in `data[starts[s]:ends[s]]`, to `runs[s]`."""
     for s in range(starts.shape[0]):
         i, stop = starts[s], ends[s]
         run = longest = 0
@@ -315,11 +312,7 @@ def letterless_runs(
 def count_letters(
     data: U8, begins: I64, stops: I64, doc_words: I64, chars: Chars, letters: I32
 ) -> None:
-    """Count the letters of words.
-
-    begins, stops, doc_words: of `dedup.text.gram_words.Block`.
-    letters: (n_words,), out.
-    """
+    """Count the letters of words to `letters`, (n_words,); others: of `gram_words.Block`."""
     for d in range(begins.shape[0]):
         i = begins[d]
         for w in range(doc_words[d], doc_words[d + 1]):

@@ -104,10 +104,7 @@ class Ratio(NamedTuple):
 
 
 def shared(sets: Shingles, left: I64, right: I64, least: I64) -> I64:
-    """(n_pairs,) how many hashes two sets share; -1 where these are fewer than `least`.
-
-    left, right: (n_pairs,) numbers of sets.  least: (n_pairs,).
-    """
+    """(n_pairs,) how many hashes two sets share; -1 where these are fewer than `least`."""
     made = np.empty((3, kernels.TABLE), np.uint32)
     return _of_pairs(kernels.shared, (sets.hashes, sets.offsets), left, right, least, made)
 

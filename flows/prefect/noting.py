@@ -100,10 +100,7 @@ class Noting:
 
 
 def _describe(name: str, tags: list[str]) -> None:
-    """Give the flow run a name and tags.
-
-    Its tasks have none: each would ask the server for a slot of every tag's concurrency limit.
-    """
+    """Name and tag a flow run, not its tasks: each would ask for a slot of every tag's limit."""
     context = _noted()
     assert context.flow_run is not None
     given = sorted({*context.flow_run.tags, TAG, *tags})

@@ -80,10 +80,7 @@ class Pairs(NamedTuple):
 
 
 def item_pairs(hits: Hits, foldings: U8, index: NgramIndex, n_items: int) -> Pairs:
-    """The pairs of documents and items, by document and item.
-
-    foldings: (n_hits,) uint8, bits of the foldings that each hit needed.
-    """
+    """The pairs of documents and items, by both; foldings: (n_hits,) uint8, bits of each hit."""
     n = len(index.hashes)
     grams = _Grouped.of(hits.docs * n + hits.grams, foldings)  # of each document
     docs, of_docs = np.divmod(grams.keys, n)

@@ -79,10 +79,7 @@ def index_paraphrases(texts: ItemTexts, contexts: Bools | None = None) -> Paraph
 def find_paraphrases(
     batch: pa.RecordBatch, folded: Folded, index: ParaphraseIndex, least: Paraphrasing, source: str
 ) -> pa.RecordBatch:
-    """A row of schema PARAPHRASE for each document and item that it may paraphrase: the best.
-
-    batch, folded, source: as of `copies.find_copies`.
-    """
+    """A PARAPHRASE row for each document and item, the best; the rest as of `find_copies`."""
     found = paraphrased(folded.text, index, score=least.score)
     best_first = np.lexsort((found.texts, -found.scores, found.items, found.docs))
     pairs = np.stack([found.docs, found.items])[:, best_first]

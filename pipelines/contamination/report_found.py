@@ -158,10 +158,7 @@ def columns_of(benchmarks: Sequence[BenchmarkSummary]) -> dict[str, str]:
 
 
 def items_table(summary: Summary, caption: str, without: Sequence[str] = ()) -> Table:
-    """Numbers of items, but for the share, the documents and N; no empty columns.
-
-    without: columns that are left out too, where there is little room.
-    """
+    """Numbers of items, but for share, documents and N; no empty columns, and none of `without`."""
     columns = {k: v for k, v in columns_of(summary.benchmarks).items() if k not in without}
     counts = [(b.name, vars(b)) for b in summary.benchmarks]
     if len(counts) > 1:
@@ -223,10 +220,7 @@ def _foldings(benchmarks: Sequence[BenchmarkSummary]) -> list[Table]:
 
 
 def _side_by_side(summary: Summary, name: str, counted: str) -> Section:
-    """Examples by benchmark, behind a note.
-
-    name: of the examples in the summary.  counted: of the items that there are examples of.
-    """
+    """Examples by benchmark of `name` in the summary, behind a note of how many are `counted`."""
     title, note = SIDE_BY_SIDE[name]
     examples: Sequence[AnyExample] = getattr(summary, name) or ()
     blocks = []

@@ -110,10 +110,7 @@ class Config(BaseModel):
 def described(
     core: CoreSchema, handler: GetJsonSchemaHandler, texts: Iterable[tuple[Sequence[str], str]]
 ) -> JsonSchemaValue:
-    """A JSON schema with descriptions of keys, but for those that have one.
-
-    texts: names, in which "*" is any letters, and what is said of them.
-    """
+    """A JSON schema with descriptions of keys without; texts: by names, "*" is any letters."""
     schema = handler(core)
     keys = handler.resolve_ref_schema(schema).get("properties", {})
     for names, text in texts:

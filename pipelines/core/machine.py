@@ -43,10 +43,7 @@ def _quotas(root: Path) -> Iterator[float]:
 
 
 def _groups(root: Path, controller: str) -> Iterator[tuple[str, Path]]:
-    """The control groups of this process, from its own up, that may limit something.
-
-    Yields (controller, folder); of v2 the controller is "".
-    """
+    """(controller, folder) of the control groups from its own up; of v2 the controller is ""."""
     mounts = root / "sys" / "fs" / "cgroup"
     try:
         lines = (root / "proc" / "self" / "cgroup").read_text().splitlines()

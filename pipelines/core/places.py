@@ -36,11 +36,7 @@ _SET = re.compile(_REPO + r"(@[A-Za-z0-9][\w.-]*)?(/[\w=+-][\w.,=+-]*){0,2}", re
 
 
 def within_roots(path: str) -> str:
-    """The path, if the roots allow it; without roots any.
-
-    path: local, or an address; it may be a pattern.
-    ConfigError: names the path and the roots.
-    """
+    """The path, local, address or pattern, if the roots allow it; ConfigError names path, roots."""
     roots = roots_of(os.environ.get(VARIABLE))
     if path.startswith(HUB) and not path.startswith(FILES):
         name = path.removeprefix(HUB)

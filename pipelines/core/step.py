@@ -235,10 +235,7 @@ def keep_where(
 
 
 def with_text(result: StageResult, text: pa.Array) -> StageResult:
-    """Put edited text in place of the kept documents' own, and account for the bytes.
-
-    text: (kept.num_rows,), string or large_string.
-    """
+    """Put edited text, (kept.num_rows,), in the kept documents' place, and account for bytes."""
     kept = with_column(result.kept, "text", text.cast(result.kept["text"].type))
     bytes_out = int(text_buffers(text).lengths.sum())
     stats = replace(

@@ -57,9 +57,7 @@ class Counts(NamedTuple):
     counts: I64
 
     def of(self, ids: U64) -> I64:
-        """(n, n_columns) of documents in any order: what left for each, or for what it was cut
-        from.
-        """
+        """(n, n_columns) what left for documents in any order, or for what each was cut from."""
         found = self._of(ids)
         pieces = np.flatnonzero(ids & NUMBERS)
         found[pieces] += self._of(ids[pieces] & ~NUMBERS)

@@ -84,10 +84,7 @@ def corpus_wide(
     finished: Finished,
     course: Course | None = None,
 ) -> Phases[str]:
-    """The corpus-wide steps behind a pass; return a digest of all they found.
-
-    made: the receipts of the pass, in order of the shards.  course: of the run.
-    """
+    """The corpus-wide steps behind a pass, `made` its receipts; a digest of all they found."""
     course = course or Course()
     inputs = digest_of([run.identity, *(receipt.digest for receipt in made)])
     chain = Chain(part, made, finished, inputs)

@@ -48,10 +48,7 @@ class Sidecar(NamedTuple):
 
 
 class SideTable(NamedTuple):
-    """Rows about documents that stay when the run has finished, a Parquet file a shard.
-
-    opening: opens a file, and yields what takes the next rows.
-    """
+    """Rows about documents that stay, a Parquet file a shard; opening: yields what takes rows."""
 
     folder: Folder
     schema: pa.Schema

@@ -251,10 +251,7 @@ def _later_copies(batch: pa.RecordBatch, alive: Bools) -> Leaving:
 
 
 def units_left(corpus: Corpus, name: str, rows: files.Rows, number: int, key: str) -> Bools:
-    """(n_units,) of a shard, those of documents that no step standing before `name` removes.
-
-    rows: the sidecars of all shards.  number: of this one.
-    """
+    """(n_units,) of a shard, those of documents not removed before `name`; rows: all sidecars."""
     opened, removed = rows.shard(number), removed_ids(corpus, name, key)
     if removed is None:
         return np.ones(opened.n, np.bool_)

@@ -111,10 +111,7 @@ class GopherRepetition(Filter):
     def _judge_ngrams(
         self, words: Letters, chars: I64, place: int, verdicts: U8, values: F64
     ) -> None:
-        """Judge documents that are still kept by the rules for n-grams, in place.
-
-        place: of the first of these rules among all.  verdicts, values: (n_docs,).
-        """
+        """Judge documents still kept by n-grams, in place; place: of the first of these rules."""
         most = words.most_words
         slots = 1 << max(2, (2 * most - 1).bit_length())  # at least twice as many as words
         top, duplicate = self.top_ngrams or (), self.duplicate_ngrams or ()

@@ -168,10 +168,7 @@ def _file_keys(path: Path, *, hosts: bool) -> Iterator[U64]:
 
 
 def _hashed(block: bytes, *, hosts: bool) -> tuple[U64, U8]:
-    """(n_lines + n_other,) hashes, and what each line is.
-
-    Of a host that is written in another script the hash of its other form (IDNA) comes behind.
-    """
+    """(n_lines + n_other,) hashes, and what each line is; a host's other form (IDNA) is behind."""
     if hosts and FORMS.search(block):
         block = b"\n".join([block, *_other_forms(block)])
     data = np.frombuffer(block, np.uint8)

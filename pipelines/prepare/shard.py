@@ -131,10 +131,7 @@ class Tally:
         removed_images: pa.RecordBatch | None,
         notes: Mapping[str, int] | None,
     ) -> None:
-        """Write rows of schemas REMOVED and REMOVED_IMAGE; add up what else was met.
-
-        notes: of what is no failure to a reader, or what a stage counted beside.
-        """
+        """Write REMOVED and REMOVED_IMAGE rows; add up notes of no failures, or a stage's own."""
         if removed.num_rows:
             self._removed(removed)
             self._first_failed(removed)

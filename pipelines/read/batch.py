@@ -225,10 +225,7 @@ def gathered(
 
 
 def without_images(batch: ReadBatch) -> ReadBatch:
-    """Documents in a recipe that has images, as they are if their input has some.
-
-    U+FFFC in others, which would stand for an image, becomes U+FFFD.
-    """
+    """Documents of a recipe with images: as they are, or with U+FFFD for U+FFFC of their own."""
     documents = batch.documents
     if "images" in documents.schema.names:
         return batch

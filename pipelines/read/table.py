@@ -371,10 +371,7 @@ def _decoded(
 
 
 def image_values(column: pa.Array) -> list[Any]:
-    """(n_docs,) what stands for the image of each document, or lists of that; None for null.
-
-    Bytes are views of the column's own.
-    """
+    """(n_docs,) an image's stand-in, or lists of such, views of the column's bytes; None: null."""
     if not is_listed(column.type):
         return _flat_values(column)
     column.validate()

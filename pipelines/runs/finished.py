@@ -271,10 +271,7 @@ def read_report(out: Path, stays: Callable[[str], bool]) -> dict[str, Any] | Non
 
 
 def prepared_run(out: Path, where: str | None = None) -> dict[str, Any]:
-    """The manifest of a run directory.  where: what a message begins with, if not with its path.
-
-    ConfigError: there is none, or not one that prepare made.
-    """
+    """The manifest of a run; ConfigError, behind `where`: there is none, or none of prepare's."""
     found, where = read_manifest(out), where or str(out)
     if found is None:
         raise ConfigError(

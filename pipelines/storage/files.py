@@ -195,10 +195,7 @@ class Rows:
     def __init__(
         self, starts: I64, opening: Callable[[int], Opened], *, most_open: int = MOST_OPEN
     ) -> None:
-        """starts: (n_shards + 1,) corpus row where each shard begins.
-
-        opening: opens a shard by its number.  most_open: files at a time.
-        """
+        """starts: (n_shards + 1,) corpus rows.  opening: by number.  most_open: files at a time."""
         self.starts = starts
         self._opening, self._most = opening, most_open
         self._open: OrderedDict[int, Opened] = OrderedDict()

@@ -182,10 +182,7 @@ class ObjectStore:
         return Part(data, again)
 
     def put(self, name: str, data: bytes, **conditions: str) -> str | None:
-        """Write a small object; its ETag, or None where a condition does not hold.
-
-        conditions: IfNoneMatch="*": it is not there yet; IfMatch: its ETag.
-        """
+        """Write a small object; its ETag, None if IfNoneMatch="*" (not there) or IfMatch fails."""
         digest = xxhash.xxh3_128_hexdigest(data)
         try:
             answer = self._patiently(
@@ -266,10 +263,7 @@ class ObjectStore:
         return int(answer["ContentLength"])
 
     def names(self, below: str = "", *, most: int | None = None) -> Iterator[tuple[str, int]]:
-        """(name, bytes) of the objects whose names begin with `below`, in order of names.
-
-        A request for each thousand. most: that are wanted.
-        """
+        """(name, bytes) of `most` objects below a name, by name; a request for each thousand."""
         start = f"{self._prefix}/" if self._prefix else ""
         for page in self._pages("list_objects_v2", f"{start}{below}"):
             for entry in page.get("Contents", ()):

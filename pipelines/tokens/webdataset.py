@@ -135,10 +135,7 @@ def _tar(path: Path) -> Iterator[BufferedWriter]:
 
 
 def header_of(name: str, size: int) -> bytes:
-    """As `tarfile` writes it, of nobody, of 1970, in a twentieth of its time.
-
-    name: of ASCII, 100 characters at most.
-    """
+    """As `tarfile` writes it, of nobody, of 1970, 20 times as fast; name: ASCII, 100 at most."""
     own, octal = name.encode(), b"%011o" % size
     if len(own) > tarfile.LENGTH_NAME or size >> 33:
         return _info(name, size)

@@ -83,10 +83,7 @@ def unverified_cells(expression: Expression) -> Iterator[str]:
 
 
 def _called(dotted: str) -> tuple[Callable[..., float], Unit]:
-    """A function and the unit of its result, which a formula tells.
-
-    dotted: "module.function" of sizing.formulas, or as `PLACES` has it.
-    """
+    """The function of a name in sizing.formulas, or `PLACES`, and the unit of its result."""
     name, _, function = dotted.rpartition(".")
     path = PLACES.get(name, f"sizing.formulas.{name}")
     called = getattr(importlib.import_module(f"tokenmill.{path}"), function)

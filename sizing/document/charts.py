@@ -321,10 +321,7 @@ def curves(
     data: Sequence[Curve],
     flags: Sequence[Flag],
 ) -> str:
-    """Curves over a logarithmic axis, the other one linear and from 0.
-
-    axes: horizontal, vertical.  ticks: of the horizontal one; those in range are shown.
-    """
+    """Curves over a log axis, the other linear from 0; axes: both.  ticks: of those, in range."""
     across, up = axes
     xs = [x for c in data for x, _ in c.points]
     most = max((y for c in data for _, y in c.points), default=0) or 1.0

@@ -121,10 +121,7 @@ def _read_bytes(sheet: Sheet, source: SourceFacts, trained: Given) -> Requiremen
 
 
 def facts(sheet: Sheet) -> tuple[SourceFacts, ...]:
-    """Of the corpus, or of each of the sources; adds the rows that they are computed in.
-
-    PlanError: of a source neither tokens nor a measurement are known.
-    """
+    """Of the corpus or each source, with rows; PlanError: neither tokens nor a measurement."""
     if sheet.plan.sources:
         return tuple(
             _facts(

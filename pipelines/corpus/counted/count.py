@@ -263,10 +263,7 @@ LARGEST_BYTES = 32  # key 16, of a hash table at most 16
 
 
 def spill_units(run: RunFolder, part: Pass, group: int) -> Done:
-    """Write the keys of a group's units, but of documents that a step before removes.
-
-    Facts: how many units there are, with keys and without.
-    """
+    """Write keys of a group's units, but of removed documents; facts: units with keys, without."""
     corpus = Corpus(run, part)
     step, units = corpus.last_step(CountedStep), read_units(corpus)
     groups, rows = units.groups(), rows_of(corpus, units)

@@ -336,10 +336,7 @@ def _found(
 
 
 def runs_of(names: Rows, places: Places, of: Places) -> pa.RecordBatch:
-    """Join n-grams to runs (schema FOUND).
-
-    names: doc_id of all documents.  places, of: (n,) of schema EQUAL, ascending by places.
-    """
+    """Join n-grams to runs (FOUND); names: all doc_ids.  places, of: (n,) of EQUAL, ascending."""
     new = np.ones(len(places), np.bool_)
     new[1:] = (np.diff(places) != 1) | (np.diff(of) != 1)
     starts = np.flatnonzero(new)

@@ -86,10 +86,7 @@ def find_suspects(
 
 @inlined
 def top_chars(words: U64, chars: I64, n: np.uint64, keys: U64, counts: I32, firsts: I32) -> int:
-    """Characters of the most frequent n-gram, a space between words, times how often it occurs.
-
-    Of several as frequent the first counts.
-    """
+    """Characters of the most frequent n-gram, the first of such, with spaces, times how often."""
     n_words = np.uint64(words.shape[0])
     bits = table_bits(n_words)
     keys[: ONE << bits] = EMPTY

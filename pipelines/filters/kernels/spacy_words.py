@@ -50,10 +50,7 @@ def is_rule(data: U8, start: np.uint64, stop: np.uint64, rules: U64, longest: np
 
 @inlined
 def piece_end(classes: U8, start: np.uint64, end: np.uint64, longest: np.uint64) -> np.uint64:
-    """Where the piece that begins at `start` ends: at whitespace, or after `longest` bytes.
-
-    classes: seven bytes behind `end` are read, too.
-    """
+    """Where the piece from `start` ends: at whitespace or `longest` bytes; reads seven more."""
     limit = min(end, start + longest)
     i = start
     while i < limit:
@@ -102,10 +99,7 @@ def is_plain(
 
 @inlined
 def joins(data: U8, classes: U8, blank: int, first: int, end: int, bridges: U8) -> bool:
-    """Whether words around the byte at `blank` may be read as one: it is the only space there.
-
-    bridges: (256, 256), by the bytes on both sides.
-    """
+    """Whether words around a byte may be one, the only space there; bridges: by bytes beside it."""
     if blank <= first or blank + 1 >= end or data[blank] != BLANK:
         return False
     before, behind = blank - 1, blank + 1
@@ -200,10 +194,7 @@ def mark_missed(
     data: U8, classes: U8, offsets: I64, table: U64, splits: U32, bridges: U8, missed: I64,
     touching: I64, place: I64,
 ) -> None:  # fmt: skip
-    """Set SPLIT in pieces that `mark_words` missed, now that the table knows them.
-
-    touching: with room for as many more as were missed.
-    """
+    """Set SPLIT in pieces missed that the table knows now; touching: has room for all of them."""
     n_touching = place[N_TOUCHING]
     for k in range(missed.shape[0]):
         d, i, stop = int(missed[k, 0]), int(missed[k, 1]), int(missed[k, 2])

@@ -31,10 +31,7 @@ Normalization = Literal["ccnet", "none"]
 
 
 class KenlmModel:
-    """The perplexities that a KenLM model gives.
-
-    pieces: a SentencePiece model that cuts text for it; without, words part at white space.
-    """
+    """A KenLM model's perplexities; pieces: a SentencePiece model, else words part at spaces."""
 
     def __init__(self, path: Path, *, normalization: Normalization, pieces: Path | None) -> None:
         self._model = load_kenlm(path)

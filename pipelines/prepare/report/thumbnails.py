@@ -72,10 +72,7 @@ class Thumbnails:
     def removed(
         self, before: pa.RecordBatch, receipts: pa.RecordBatch | None, blobs: Blobs | None
     ) -> None:
-        """Images that a stage took out.
-
-        before: the documents they were in.  receipts: schema REMOVED_IMAGE.
-        """
+        """Images that a stage took out of documents `before`; receipts: schema REMOVED_IMAGE."""
         if receipts is None or not receipts.num_rows:
             return
         stages, reasons = receipts["stage"].to_pylist(), receipts["reason"].to_pylist()

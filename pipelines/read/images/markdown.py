@@ -44,10 +44,7 @@ _ENDS = {"!--": re.compile("-->")} | {n: re.compile(f"</{n}", re.IGNORECASE) for
 
 
 class Mark(NamedTuple):
-    """An image in the source of a document.
-
-    start, stop: of its markup, on line `line`.  behind: where the paragraph it stands in ends.
-    """
+    """An image in a document's source; start, stop: its markup.  behind: end of its paragraph."""
 
     start: int
     stop: int

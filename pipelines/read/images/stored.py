@@ -68,10 +68,7 @@ def _feature(of: pa.DataType) -> dict[str, Any]:
 
 
 def describe(image_id: int | None, images: Images | None) -> str:
-    """What one has to know of the dataset to train on it; nothing where it is text.
-
-    image_id: the token that stands for images, as the engine has it.
-    """
+    """What one has to know to train on the dataset, if not text; image_id: the engine's token."""
     if images is None:
         return ""
     rule = images.tokens

@@ -227,10 +227,7 @@ class Walk:
         return False
 
     def _is_in_doubt(self) -> bool:
-        """Whether the member that ends behind the last record taken is not what was packed.
-
-        What tells it stands at its end.
-        """
+        """Whether the member behind the last record is not what was packed; its end tells."""
         feed = self._feed
         rest = feed.peek(_BETWEEN)
         broken = feed.broken

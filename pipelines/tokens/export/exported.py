@@ -79,10 +79,7 @@ class File(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Files that are finished together: one, or the pairs of a split.
-
-    rows, tokens: in all of them.
-    """
+    """Files that are finished together, one or a split's pairs; rows, tokens: in all of them."""
 
     split: str
     files: tuple[File, ...]

@@ -106,10 +106,7 @@ class Discounts(NamedTuple):
 
 
 class Smoothed(NamedTuple):
-    """The n-grams of one order that a model keeps.
-
-    counts: theirs.  probs, backoffs: (n_ngrams,) float64; backoff 1 of what is no context.
-    """
+    """The n-grams of one order that a model keeps; probs, backoffs: 1 of what is no context."""
 
     counts: NgramCounts
     probs: F64
