@@ -1,9 +1,8 @@
 """What becomes of each character when a text is folded: frozen, from Unicode 14.
 
-Interpreters carry different versions of Unicode; what counts as contaminated must not differ
-with them. `python -m tests.dedup.text.frozen` makes the tables again from the running
-interpreter, which must be Python 3.11. Named HTML characters are the standard's list, which is
-closed.
+As those of `text.unicode`: `python -m tests.dedup.text.frozen` makes the tables again from the
+running interpreter, which must be Python 3.11. Named HTML characters are the standard's list, which
+is closed.
 
 The lookalikes are of confusables.txt 13.0.0, Unicode Technical Standard 39 (Copyright (c)
 2020 Unicode, Inc.; Unicode License, https://www.unicode.org/license.txt), restricted to

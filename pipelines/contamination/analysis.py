@@ -12,8 +12,6 @@ and the item is clean by that rule. Such a clean item is *widespread*: at least 
 stand in too many documents, n-grams apart that are ignored for what they are (shared by many
 items, or without a letter).
 Counts are exact; of the documents that have an item a few are kept, those with most of it.
-
-The documents that have most of each item: the longest match, and the text around it.
 """
 
 from collections.abc import Iterable

@@ -8,12 +8,8 @@ In what two texts differ, word by word, with work that grows with their length a
 
 Source of the anchors: patience diff, Bram Cohen 2010, on words in place of lines.
 
-What decontamination cut out of documents, and for which items; told by a run directory.
-
-pieces/*.parquet   what is left of a document  --> its gaps are what was cut out
-overlaps/*.parquet what repeats an item        --> why
-
-A document as the dataset of a finished run has it: decoded from its tokens, no input read.
+What decontamination cut out of a document are the gaps between its pieces (pieces/*.parquet), and
+why, overlaps/*.parquet tell. A document as the dataset has it is decoded from its tokens.
 """
 
 import re

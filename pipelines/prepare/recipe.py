@@ -2,10 +2,6 @@
 
 YAML in, frozen models out. An unknown key, a value out of range or a file that is not
 there is one line that names the place; nothing has been read or written by then.
-
-The steps a recipe can name, and how one is read and written: a name with its settings.
-
-Settings of a recipe that `--set` gives in place of what its file says.
 """
 
 import json

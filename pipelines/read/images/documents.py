@@ -2,10 +2,6 @@
 
     Raw ── document_of ──► SourceDocument ── batches ──► ReadBatch
 
-A reader says what the input has of a document, and where. `batches` reads the headers
-of its images, takes failed images out of the document with a receipt, and lines up the bytes of
-the others in the shard's stream of images.
-
 An image is its bytes, a URL, or a file beside the document (`folder.py`).
 
 A row of a table or a line of JSON (`Raw`) is a sample or an interleaved document:
