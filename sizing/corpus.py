@@ -63,7 +63,6 @@ class CorpusImages(Strict):
     decoded_on: str | None = None
 
     def figures(self) -> list[Figure]:
-        """All that is known."""
         own = [getattr(self, key) for key in type(self).model_fields]
         return [f for f in own if isinstance(f, Figure)]
 

@@ -48,7 +48,6 @@ class Formula(Generic[P]):
         update_wrapper(self, self.function)  # so that it has the function's name and doctests
 
     def __call__(self, *args: P.args, **inputs: P.kwargs) -> float:
-        """The plain function."""
         return self.function(*args, **inputs)
 
     @cached_property

@@ -281,7 +281,6 @@ class RecipeRow(Row):
 
     @property
     def bytes_per_param(self) -> float:
-        """The sum of the parts."""
         return sum(self.parts.values())
 
     @property

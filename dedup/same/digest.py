@@ -16,18 +16,12 @@ Method = Literal["md5", "xxh3"]
 
 
 def digests(text: pa.Array, method: Method) -> U64:
-    """Digest the UTF-8 bytes of each document.
+    """(n_docs, 2) uint64, the bytes of each digest: `.tobytes().hex()` is what md5sum prints.
 
     text: (n_docs,) string or large_string, no nulls.
-    method: "md5", or "xxh3" (its 128 bits), which is many times faster and safe
-        against chance but not against an adversary.
-
-    Returns:
-        (n_docs, 2) uint64: the 16 bytes of the digest in their order, so that
-        `digests(...)[i].tobytes().hex()` is what md5sum or xxh128sum print.
-
-    ValueError: `method` is unknown, or `text` has nulls.
-    TypeError: `text` is not text.
+    method: "md5", or "xxh3" (its 128 bits), many times faster, safe against chance but not against
+        an adversary.
+    ValueError: `method` is unknown, or `text` has nulls.  TypeError: `text` is not text.
     """
     if method not in get_args(Method):
         raise ValueError(f"digest method must be 'md5' or 'xxh3', got {method!r}")
@@ -46,15 +40,10 @@ def _md5(data: memoryview) -> bytes:
 
 
 def first_occurrence(digests: U64, bits: int | None = None) -> I64:
-    """Find the first document with the same digest.
+    """(n_docs,) int64, the lowest row with a row's digest; who is its own is the first of equals.
 
-    digests: (n_docs, 2), as `digests` makes them.
-    bits: of the prefix to partition by; None: as many as suit the number of documents.
-
-    Returns:
-        (n_docs,) int64, the lowest row number with the digest of the row: "keep the first of
-        each" is `first == np.arange(n_docs)`. Memory besides: 4 bytes a row,
-        and 48 for each row of the largest partition.
+    digests: (n_docs, 2).  bits: of the prefix to partition by; None: as many as suit n_docs.
+    Memory besides: 4 bytes a row, and 48 for each row of the largest partition.
     """
     parts = partition(digests[:, 0], bits)
     out = np.empty(len(digests), np.int64)

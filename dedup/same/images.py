@@ -109,12 +109,8 @@ def stars(
     are alike, where the one may be any view of its image if the other is the image as it is.
 
     hashes: (n, n_views), the image as it is first; n * n_views is below 2**31.
-    looks: (n, n_views, LOOK_BYTES).
-    kinds: (n,).
-    distance: 0 to MOST_DISTANCE.
+    looks: (n, n_views, LOOK_BYTES).  kinds: (n,).  distance: 0 to MOST_DISTANCE, or ValueError.
     most_compared: looks for each image, at most; of one that comes to more the rest is unseen.
-
-    ValueError: `distance` is out of range.
     """
     if not 0 <= distance <= MOST_DISTANCE:
         raise ValueError(f"distance must be 0 to {MOST_DISTANCE} bits, got {distance}")

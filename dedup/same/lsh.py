@@ -54,15 +54,10 @@ class Bands:
 
 
 def band_keys(signatures: U32, bands: Bands) -> U64:
-    """Hash each band of each signature.
+    """(n_docs, bands) uint64, equal where all rows of the band are (else by odds of 2**-64).
 
-    signatures: (n_docs, num_perm); slots beyond `bands.num_perm` are not used.
-
-    Returns:
-        (n_docs, bands) uint64, equal where all rows of the band are equal (and else with
-        probability 2**-64). NO_KEY, in every band, for documents without shingles.
-
-    ValueError: signatures are shorter than the bands need.
+    NO_KEY, in every band, for documents without shingles.
+    signatures: (n_docs, `bands.num_perm` at least, else ValueError); more slots are not used.
     """
     if signatures.shape[1] < bands.num_perm:
         raise ValueError(

@@ -97,18 +97,11 @@ def permutations(config: MinHash) -> tuple[U32, U32]:
 
 
 def pair_similarity(signatures: U32, left: I64, right: I64) -> F32:
-    """Estimate the Jaccard similarity of many pairs of documents from their signatures.
+    """(n_pairs,) float32, shares of equal slots, which estimate the Jaccard similarity of pairs.
 
     Two documents without shingles come out at 1.0, as datasketch has it.
-
-    signatures: (n_docs, num_perm).
-    left, right: (n_pairs,) row numbers.
-
-    Returns:
-        (n_pairs,) float32, share of equal slots.
-
-    ValueError: `left` and `right` differ in length.
-    IndexError: a row number is not a row of `signatures`.
+    signatures: (n_docs, num_perm).  left, right: (n_pairs,) rows.
+    ValueError: these differ in length.  IndexError: one is not a row of `signatures`.
     """
     if len(left) != len(right):
         raise ValueError(f"left has {len(left)} rows and right {len(right)}; they are pairs")

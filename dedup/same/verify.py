@@ -25,19 +25,15 @@ def verified_edges(
     verify: float,
     rows_at_once: int,
 ) -> Iterator[I64]:
-    """Compare the signatures of the candidate pairs of each bucket, as `lsh.count_pairs` has them.
+    """(n_edges, 2) rows, (lower, higher), of candidate pairs (`lsh.count_pairs`) that are alike.
 
     In a bucket of more than ALL_PAIRS rows, pairs that others join already are left out: the
     edges connect the same rows, and a million equal documents are a million comparisons.
 
     buckets: of one band; edges come in their order.
     signed: (n, num_perm) signatures of (n,) ascending rows.
-    num_perm: slots of a signature.
     verify: least similarity of an edge, as `pair_similarity` estimates it.
     rows_at_once: signatures to ask for at a time; a few more may be asked for.
-
-    Yields:
-        (n_edges, 2) int64 rows, each (lower, higher).
     """
     members = read_only(buckets.members.astype(np.int64, copy=False))
     ends = read_only(buckets.ends)

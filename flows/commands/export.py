@@ -71,7 +71,6 @@ def text_lines(report: TextReport) -> Iterator[str]:
 
 
 def lines(report: ExportReport) -> Iterator[Any]:
-    """What an export has."""
     rows = [
         (name, split["rows"], split["tokens"], split["files"], *_bytes(split))
         for name, split in report["splits"].items()

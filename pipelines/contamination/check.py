@@ -239,8 +239,6 @@ def pages_of(plan: Plan) -> Html | None:
 
 @dataclass(frozen=True, kw_only=True)
 class IndexFacts(WorkFacts):
-    """Of the index of all benchmarks."""
-
     benchmarks: list[IndexedBenchmark]
 
 

@@ -68,7 +68,6 @@ class Slurm(Config):
 
     @property
     def workers(self) -> int:
-        """Workers of one job."""
         return self.processes or self.cores
 
 

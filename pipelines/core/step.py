@@ -193,9 +193,7 @@ def keep_where(
 ) -> StageResult:
     """Keep the documents whose verdict is `KEEP`; give the others a row each, counted by reason.
 
-    stage: name of the stage, for the removed rows.
-    batch: documents (schema DOCUMENT).
-    verdicts: (n_docs,) uint8; 0 keeps, k removes for `reasons[k - 1]`.
+    verdicts: (n_docs,) uint8; 0 keeps, k removes for `reasons[k - 1]`, which is there (ValueError).
     values: (n_docs,) float64, the measured quantity that decided; NaN where there is none.
     details: (n_docs,) string, what else a reader of the removed row needs.
     duplicate_of: (n_docs,) uint64, the document kept in place of one that leaves.

@@ -90,7 +90,6 @@ class Buckets:
         return Buckets(self.keys[wanted], rows, np.cumsum(sizes[wanted]))
 
     def __iter__(self) -> Iterator[I64]:
-        """The rows of each."""
         return iter(np.split(self.rows, self.ends[:-1]) if len(self.ends) else ())
 
 

@@ -190,7 +190,6 @@ class Corpus:
         return sum(run.shards for run in self.run.against)
 
     def ordinal(self, key: str) -> int:
-        """Of a shard of this run."""
         return self.first_ordinal + shard_number(key)
 
     def shard_keys(self) -> tuple[str, ...]:

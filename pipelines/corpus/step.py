@@ -317,7 +317,6 @@ class CorpusStep(Step):
         return []
 
     def key_columns(self, documents: pa.RecordBatch, source: str) -> list[pa.Array]:
-        """The keys of documents, by column."""
         return []
 
     def counting(self) -> "CorpusStep":

@@ -25,8 +25,6 @@ from tokenmill.pipelines.tokens.run import Tokenizing, TokenRun
 
 @dataclass(frozen=True, kw_only=True)
 class PrepareJob(TokenRun):
-    """The job of a recipe."""
-
     recipe: Recipe
 
     def __post_init__(self) -> None:

@@ -101,7 +101,6 @@ def so_many(data: Data) -> str:
 
 
 def verdicts(data: Data) -> Table:
-    """Every verdict, and why."""
     return table("Verdicts", ["what", "*verdict", "why"], verdict_rows(data))
 
 

@@ -131,7 +131,6 @@ class Bucket:
 
     @cached_property
     def store(self) -> Any:
-        """An `ObjectStore`."""
         return optional("tokenmill.pipelines.storage.s3", "s3://", "s3").ObjectStore(self.address)
 
     def below(self, name: str) -> "Bucket":

@@ -54,7 +54,6 @@ class Shards:
 
     @property
     def bytes(self) -> int:
-        """Of all files."""
         return sum(self.sizes)
 
     @property

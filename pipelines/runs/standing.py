@@ -78,7 +78,6 @@ class Standing:
         self.cost, self.done = 0.0, self.works
 
     def count(self, receipt: Receipt[Any]) -> None:
-        """Its documents."""
         for name, stats in receipt.stats:
             removed = sum(stats.removed.values())
             came = stats.docs_created + (stats.docs_in if name == "read" else 0)

@@ -310,7 +310,6 @@ class ObjectStore:
         return n
 
     def forget(self, name: str) -> None:
-        """Delete an object."""
         self._patiently(name, lambda: self._client.delete_object(**self._at(name)))
 
     def _at(self, name: str) -> dict[str, str]:

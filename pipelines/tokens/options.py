@@ -176,7 +176,6 @@ class Mix(Config):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The annotations it asks for."""
         asked = [self.buckets[n].of if n in self.buckets else n for n in self.by]
         asked += [] if self.weights is None else [self.weights]
         return tuple(dict.fromkeys(name for name in asked if name != "source"))

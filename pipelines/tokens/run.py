@@ -62,7 +62,6 @@ class Tokenizing:
 
     @property
     def id_bytes(self) -> int:
-        """Of a token."""
         return 0 if self.dtype is None else self.dtype.itemsize
 
     def engine(self) -> Engine:

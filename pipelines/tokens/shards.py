@@ -324,7 +324,6 @@ class TokenSpan(NamedTuple):
         return self._rows(*self._begun_rows())
 
     def documents(self) -> Iterator[pa.RecordBatch]:
-        """The documents begun in the span, by batch."""
         yield from self._batches(*self._begun_rows(), BATCH_TOKENS)
 
     def illustrated(self) -> Iterator[tuple[str, pa.RecordBatch]]:

@@ -162,7 +162,6 @@ def titled(row: Requirement, sheet: Sheet) -> str:
 
 
 def first_rows(sheet: Sheet) -> list[Requirement]:
-    """The rows of the headline as they are told."""
     return [replace(row, name=titled(row, sheet)) for row in headline(sheet)]
 
 

@@ -49,7 +49,6 @@ class WordFeatures(NamedTuple):
     words: WordLetters
 
     def word(self, number: int) -> str:
-        """One of the words, by its number."""
         ends = self.words.ends
         start = int(ends[number - 1]) if number else 0
         return self.words.letters[start : ends[number]].tobytes().decode()

@@ -228,7 +228,6 @@ class Letters(NamedTuple):
 
     @property
     def most_words(self) -> int:
-        """Of any document."""
         return int(np.diff(self.first_words).max(initial=1)) - 1
 
 

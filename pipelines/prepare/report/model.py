@@ -321,7 +321,6 @@ class Report(Failures):
 
     @property
     def clusters(self) -> dict[str, Clusters]:
-        """By step."""
         return {name: of for name, of in self.duplicates.items() if isinstance(of, Clusters)}
 
     @property
@@ -348,7 +347,6 @@ class Report(Failures):
         return "reached the tokenizer" if self.tokenizer else "are kept as text"
 
     def failed_documents(self) -> Counter[str]:
-        """Documents that failed, by cause."""
         return sum((Counter(row.failed) for row in self.ledger), Counter[str]())
 
     def images_that_left(self) -> list[tuple[str, str, str, int]]:

@@ -183,8 +183,6 @@ def _tags(html: str) -> Iterator[tuple[int, int, str, str]]:
 
 
 class _Attributes(HTMLParser):
-    """The attributes of a tag."""
-
     def __init__(self, tag: str) -> None:
         super().__init__()
         self.found: dict[str, str | None] = {}

@@ -36,7 +36,6 @@ WAY_OUT = "take images.store: bytes"
 
 
 def in_dataset(images: Images) -> pa.DataType:
-    """The column of the dataset."""
     return pa.list_(STORED if images.store == "bytes" else REFERENCE)
 
 

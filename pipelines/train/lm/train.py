@@ -99,7 +99,6 @@ class Names:
         self._spans: dict[int, bytes] = {}
 
     def add(self, placed: PlacedWords) -> None:
-        """Add the words of some documents."""
         hashes, places = np.unique(placed.words.hashes, return_index=True)
         lengths = placed.spans[places, 1] - placed.spans[places, 0]
         fits = (hashes != BOUNDARY_HASH) & (lengths <= LONGEST)

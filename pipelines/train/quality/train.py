@@ -96,7 +96,6 @@ class Names:
         self._words: dict[int, str] = {}
 
     def add(self, words: WordFeatures) -> None:
-        """Add the words of some documents."""
         features, places = np.unique(words.features, return_index=True)
         fresh = ~self._met[features]
         self._met[features] = True
