@@ -117,11 +117,9 @@ class Section:
 
 
 class Sheet:
-    """The rows so far, in sections.
+    """The rows so far, in sections, by their names and in order.
 
-    rows: by their names, in order.
-    sources: at least one, from the section of the corpus on.
-    warnings: for the reader of the sheet, each in one sentence.
+    sources: at least one, from the section of the corpus on.  warnings: a sentence each.
     """
 
     def __init__(self, plan: Plan, measurements: Mapping[str, CorpusMeasurement]) -> None:

@@ -19,12 +19,7 @@ NONE, INLINE, BREAK = 0, 1, 2  # what stands somewhere; a BREAK parts words
 
 
 class Tags(NamedTuple):
-    """Names as numbers of base 37 (`digit_of`), ascending.
-
-    names: of tags.
-    kinds: what each is, INLINE or BREAK.
-    commands: of LaTeX's commands.
-    """
+    """Names as numbers of base 37 (`digit_of`), ascending; kinds: of tags, INLINE or BREAK."""
 
     names: I64
     kinds: U8

@@ -51,11 +51,8 @@ FRESH_ROWS, FRESH_TABLES = 1 << 14, 1 << 10  # kept unsorted at most; some 4 KB 
 
 
 class Pairs(NamedTuple):
-    """Pairs of a document and an item that it has n-grams of.
-
-    rows, items: (n,) int64, rows of the documents, and items.
-    ngrams: (n,) int64, n-grams of the item that the document has.
-    foldings: (n,) uint8, bits of the foldings that it took to see them all.
+    """Pairs of a document and an item that it has n-grams of, (n,) each: rows of the documents,
+    items, how many of the item's n-grams, and bits of the foldings that it took to see them all.
     """
 
     rows: I64

@@ -98,12 +98,7 @@ def parts_of(found: pa.RecordBatch, index: NgramIndex) -> Iterator[pa.RecordBatc
 
 
 class Places(NamedTuple):
-    """Where bytes of documents are in the text that FOUND keeps.
-
-    data: uint8, all passages.
-    at: (n,) int64, index into `data` of each byte.
-    begins, ends: (n,) int64, index into `data` of the passage that it is in.
-    """
+    """Where (n,) bytes of documents, and their passages, are in `data`, the text FOUND keeps."""
 
     data: U8
     at: I64

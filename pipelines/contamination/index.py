@@ -229,14 +229,7 @@ _COLUMNS = ("items", "ngrams", "least", "roles", "lengths", "starts", "benchmark
 
 
 class IndexedBenchmark(TypedDict):
-    """What the index has of a benchmark, as JSON.
-
-    benchmark: its settings.
-    fields: of an item, those that are looked for.
-    items, untestable: how many it has, and how many of fewer than 8 words.
-    ngram: N.
-    md5: of its texts.
-    """
+    """What the index has of a benchmark, as JSON; untestable: items of fewer than 8 words."""
 
     benchmark: dict[str, Any]
     fields: list[str]

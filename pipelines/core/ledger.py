@@ -31,9 +31,7 @@ class _Counts:
 class ImageStats(_Counts):
     """What one stage did to the images of some documents. Stats of different batches add up.
 
-    removed: images by reason.  failed: images by cause.
-    with_document: images that left because their document did.
-    bytes_in, bytes_out: of the images, as stored.
+    removed: by reason.  failed: by cause.  with_document: those that left because it did.
     """
 
     images_in: int = 0
@@ -60,8 +58,7 @@ class ImageStats(_Counts):
 class StageStats(_Counts):
     """What one stage did to some documents. Stats of different batches add up.
 
-    removed: documents by reason.  failed: documents by cause.
-    docs_created: documents made by splitting or repeating others.
+    removed: by reason.  failed: by cause.  docs_created: by splitting or repeating others.
     images: what it did to their images; None in a recipe without.
     """
 

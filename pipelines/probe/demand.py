@@ -88,10 +88,8 @@ class Trial:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchResult:
-    """How many accelerators the storage feeds.
+    """How many accelerators the storage feeds; `failing` is None where all that were tried kept up.
 
-    supported: the most that kept their utilisation, 0 if none did.
-    failing: the fewest that did not; None where all that were tried did.
     ended: what ended it: the answer, the most that were asked for, or the time.
     """
 

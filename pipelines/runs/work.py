@@ -48,7 +48,6 @@ class Job:
     out: the run directory, absolute; of one on an object store, the folder that mirrors it.
     remote: where that is, as s3://bucket/run.
     identity: digest of all that decides the output: settings, inputs, versions.
-    options: how the work is done.
     durable: what its works write survives a power cut, and receipts tell its digests.
     """
 

@@ -132,9 +132,8 @@ class Part(NamedTuple):
 class ObjectStore:
     """The objects below s3://bucket/prefix; names are what follows the prefix and a slash.
 
-    Raises, in every method:
-        ConfigError: the store may not be used, or answers nothing any more.
-        OutageError: this request failed for good, while the store answers others.
+    ConfigError, of every method: the store may not be used, or answers nothing any more.
+    OutageError: this request failed for good, while the store answers others.
     """
 
     def __init__(self, address: str, *, hasty: bool = False) -> None:

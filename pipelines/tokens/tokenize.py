@@ -38,11 +38,9 @@ UINT16_IDS = 1 << 16
 
 
 class Tokens(NamedTuple):
-    """Documents as ids: document `i` is `ids[offsets[i]:offsets[i + 1]]`.
+    """Documents as ids of the engine's dtype: document `i` is `ids[offsets[i]:offsets[i + 1]]`.
 
-    ids: (n_tokens,) of the engine's dtype.  offsets: (n_docs + 1,) int64.
-    slow: (n_docs,) which of them the reference encoded.
-    by: how many documents each engine encoded, by its name.
+    slow: (n_docs,) those that the reference encoded.  by: documents by the engine's name.
     """
 
     ids: npt.NDArray[np.generic]

@@ -34,11 +34,8 @@ WordsOf: TypeAlias = Callable[[pa.Array], tuple[npt.NDArray[Any], I64]]
 class Documents(NamedTuple):
     """Documents as hashed words.
 
-    draws: (n_docs,) float64, of which the least stay.
-    held_out: (n_docs,) bool.
-    digests: (n_docs, 2) uint64, of the texts.
-    lengths: (n_docs,) int64, words of each document.
-    words: (n_words,), hashed, of one document after the other; or each different one and its count.
+    draws: (n_docs,), of which the least stay.  digests: (n_docs, 2).  lengths: in words.
+    words: (n_words,), of one document after the other; or each different one and its count.
     """
 
     draws: F64

@@ -26,9 +26,7 @@ class Table:
     """caption: says what the rows are.  sums: the last row is the whole of the others.
 
     folded: only for readers who ask for it; shown whole where nothing can be folded.
-
-    Raises:
-        ValueError: a row has not as many cells as there are columns.
+    ValueError: a row has not as many cells as there are columns.
     """
 
     caption: str

@@ -302,9 +302,7 @@ class FastTextModel:
     Where labels are a quarter as many as a row has numbers, or fewer, each row is multiplied by
     theirs beforehand: sums commute, and what is left fits into the processor's caches. Losses whose
     probabilities are a table's, which has steps, have rows added in fastText's own order instead.
-
-    Raises:
-        ConfigError: as `check_fasttext`.
+    ConfigError: as `check_fasttext`.
     """
 
     def __init__(self, path: Path) -> None:

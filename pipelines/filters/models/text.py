@@ -210,10 +210,7 @@ FIRST_WORD = 2  # ids 0 and 1 are UNKNOWN and BOUNDARY
 class Vocabulary:
     """Words, the one at `i` having id `FIRST_WORD + i`.
 
-    words: (n_words,) large_string, each a word as `line_words` finds them.
-
-    Raises:
-        ValueError: they are not, or not different.
+    words: (n_words,) large_string, each as `line_words` finds them, all different; or ValueError.
     """
 
     def __init__(self, words: pa.Array) -> None:

@@ -46,13 +46,10 @@ NEVER = "-99"  # of the beginning of a line, which nothing predicts
 
 
 class NgramCounts(NamedTuple):
-    """The different n-grams of one order, by their keys.
+    """The different n-grams of `n` words, (n_ngrams,) each, by their keys, ascending.
 
-    n: words each has.
-    keys: (n_ngrams,) uint64, ascending.
-    counts: (n_ngrams,) int64.
-    places: (n_ngrams,) int64, of the last word of one of its occurrences, in the ids.
-    contexts, suffixes: (n_ngrams,) uint64, keys of all words but the last, and but the first.
+    places: of the last word of one of its occurrences, in the ids.
+    contexts, suffixes: keys of all words but the last, and but the first.
     """
 
     n: int

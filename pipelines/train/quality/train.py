@@ -79,7 +79,6 @@ class Examples(NamedTuple):
     """Documents of one side.
 
     counts: (n_docs, n_features) float64, how often each feature occurs.
-    held_out: (n_docs,) bool.
     account: where they come from, and what became of the others; JSON.
     """
 
