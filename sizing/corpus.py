@@ -253,19 +253,13 @@ class CorpusMeasurement(Strict):
         return f"{'measured' if self.measured else 'assumed'}: corpus {self.name}"
 
     def input(self, name: str, key: str, unit: str, *, stage: str | None = None) -> Input:
-        """One figure as the argument `name` of a formula.
-
-        key: a field, or "stored_bytes" or "files" with the `stage` it is wanted of.
-        """
+        """One figure as argument `name`; key: a field, or "stored_bytes", "files" of a `stage`."""
         figure: Figure = getattr(self, key) if stage is None else getattr(self, key)[stage]
         own = f"{key} {stage}" if stage is not None else key
         return self._input(name, figure, unit, own)
 
     def image_input(self, name: str, unit: str, *, key: str | None = None) -> Input | None:
-        """A figure of the images as the argument `name`; None where it is not known.
-
-        key: of `CorpusImages`, where the argument is called otherwise.
-        """
+        """A figure of the images as argument `name`, or None; key: in `CorpusImages`, if other."""
         figure = getattr(self.images, key or name, None)
         return None if figure is None else self._input(name, figure, unit, f"images {key or name}")
 

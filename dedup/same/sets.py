@@ -83,10 +83,7 @@ class Ratio(NamedTuple):
 
     @classmethod
     def of(cls, similarity: float) -> "Ratio":
-        """The shortest decimal that is this float.
-
-        ValueError: it has more than DECIMALS digits behind the point.
-        """
+        """The shortest decimal that is this float; ValueError: it has more than DECIMALS digits."""
         decimal = Decimal(repr(similarity))
         exponent = decimal.as_tuple().exponent
         if isinstance(exponent, int) and -exponent > DECIMALS:

@@ -44,11 +44,7 @@ def runner_of(options: RunOptions, out: Place) -> str:
 
 
 def open_pool(options: RunOptions, out: Place) -> AbstractContextManager[Pool]:
-    """Workers for the length of a block, after `check_pool`.
-
-    out: the run directory.
-    ConfigError: there is no such cluster.
-    """
+    """Workers for a block, after `check_pool`; out: the run.  ConfigError: no such cluster."""
     if options.is_here:
         if runner_of(options, out) == "processes":
             from tokenmill.flows.pools.processes import process_pool

@@ -27,11 +27,7 @@ VAIN = "jobs of SLURM end before their workers come; see slurm-logs of the run"
 
 @contextmanager
 def slurm_pool(options: Slurm, logs: Path) -> Iterator[DaskPool]:
-    """Workers in as many jobs as the options say.
-
-    logs: a folder for what the jobs print.
-    ConfigError: there is no `sbatch` here, or it takes no job.
-    """
+    """Workers in as many jobs as the options say, which print to `logs`; ConfigError: none."""
     check_sbatch("slurm")
     logs.mkdir(parents=True, exist_ok=True)
     refusals: list[str] = []

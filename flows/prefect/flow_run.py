@@ -85,11 +85,7 @@ FileOrName: TypeAlias = Annotated[str, AfterValidator(file_or_name)]
 
 
 def checked(function: Callable[..., Any], values: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The parameters of a function, made into what its annotations say.
-
-    where: what a message begins with.
-    ConfigError: one is missing, unknown or wrong.
-    """
+    """The parameters of a function, as annotated; ConfigError, behind `where`: one is wrong."""
     taken = inspect.signature(function).parameters
     empty = inspect.Parameter.empty
     fields: dict[str, Any] = {

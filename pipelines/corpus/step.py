@@ -294,10 +294,7 @@ class CorpusStep(Step):
 
     @classmethod
     def refusal_of_keys(cls, settings: Mapping[str, Any], *, has_images: bool) -> str:
-        """Why keys that an earlier run kept are none of this version's; "" if they are.
-
-        settings: all that the step had in there, as that version knew them.
-        """
+        """Why keys of an earlier run are not this version's, by its `settings`; "" if they are."""
         if has_images and "samples" in cls.model_fields and "samples" not in settings:
             return "took samples for the same by their captions alone"
         return ""

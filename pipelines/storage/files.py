@@ -336,9 +336,6 @@ def corpus_rows(
 
 
 def counted_rows(paths: Sequence[Path], parameters: Mapping[str, Any]) -> Rows:
-    """As `corpus_rows`, where only the files tell how many rows they have: all are looked at.
-
-    ShardError: as `open_sidecar`.
-    """
+    """As `corpus_rows`, where all files are looked at for their rows; ShardError likewise."""
     counts = [open_sidecar(path, parameters).n for path in paths]
     return corpus_rows(paths.__getitem__, counts, parameters, most_open=MOST_COUNTED)

@@ -155,11 +155,7 @@ class ObjectStore:
             return None
 
     def part(self, name: str, start: int, stop: int) -> Part:
-        """Bytes [start, stop) of an object.
-
-        FileNotFoundError: there is no such object.
-        ShardError: it ends before.
-        """
+        """Bytes [start, stop) of an object; FileNotFoundError, or ShardError: it ends before."""
         again = -1
         if stop <= start:
             return Part(b"", 0)
@@ -210,11 +206,7 @@ class ObjectStore:
         self._patiently(name, send)
 
     def fetch(self, name: str, path: Path) -> int:
-        """Write an object into a file; return its size.
-
-        FileNotFoundError: there is no such object.
-        ShardError: its bytes are not those that were written.
-        """
+        """Write an object to a file; its size. FileNotFoundError, or ShardError: other bytes."""
         for _ in range(2):  # damaged on its way, it is not so again
             with path.open("wb") as f:
                 wanted, found = self._copied(name, f)

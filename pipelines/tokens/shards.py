@@ -121,10 +121,7 @@ class TokenShards:
         self._measure = ImageMeasure(tuple(paths))
 
     def write(self, batch: pa.RecordBatch) -> StageStats:
-        """Encode `batch`; every document comes out.
-
-        With images, `batch` has their offsets in the shard's spool, should the dataset hold them.
-        """
+        """Encode `batch`; every document comes out. Images have their offsets in the spool."""
         if self._images is None:
             return self._write(batch)
         stats = StageStats(images=read_images(batch, None))

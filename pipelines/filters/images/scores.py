@@ -39,10 +39,7 @@ from tokenmill.sizing.roots import held
 
 
 class Scored(PinnedFile):
-    """Limits of scores in the columns of a Parquet file, which also has a column of keys.
-
-    least, most: by column, the least and the most that passes.
-    """
+    """Limits of scores in a Parquet file with keys; least, most: of what passes, by column."""
 
     least: Mapping[str, float] = Field(default_factory=dict)
     most: Mapping[str, float] = Field(default_factory=dict)

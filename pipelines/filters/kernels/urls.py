@@ -159,10 +159,7 @@ def look_for_words(
     data: U8, start: int, end: int, fold: bool, words: U64, soft: U64, seen: I64, doc: int,
     span: I64,
 ) -> int:  # fmt: skip
-    """How many different soft words a URL has; -1 if it has a word that is listed.
-
-    seen: of each slot of `soft` the last document that had it.
-    """
+    """How many soft words a URL has; -1: a listed one. seen: by slot, the last document."""
     n, i = 0, start
     while i < end:
         if not is_alnum(data[i]):

@@ -330,10 +330,7 @@ class _Reader:
             self._unsafe.append(self._odd(member, "", cause, message))
 
     def _part(self, tar: Tar, member: Member, suffix: str, held: list[int]) -> Part | None:
-        """A member that says something here, read; None passes over it.
-
-        The images of a sample share a bound, and so do its texts.
-        """
+        """A member that says something here, or None; a sample's images share a bound."""
         plain = suffix.removesuffix(".gz")
         kind = plain.rpartition(".")[2]
         image = kind in IMAGE

@@ -186,10 +186,7 @@ class Feed:
         self.at += size
 
     def next_member(self, within: int) -> int | None:
-        """How many bytes it is to where a member begins behind the next byte, if not over `within`.
-
-        Holds as many bytes.
-        """
+        """Bytes to where a member begins behind the next byte, if not over `within`; holds them."""
         self._hold(within)
         ahead = (plain - self.at for plain, _ in self._begun)
         return next((size for size in ahead if 0 < size <= within), None)
