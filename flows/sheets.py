@@ -8,8 +8,7 @@ from typing import Any
 from tokenmill.pipelines.core.places import Place, is_remote, within_roots
 from tokenmill.pipelines.storage.atomic import write_text
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.plan.load import load_plan
-from tokenmill.sizing.plan.plan import Plan
+from tokenmill.sizing.plan.plan import Plan, load_plan
 from tokenmill.sizing.report.data import rests_on, sheet_json
 from tokenmill.sizing.report.html import sheet_html
 from tokenmill.sizing.report.outline import sheet_markdown

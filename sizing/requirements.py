@@ -12,8 +12,7 @@ from pydantic import ValidationError
 
 from tokenmill.sizing.corpus import CorpusMeasurement, load_corpus
 from tokenmill.sizing.errors import PlanError, explain, meant
-from tokenmill.sizing.plan.load import load_plan
-from tokenmill.sizing.plan.plan import Plan
+from tokenmill.sizing.plan.plan import Plan, load_plan
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.roots import OURS
 from tokenmill.sizing.sections import (

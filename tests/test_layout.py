@@ -15,7 +15,7 @@ from tests.pipelines.train.lm import models as perplexity
 from tests.pipelines.train.quality import models as quality
 from tokenmill.pipelines.filters.stages import STAGES
 from tokenmill.pipelines.prepare.recipe import make_recipe
-from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.plan.plan import parse_plan
 from tokenmill.sizing.requirements import requirement_sheet
 
 ROOT = Path(__file__).parent.parent

@@ -1,24 +1,89 @@
-"""How the work of a run is done: where, by how many, with how much memory.
+"""How the work of a run is done: where, by how many, with how much memory; and what there is of it.
 
 Nothing here changes a byte of the dataset: a run may be begun one way and finished another.
+
+A job of a cluster, or a container, sees all of its host and is given a part. Linux tells which: the
+processors that the process may run on, and the limits of its control group and of all above it
+(cgroup v2: cpu.max and memory.max; v1: cpu.cfs_quota_us, cpu.cfs_period_us, memory.limit_in_bytes).
 """
 
+import math
+import os
 import re
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from tokenmill.pipelines.core.config import Bytes, Config, PathHere
-from tokenmill.pipelines.core.machine import cores
 from tokenmill.pipelines.core.places import allowed_address, allowed_directives
 from tokenmill.sizing.units import format_bytes, format_memory
 
+ROOT = Path("/")
+CPU, MEMORY = "cpu", "memory"  # controllers
+_UNIFIED = ""  # the name of v2's in /proc/self/cgroup
 Runner = Literal["auto", "threads", "processes", "dask", "slurm", "array"]
 PROCESS_BYTES = 300_000_000  # of a process besides memory_budget: 0.13 GiB of imports, and batches
 BUDGET_BYTES = 4 * 1024**3  # unless a job has less
 LEAST_BUDGET = 25_000_000  # of a worker in a job; `exact` holds 800,000 documents with it
 # no shell may find more in it than a word: it stands in the script of a job
 Word: TypeAlias = Annotated[str, Field(pattern=r"^[\w.,:@%+=-]+$")]
+
+
+def cores(root: Path = ROOT) -> int:
+    """Processors that this process may use, 1 at least; root: where /proc and /sys are."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    found = (os.cpu_count() or 1) if affinity is None else len(affinity(0))
+    return max(math.ceil(min([found, *_quotas(root)])), 1)
+
+
+def memory_bytes(root: Path = ROOT) -> int:
+    """Bytes of memory that this process may have, with all others of its control group."""
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    names = {_UNIFIED: "memory.max", MEMORY: "memory.limit_in_bytes"}
+    told = (_number(group / names[of]) for of, group in _groups(root, MEMORY))
+    return int(min([physical, *(n for n in told if n is not None)]))
+
+
+def _quotas(root: Path) -> Iterator[float]:
+    """Processors' worth of time, of each control group that has a limit."""
+    for controller, group in _groups(root, CPU):
+        if controller == _UNIFIED:
+            quota, period = _number(group / "cpu.max"), _number(group / "cpu.max", 1)
+        else:
+            quota = _number(group / "cpu.cfs_quota_us")
+            period = _number(group / "cpu.cfs_period_us")
+        if quota is not None and period and quota > 0:  # -1 is no limit
+            yield quota / period
+
+
+def _groups(root: Path, controller: str) -> Iterator[tuple[str, Path]]:
+    """(controller, folder) of the control groups from its own up; of v2 the controller is ""."""
+    mounts = root / "sys" / "fs" / "cgroup"
+    try:
+        lines = (root / "proc" / "self" / "cgroup").read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, names, path = line.split(":", 2)
+        if controller not in names.split(",") and names != _UNIFIED:
+            continue
+        top = mounts if names == _UNIFIED else mounts / controller
+        group = top / path.lstrip("/")
+        # within a container the path may be the host's, and the mount is the group itself
+        for folder in (group, *group.parents) if group.is_dir() else (top,):
+            yield (_UNIFIED if names == _UNIFIED else controller), folder
+            if folder == top:
+                break
+
+
+def _number(file: Path, field: int = 0) -> float | None:
+    """A field of a file, if it is there and a number: "max" is no limit."""
+    try:
+        return float(file.read_text().split()[field])
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def _walltime(value: Any) -> str:

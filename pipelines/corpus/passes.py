@@ -19,10 +19,9 @@ from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.rows import write_rows
 from tokenmill.pipelines.corpus.step import Chain, CorpusStep, Pass, Size, is_corpus_wide
-from tokenmill.pipelines.runs.course import Course
 from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
-from tokenmill.pipelines.runs.work import Finished, Phases
+from tokenmill.pipelines.runs.work import Course, Finished, Phases
 
 TOKENIZE = "tokenize"  # the stage that every run ends with
 PHASES_OF_STEP = 4  # of a corpus-wide step, about

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from tokenmill.dedup.arrays import I64, U64
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.machine import cores
+from tokenmill.pipelines.core.options import cores
 from tokenmill.pipelines.core.shard import shard_number
 from tokenmill.pipelines.corpus.step import Pass, Size, StepT, key_parameters
 from tokenmill.pipelines.runs.folder import INDEX, KEYS, Folder, RunFolder

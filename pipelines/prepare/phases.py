@@ -19,12 +19,12 @@ from tokenmill.pipelines.prepare.against import index_phase
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.prepare.shard import run_pass
-from tokenmill.pipelines.runs.course import Course
 from tokenmill.pipelines.runs.folder import KEYS, SPOOL
 from tokenmill.pipelines.runs.packs import find_receipts
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import (
     Coming,
+    Course,
     Finished,
     Phase,
     Phases,

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any, Literal, TypeAlias
 
-from tokenmill.pipelines.core.machine import cores
+from tokenmill.pipelines.core.options import cores
 from tokenmill.pipelines.probe.cache import LEAST_DEVICE_FRAC, RAM_TIMES, Mount, Sight
 from tokenmill.pipelines.probe.checkpoints import CheckpointRates
 from tokenmill.pipelines.probe.demand import LEAST_AU, Demand, SearchResult, Step

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.machine import cores, memory_bytes
+from tokenmill.pipelines.core.options import cores, memory_bytes
 from tokenmill.pipelines.core.places import Place
 from tokenmill.pipelines.probe.cache import mount_of, sight
 from tokenmill.pipelines.probe.checkpoints import CheckpointFile, CheckpointRates, node_files, rates

@@ -10,8 +10,9 @@ ones, so that a work is done again when, and only when, something it reads has c
 import random
 import time
 import traceback
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -270,3 +271,33 @@ def do_one(work: Work[F], finished: Finished) -> Phases[Receipt[F]]:
 def line_of(error: BaseException | None) -> str:
     """Kind, message and notes of an error."""
     return "".join(traceback.format_exception_only(error)).strip().replace("\n", " ")
+
+
+class Course:
+    """The stages of a run, in order; each is taken when the run comes to it."""
+
+    def __init__(self, stages: Iterable[Coming] = ()) -> None:
+        self._coming = deque(stages)
+
+    def take(self, name: str, running: Phases[T], n_phases: int = 1) -> Phases[T]:
+        """The phases of a stage, each told its share of the cost, and what comes behind it.
+
+        n_phases: that it has, about; what there are more cost nothing. So does a stage that was
+        not foreseen.
+        """
+        share = 0.0
+        if any(stage.name == name for stage in self._coming):
+            while (stage := self._coming.popleft()).name != name:
+                pass  # it has no works
+            share = stage.cost / n_phases
+        behind = tuple(self._coming)
+        try:
+            phase = next(running)
+            while True:
+                n_phases -= 1
+                rest = (Coming(name, n_phases * share),) if share and n_phases > 0 else ()
+                cost = share if n_phases >= 0 else 0.0
+                phase = running.send((yield replace(phase, cost=cost, behind=(*rest, *behind))))
+        except StopIteration as end:
+            done: T = end.value
+            return done

@@ -6,7 +6,7 @@ import pytest
 
 from tokenmill.sizing.billing import bills
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.plan.plan import parse_plan
 from tokenmill.sizing.report.data import sheet_json
 from tokenmill.sizing.report.outline import sheet_markdown
 from tokenmill.sizing.report.tiers import COSTS, bill_table

@@ -12,7 +12,7 @@ from tests.sizing.corpora import estimate, measured, report
 from tokenmill.sizing.corpus import read_corpus
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.figure import interval
-from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.plan.plan import parse_plan
 from tokenmill.sizing.requirement import leaves
 from tokenmill.sizing.requirements import HEADLINE, find_plan, headline, requirement_sheet, size
 from tokenmill.sizing.sections.stages import SETS

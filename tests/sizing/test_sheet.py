@@ -4,8 +4,7 @@ import pytest
 
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.formula import Formula, formula
-from tokenmill.sizing.plan.load import parse_plan
-from tokenmill.sizing.plan.plan import sections
+from tokenmill.sizing.plan.plan import parse_plan, sections
 from tokenmill.sizing.requirement import Input
 from tokenmill.sizing.requirements import requirement_sheet
 from tokenmill.sizing.sheet import SETTINGS, USUAL, Sheet

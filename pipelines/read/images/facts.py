@@ -32,8 +32,8 @@ from PIL import Image, ImageFile, ImageOps
 from pydantic import Field
 
 from tokenmill.pipelines.core.data import Data
-from tokenmill.pipelines.core.machine import cores
 from tokenmill.pipelines.core.measured import Ratio
+from tokenmill.pipelines.core.options import cores
 from tokenmill.pipelines.read.batch import Lost
 from tokenmill.pipelines.read.images.headers import ORIENTATION, TURNED, Header, canvas, read_header
 from tokenmill.pipelines.read.options import Images

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tokenmill.pipelines.core.machine import cores, memory_bytes
-from tokenmill.pipelines.core.options import RunOptions
+from tokenmill.pipelines.core.options import RunOptions, cores, memory_bytes
 
 HOST = len(os.sched_getaffinity(0))
 ASK = (
-    "from tokenmill.pipelines.core import machine; from tokenmill.pipelines.core.options import"
-    " RunOptions; print(machine.cores(), machine.memory_bytes(), RunOptions().n_workers)"
+    "from tokenmill.pipelines.core.options import RunOptions, cores, memory_bytes;"
+    " print(cores(), memory_bytes(), RunOptions().n_workers)"
 )
 GROUPS = Path("/sys/fs/cgroup")
 

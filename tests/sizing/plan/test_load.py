@@ -6,8 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.plan.load import load_plan, parse_plan
-from tokenmill.sizing.plan.plan import Plan
+from tokenmill.sizing.plan.plan import Plan, load_plan, parse_plan
 from tokenmill.sizing.tables import TIERS
 
 

@@ -4,8 +4,7 @@ import pytest
 
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.plan.fields import Assumed
-from tokenmill.sizing.plan.load import parse_plan
-from tokenmill.sizing.plan.plan import Plan, sections
+from tokenmill.sizing.plan.plan import Plan, parse_plan, sections
 from tokenmill.sizing.units import format_quantity
 
 KEYS = [f"{section}.{name}" for section, model in sections().items() for name in model.model_fields]

@@ -7,7 +7,7 @@ import pytest
 
 from tests.sizing.corpora import illustrated, measured
 from tests.sizing.report.keys import ESTIMATE_SCHEMA, SheetData, schemas
-from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.plan.plan import parse_plan
 from tokenmill.sizing.report.data import assumptions, kind, rests_on, sheet_json
 from tokenmill.sizing.requirements import headline, requirement_sheet, size
 from tokenmill.sizing.verdict import Outcome, judge

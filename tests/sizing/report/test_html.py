@@ -4,7 +4,7 @@ import pytest
 
 from tests.sizing.corpora import measured
 from tests.sizing.document.pages import Page, check_self_contained, check_structure
-from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.plan.plan import parse_plan
 from tokenmill.sizing.report.html import sheet_html
 from tokenmill.sizing.report.tornado import MOST, MOVED, most_of
 from tokenmill.sizing.requirements import example_names, requirement_sheet, size

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.sizing.corpora import illustrated
-from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.plan.plan import parse_plan
 from tokenmill.sizing.report.notes import by_image_tokens
 from tokenmill.sizing.requirements import requirement_sheet
 

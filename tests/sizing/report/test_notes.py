@@ -5,7 +5,7 @@ import pytest
 from tests.sizing.corpora import estimate, measured
 from tests.sizing.sections.sheets import sheet
 from tokenmill.sizing.corpus import read_corpus
-from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.plan.plan import parse_plan
 from tokenmill.sizing.report.notes import notes
 from tokenmill.sizing.requirements import requirement_sheet
 from tokenmill.sizing.sections.checkpoints import JOB_RATE

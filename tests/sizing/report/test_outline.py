@@ -6,7 +6,7 @@ from tests.sizing.corpora import estimate, measured
 from tests.sizing.document.pages import tables_of
 from tokenmill.sizing.corpus import read_corpus
 from tokenmill.sizing.document.section import Derivations, Table
-from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.plan.plan import parse_plan
 from tokenmill.sizing.report.outline import about, answer, first_rows, sections, sheet_markdown
 from tokenmill.sizing.requirement import Input
 from tokenmill.sizing.requirements import example_names, headline, requirement_sheet, size

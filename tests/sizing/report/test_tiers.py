@@ -2,7 +2,7 @@
 
 import pytest
 
-from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.plan.plan import parse_plan
 from tokenmill.sizing.report.html import sheet_html
 from tokenmill.sizing.report.outline import sheet_markdown
 from tokenmill.sizing.report.tiers import (

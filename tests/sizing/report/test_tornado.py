@@ -3,7 +3,7 @@
 import pytest
 
 from tests.sizing.corpora import measured
-from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.plan.plan import parse_plan
 from tokenmill.sizing.report.tornado import MOST, MOVED, moved_by, tornado, tornado_table
 from tokenmill.sizing.requirements import requirement_sheet
 

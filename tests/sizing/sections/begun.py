@@ -1,6 +1,6 @@
 """Sheets that are made as far as a section under test needs."""
 
-from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.plan.plan import parse_plan
 from tokenmill.sizing.sections import capacity, corpus, formats, rate, reads, stages
 from tokenmill.sizing.sheet import Sheet
 

@@ -1,6 +1,6 @@
 """Whole sheets of small plans, of which each test looks at some rows."""
 
-from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.plan.plan import parse_plan
 from tokenmill.sizing.requirements import requirement_sheet
 
 

@@ -6,7 +6,7 @@ from tests.sizing.corpora import estimate, measured
 from tokenmill.sizing.corpus import read_corpus
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.formulas import capacity, image_text
-from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.plan.plan import parse_plan
 from tokenmill.sizing.requirements import requirement_sheet
 from tokenmill.sizing.sections import corpus, rate
 from tokenmill.sizing.sheet import Sheet

@@ -3,7 +3,7 @@
 import pytest
 
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.plan.plan import parse_plan
 from tokenmill.sizing.sections import rate
 from tokenmill.sizing.sheet import Sheet
 

@@ -7,7 +7,7 @@ from tests.sizing.sections.begun import begun, names
 from tokenmill.dedup.same.lsh import Bands
 from tokenmill.pipelines.corpus.near import SHINGLES_FRAC, NearDedup
 from tokenmill.sizing.corpus import read_corpus
-from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.plan.plan import parse_plan
 from tokenmill.sizing.report.data import sheet_json
 from tokenmill.sizing.requirements import requirement_sheet
 from tokenmill.sizing.sections import stages
