@@ -32,7 +32,7 @@ def plan_within(name: str | None) -> Plan:
 
 
 def size_run(plan: str, out: Place) -> Sheet:
-    """The sheet for the corpus a run measured, written into its directory; PlanError: `size`."""
+    """The sheet for the corpus a run measured, written into its directory; PlanError as `size`."""
     from tokenmill.pipelines.storage import mirror  # imports Arrow
 
     with mirror.viewed(out) as folder:
@@ -45,7 +45,7 @@ def size_run(plan: str, out: Place) -> Sheet:
 def write_sheet(
     folder: Path, sheet: Sheet, write: Callable[[Path, str], None] = write_text
 ) -> list[Path]:
-    """Write requirements.md, .html, .json, each whole or not at all; PlanError where it cannot."""
+    """Write requirements.md, .html, .json, each whole or not at all; PlanError where that fails."""
     texts = {
         "requirements.md": sheet_markdown(sheet),
         "requirements.html": sheet_html(sheet),
@@ -57,7 +57,7 @@ def write_sheet(
 def write_texts(
     folder: Path, texts: Mapping[str, Any], write: Callable[[Path, str], None] = write_text
 ) -> list[Path]:
-    """Write files by name, whole or not at all, as JSON if no text; PlanError where it cannot."""
+    """Write files by name, whole or not at all, as JSON if no text; PlanError where that fails."""
     try:
         for name, text in texts.items():
             if not isinstance(text, str):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def settings_of(args: argparse.Namespace) -> dict[str, Any]:
-    """What is set in place of the recipe's own, by key; ConfigError: `setting`, `run_settings`."""
+    """What is set in place of the recipe's own, by key; ConfigError as `run_settings`."""
     return dict(setting(text) for text in args.set) | run_settings(args)
 
 

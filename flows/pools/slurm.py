@@ -27,7 +27,7 @@ VAIN = "jobs of SLURM end before their workers come; see slurm-logs of the run"
 
 @contextmanager
 def slurm_pool(options: Slurm, logs: Path) -> Iterator[DaskPool]:
-    """Workers in as many jobs as the options say, which print to `logs`; ConfigError: none."""
+    """Workers in as many jobs as the options say, which print to `logs`; ConfigError: no jobs."""
     check_sbatch("slurm")
     logs.mkdir(parents=True, exist_ok=True)
     refusals: list[str] = []

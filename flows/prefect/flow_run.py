@@ -73,7 +73,7 @@ def _state(work: Callable[[], Ended]) -> State[Any]:
 
 
 def from_anywhere(path: str) -> str:
-    """The path; ConfigError where it is relative and a deployment runs the flow, anywhere."""
+    """The path; ConfigError where it is relative in a deployment, whose worker may be anywhere."""
     if deployment.id and "://" not in path and not os.path.isabs(os.path.expanduser(path)):
         raise ConfigError(f"{path!r}: give the whole path; a worker runs in a folder of its own")
     return path

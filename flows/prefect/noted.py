@@ -37,7 +37,7 @@ class Server(Protocol):
         """Have a thing noted, some time; the first note is ("flow", name, its run, parameters)."""
 
     def check(self) -> None:
-        """Whether it is there, or may come; RuntimeError, with its log's end, if it did not."""
+        """Raise RuntimeError, with the end of its log, where it did not start."""
 
     def ended(self, within_s: float | None = None) -> str | None:
         """Wait for the last note; what kept the server from it, in words. Raises as `check`."""

@@ -460,7 +460,7 @@ def _cause(check: Check, plan: Plan) -> str:
 
 @contextlib.contextmanager
 def opened(check: Check, out: Path, plan: Plan) -> Iterator[ContaminationJob]:
-    """Hold `out` for this check, benchmarks read first; ConfigError: `check_contamination`."""
+    """Hold `out` for this check, benchmarks read first; ConfigError as `check_contamination`."""
     check_apart(check.inputs, out)
     with held(out):
         built = BenchmarkIndex.build(check.matching) if read_manifest(out) is None else None

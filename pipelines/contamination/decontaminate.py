@@ -255,7 +255,7 @@ def index_benchmarks(run: RunFolder, step: Decontaminate, built: Any) -> Done:
 
 
 def find_ignored(run: RunFolder, part: Pass) -> Done:
-    """Count n-grams of documents still there; write those that do not count, and what is found."""
+    """Count n-grams of documents still there; write those that are ignored, and what is found."""
     corpus, step = Corpus(run, part), part.step(NAME, Decontaminate)
     index = step._index(run)
     counts = count_corpus(surviving(corpus), len(index.ngrams.hashes))

@@ -157,7 +157,7 @@ def _alive(verdicts: pa.RecordBatch) -> Bools:
 
 
 def removed_ids(corpus: Corpus, name: str, key: str) -> Iterator[U64] | None:
-    """Ids by batch, ascending, of a shard's documents removed before `name`; None: no step."""
+    """Ids by batch, ascending, of a shard's documents removed before `name`; None: by no step."""
     step = last_with_verdicts(corpus.part, name)
     if step is None:
         return None

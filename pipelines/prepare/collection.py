@@ -195,7 +195,7 @@ class Collection:
 
 @contextlib.contextmanager
 def held_collection(place: Place) -> Iterator[Collection]:
-    """Hold a collection for a block, one process at a time; ConfigError: held, or not one."""
+    """Hold a collection for a block, one process at a time; ConfigError: held, or no collection."""
     if is_remote(place):
         with mirrored(str(place)) as claim:
             if not mirror.exists(claim / NAME):

@@ -35,7 +35,7 @@ EXAMPLE_MODULES = (
 
 
 def demo_recipe(folder: Path) -> Recipe:
-    """Write the demo's benchmark, tokenizer, and recipe, which is returned; ConfigError if not."""
+    """Write the demo's benchmark, tokenizer and recipe, and return this; ConfigError: it cannot."""
     folder = folder.absolute()  # the recipe is made before the tokenizer is there to be found
     data: dict[str, Any] = yaml.safe_load((SHIPPED / "demo.yaml").read_text("utf-8"))
     data["inputs"] = found_inputs()

@@ -96,7 +96,7 @@ def _checked(handle: pa.NativeFile, place: ipc.Message) -> tuple[pa.ipc.Message,
 
 
 def check_stream(handle: pa.NativeFile) -> None:
-    """Check a stream's messages, and rewind; ExpandsError where one, or dictionaries, expand."""
+    """Check a stream's messages, and rewind; ExpandsError: one, or dictionaries, are too large."""
     dictionaries = 0
     try:
         for place in ipc.messages(handle):

@@ -232,7 +232,7 @@ def valid_receipt(out: Path, work: WorkId) -> Receipt[Any] | None:
 
 
 def is_whole(out: Path, receipt: Receipt[Any], *, spent: bool = False) -> bool:
-    """Whether a receipt's files are there and of their size; spent: no matter for scratch."""
+    """Whether a receipt's files are there and of their size; spent: scratch is not looked at."""
     looked_at = (f for f in receipt.files if not (spent and is_scratch(f[0])))
     return all(mirror.size(out / name) == size for name, size, _ in looked_at)
 

@@ -336,6 +336,6 @@ def corpus_rows(
 
 
 def counted_rows(paths: Sequence[Path], parameters: Mapping[str, Any]) -> Rows:
-    """As `corpus_rows`, where all files are looked at for their rows; ShardError likewise."""
+    """As `corpus_rows`, with rows told by all the files; ShardError as `open_sidecar`."""
     counts = [open_sidecar(path, parameters).n for path in paths]
     return corpus_rows(paths.__getitem__, counts, parameters, most_open=MOST_COUNTED)

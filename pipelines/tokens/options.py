@@ -199,7 +199,7 @@ class Mix(Config):
         return BETWEEN.join(taken) if at is not None else ""
 
     def check_columns(self, annotations: Iterable[pa.Field]) -> None:
-        """Compare with the last columns; ValueError: one is not there, or of no numbers."""
+        """Compare with columns at the end; ValueError: one is not there, or has no numbers."""
         kinds = {f.name: f.type for f in annotations}
         numbers = {b.of for b in self.buckets.values()} | {self.weights}
         for name in self.columns:

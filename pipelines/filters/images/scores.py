@@ -303,7 +303,7 @@ def _are_names(columns: Any) -> bool:
 
 @cache
 def beside(scored: DocumentScores) -> tuple[Keys, tuple[pa.Array, ...]]:
-    """A file's keys, ascending, and columns to annotate; ConfigError: changed, or a misfit."""
+    """A file's keys, ascending, and columns to annotate; ConfigError: it changed, or is unfit."""
     path = scored.checked()
     table, keys, order, starts = _by_key(path, scored.by, list(scored.columns))
     rows = pa.array(order[starts])

@@ -135,7 +135,7 @@ def _hashes(words: list[str]) -> U64:
 
 
 def train(training: LmTraining) -> Fitted:
-    """Train and measure a model, the same each time; ConfigError: inputs are unfit, or short."""
+    """Train and measure a model, the same each time; ConfigError: unreadable, or too little."""
     if training.head > training.tail:
         raise ConfigError(
             f"head ends at percentile {training.head:g}, before tail begins at {training.tail:g};"

@@ -161,7 +161,7 @@ def check_library() -> None:
 
 
 def train(training: Training) -> LinearModel:
-    """Train and evaluate, the same each time; ConfigError: no scikit-learn, or inputs unfit."""
+    """Train and evaluate, the same each time; ConfigError: no scikit-learn, or too few inputs."""
     check_library()
     from scipy.sparse import vstack
 
