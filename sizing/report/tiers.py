@@ -162,8 +162,8 @@ def legend(of: Table) -> tuple[str, ...]:
 
 
 def _says(cell: str, word: str) -> bool:
-    """Whether a cell uses a word of the legend."""
-    return cell.startswith("enough") if word == "enough" else word in cell
+    """Whether a cell uses a word of the legend, of which two also stand within what to buy."""
+    return cell.startswith(word) if word in ("enough", "not judged") else word in cell
 
 
 def remarks(verdicts: Sequence[Verdict]) -> tuple[str, ...]:

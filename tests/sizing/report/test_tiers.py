@@ -107,6 +107,8 @@ def test_the_words_of_the_cells_are_explained_and_no_others():
     assert words(PLAN) == ["enough", "not judged", "needs", "short", "to buy"]
     assert words(LOCAL) == ["enough", "not shared", "to buy"]
     assert words("storage: {candidates: [NFS]}") == ["not judged", "to buy"]
+    nothing_told = "tiers: [{name: ours}]\nstorage: {candidates: [ours]}"  # speed not judged
+    assert words(nothing_told) == ["to buy"]
     much = "corpus: {tokens: 100T}\nstorage: {candidates: [Filestore, local NVMe Gen4]}"
     assert words(much) == ["enough", "not shared", "more than fit", "instances", "to buy"]
     assert "usable" in TO_BUY
