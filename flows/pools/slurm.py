@@ -18,10 +18,12 @@ from distributed import Client, Status
 
 from tokenmill.flows.pools.dask import LOOPBACK, DaskPool, await_workers, configured
 from tokenmill.flows.pools.sbatch import check_sbatch, jobs_here, refusal
+from tokenmill.flows.progress import watcher
 from tokenmill.pipelines.core.options import Slurm
 
 LOOK_EVERY_S = 30.0
 MOST_VAIN = 5  # times that jobs are submitted again without a worker between
+WHOSE = "SLURM (squeue shows its jobs)"
 VAIN = "jobs of SLURM end before their workers come; see slurm-logs of the run"
 
 
@@ -39,17 +41,23 @@ def slurm_pool(options: Slurm, logs: Path) -> Iterator[DaskPool]:
         else:
             cluster.adapt(minimum_jobs=options.minimum, maximum_jobs=options.maximum)
         with Client(cluster, set_as_default=False) as client:
-            restart = Lost(cluster, refusals).submit_again
+            restart = Lost(cluster, refusals, is_told=options.minimum > 0).submit_again
             if options.minimum:
-                await_workers(client, "SLURM (squeue shows its jobs)", refusals, restart)
+                await_workers(client, WHOSE, refusals, restart)
             yield DaskPool(client, options.maximum * options.workers, refusals, restart)
 
 
 class Lost:
-    """Jobs that ended before their workers came, or were cancelled: Dask goes on waiting."""
+    """Jobs that ended before their workers came, or were cancelled: Dask goes on waiting.
 
-    def __init__(self, cluster: SLURMCluster, refusals: list[str]) -> None:
+    is_told: whether it was said that there is no worker.
+    """
+
+    def __init__(
+        self, cluster: SLURMCluster, refusals: list[str], *, is_told: bool = False
+    ) -> None:
         self._cluster, self._refusals, self._looking = cluster, refusals, threading.Lock()
+        self._show, self._is_told = watcher.get(), is_told
         self._due, self._vain = time.monotonic() + LOOK_EVERY_S, 0
         named = re.search(r"^#SBATCH\s+(-M|--clusters?\b(?!-))", cluster.job_script(), re.MULTILINE)
         self._is_elsewhere = bool(named or os.environ.get("SBATCH_CLUSTERS"))
@@ -86,6 +94,9 @@ class Lost:
         }
         ended = [name for name, job in gone.items() if job in self._gone]
         self._gone = set(gone.values())
+        if not came and not self._is_told:
+            self._show.tell(f"waiting for a worker of {WHOSE}")
+        self._is_told = not came
         if came:
             self._vain = 0
         elif ended:

@@ -17,6 +17,7 @@ from tests.flows.pools.works import fine, run
 from tokenmill.flows.executing import Lane, Pace
 from tokenmill.flows.pools import dask, slurm
 from tokenmill.flows.pools.slurm import slurm_pool
+from tokenmill.flows.progress import Watcher, holding, watcher
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import Slurm
 from tokenmill.pipelines.runs.work import Done, Job, Work
@@ -95,6 +96,15 @@ def losing(request, tmp_path, monkeypatch):
     return folder
 
 
+class Said(Watcher):
+    def __init__(self):
+        super().__init__()
+        self.lines = []
+
+    def tell(self, line):
+        self.lines.append(line)
+
+
 def n_submitted(folder):
     return len(list(folder.glob("job-*")))
 
@@ -104,9 +114,10 @@ def n_submitted(folder):
 def test_jobs_that_end_before_their_workers_come_are_submitted_again(
     losing, job, tmp_path, minimum
 ):
-    options = Slurm(interface="lo", memory=10**9, minimum=minimum, maximum=2)
-    with slurm_pool(options, tmp_path / "logs") as pool:
+    options, said = Slurm(interface="lo", memory=10**9, minimum=minimum, maximum=2), Said()
+    with holding(watcher, said), slurm_pool(options, tmp_path / "logs") as pool:
         (outcome,) = run(pool, job, fine, 1).values()
+    assert said.lines == ["waiting for a worker of SLURM (squeue shows its jobs)"]
     assert outcome.error is None
     assert n_submitted(losing) in (3, 4)  # one or two in place of the lost
     assert not list((losing / "jobs").iterdir())
