@@ -338,12 +338,12 @@ class NearDedup(KeyedStep, VerdictStep):
     def limit(self, memory_budget: int) -> str:
         if self.cluster == "stars":
             return (
-                f"near: {memory_budget // GONE_BYTES:,} documents that leave, of"
+                f"near: up to {memory_budget // GONE_BYTES:,} documents that leave, of up to"
                 f" {memory_budget * 8:,}"
             )
         return (
-            f"near: {memory_budget // self.joined_bytes:,} documents that are like others, of"
-            f" {memory_budget * 8 // 3:,}"
+            f"near: up to {memory_budget // self.joined_bytes:,} documents that are like others,"
+            f" of up to {memory_budget * 8 // 3:,}"
         )
 
     def probe(self, probing: Probing) -> Any:

@@ -96,7 +96,7 @@ class NearImages(units.ImageStep):
         yield from chain.phase(self.name, self.name, find_near_images, {"all": ()})
 
     def limit(self, memory_budget: int) -> str:
-        return f"near_images: {memory_budget // self.row_bytes():,} images"
+        return f"near_images: up to {memory_budget // self.row_bytes():,} images"
 
     def scratch_bytes(self, text_bytes: float, docs: float) -> float:
         return 2 * docs * self.views.n * (LOOK_BYTES + 8)  # the sidecar, and what is mapped

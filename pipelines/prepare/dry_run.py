@@ -110,7 +110,7 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
         **({"mixture": list(mixture_lines(recipe))} if recipe.output.shuffle else {}),
         "steps": [step.name for step in recipe.steps],
         "passes": len(parts),
-        "limits": [f"{limit}, at {recipe.run.budget_key}" for limit in limits if limit],
+        "limits": [f"{limit}, by {recipe.run.budget_key}" for limit in limits if limit],
         "tokenizer": recipe.tokenizer
         and settings.dtype
         and {"path": recipe.tokenizer.path, "dtype": settings.dtype.name},

@@ -99,12 +99,13 @@ def test_a_step_that_holds_something_of_every_document_says_how_far_it_goes(
         return dry_run(make_recipe(recipe, where="test"), tmp_path / "run")["limits"]
 
     assert limits("exact", "near") == [
-        "near: 62,500,000 documents that leave, of 8,000,000,000, at run.memory_budget"
+        "near: up to 62,500,000 documents that leave, of up to 8,000,000,000, by run.memory_budget"
     ]
     (of_job,) = limits("near", runner="slurm", slurm={"memory": "1GB"})
-    assert of_job.endswith(", at run.slurm.memory")
+    assert of_job.endswith(", by run.slurm.memory")
     of_components = {"near": {"cluster": "components"}}
     assert limits(of_components) == [
-        "near: 35,714,285 documents that are like others, of 2,666,666,666, at run.memory_budget"
+        "near: up to 35,714,285 documents that are like others, of up to 2,666,666,666,"
+        " by run.memory_budget"
     ]
     assert limits("exact", "repeated_paragraphs") == []
