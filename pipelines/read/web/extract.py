@@ -196,7 +196,12 @@ class Extractor:
         told, cause = outline(page, self._bounds)
         if not cause:
             return page
-        return UnreadableError(cause, f"the page has {told}".replace("Outline", "at least "))
+        at = CAUSES.index(cause)
+        name, most = Outline._fields[at], (*self._bounds, MOST_NODES, MOST_OPTIONS)[at]
+        key = f" (html.max_{name})" if name in Bounds._fields else ""
+        return UnreadableError(
+            cause, f"{name}: {told[at]:,} or more, where {most:,} are let in{key}"
+        )
 
     def _texts(self, pages: list[bytes]) -> list[str | UnreadableError]:
         if not pages:

@@ -222,7 +222,10 @@ def test_of_pages_asked_for_together_the_one_that_kills_the_extractor_is_lost_al
         "É",
         "",
     ]
-    assert made[2].cause == "too_deep"
+    assert (made[2].cause, str(made[2])) == (
+        "too_deep",
+        "depth: 513 or more, where 512 are let in (html.max_depth)",
+    )
 
 
 def test_pages_asked_for_together_have_the_texts_that_they_have_alone():
