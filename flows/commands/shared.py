@@ -35,7 +35,8 @@ def setting(text: str) -> tuple[str, Any]:
     try:
         return key, parse_yaml(value)
     except yaml.YAMLError as e:
-        raise ConfigError(f"--set {text!r}: the value is not YAML") from e
+        way = "within {} put what has ? [ ] { } : or , between quotes, as {path: 'part-?.jsonl'}"
+        raise ConfigError(f"--set {text!r}: the value is not YAML; {way}") from e
     except PlanError as e:
         raise ConfigError(f"--set {key}: {e}") from e
 

@@ -171,6 +171,15 @@ def test_a_mistake_is_one_line_and_exit_code_2(recipe, tmp_path, capsys):
     )
 
 
+def test_a_pattern_that_wants_quotes_is_told_so(tmp_path, capsys):
+    (tmp_path / "part-1.txt").write_text("words")
+    command = ["prepare", "plain", "--out", str(tmp_path / "run"), "--dry-run", "--set"]
+    assert main([*command, f"inputs={{path: {tmp_path}/part-?.txt}}"]) == 2
+    told = "the value is not YAML; within {} put what has ? [ ] { } : or , between quotes, as"
+    assert f"{told} {{path: 'part-?.jsonl'}}\n" in capsys.readouterr().err
+    assert main([*command, f"inputs={{path: '{tmp_path}/part-?.txt'}}"]) == 0
+
+
 def test_a_damaged_input_is_exit_code_3_and_named(recipe, tmp_path, capsys, server):
     data = yaml.safe_load(recipe.read_text())
     (tmp_path / "cut.parquet").write_bytes(b"PAR1 and then nothing")
