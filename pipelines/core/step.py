@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from tokenmill.dedup.arrays import F64, I64, U8, Bools, text_buffers
 from tokenmill.pipelines.core.config import Config
-from tokenmill.pipelines.core.errors import LedgerError
+from tokenmill.pipelines.core.errors import ConfigError, LedgerError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.plugins import Registry
 from tokenmill.pipelines.core.schema import REMOVED, rows_of, with_column
@@ -108,7 +108,9 @@ AnyStep = TypeVar("AnyStep", bound=type[Step])
 
 
 def register(step: AnyStep) -> AnyStep:
-    """Let recipes name a step, also as a decorator; ConfigError where another step has its name."""
+    """Let recipes name a step, also as a decorator; ConfigError: another has its name, or none."""
+    if not hasattr(step, "name"):
+        raise ConfigError(f'{step.__name__} has no name; give it name: ClassVar[str] = "mine"')
     STEPS.register(step.name, step)
     return step
 

@@ -461,11 +461,17 @@ def document_keys(
     images: Images | None = None,
 ) -> pa.RecordBatch:
     """The key sidecar's rows for a batch of documents, and the bytes of their images."""
-    columns: list[pa.Array] = []
+    columns = [documents["doc_id"]]
     for step in steps:
-        columns += step.key_columns(documents, source)
-        columns += step.image_columns(documents, blobs, images)
-    return pa.record_batch([documents["doc_id"], *columns], schema=schema)
+        fields = pa.schema([schema.field("doc_id"), *step.key_fields()])
+        try:
+            made = step.key_columns(documents, source)
+            made = [documents["doc_id"], *made, *step.image_columns(documents, blobs, images)]
+            columns += pa.record_batch(made, schema=fields).columns[1:]
+        except Exception as e:
+            e.add_note(f"in key_columns of step {step.name}")
+            raise
+    return pa.record_batch(columns, schema=schema)
 
 
 def key_sidecar(

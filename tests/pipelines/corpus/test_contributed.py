@@ -4,8 +4,10 @@ import json
 import signal
 from collections import Counter
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from datasets import load_from_disk
 from hypothesis import given, settings
@@ -24,7 +26,9 @@ from tokenmill.flows.pools.dask import dask_pool
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.step import STEPS
 from tokenmill.pipelines.corpus import rows as corpus_rows
+from tokenmill.pipelines.corpus.equal import EqualStep
 from tokenmill.pipelines.corpus.passes import passes
+from tokenmill.pipelines.corpus.step import document_keys, fixed_size_list, key_schema
 from tokenmill.pipelines.corpus.verdicts import verdicts_on
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
@@ -44,6 +48,26 @@ def plugged():
     with pytest.MonkeyPatch.context() as patch:
         plug(patch, MODULE, STEPS)
         yield
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [[], [pa.array(["a", "b"])], [fixed_size_list(np.zeros((1, 2), np.uint64))]],
+    ids=["none", "of texts", "of one"],
+)
+def test_keys_that_are_none_are_told_with_their_step(keys):
+    class Odd(EqualStep):
+        name: ClassVar[str] = "odd"
+        reason: ClassVar[str] = "odd"
+
+        def key_columns(self, documents, source):
+            return keys
+
+    two = pa.record_batch({"doc_id": pa.array([0, 1], pa.uint64())})
+    steps = [Odd()]
+    with pytest.raises((ValueError, pa.ArrowException)) as e:
+        document_keys(two, steps, key_schema(steps), source="a")
+    assert e.value.__notes__ == ["in key_columns of step odd"]
 
 
 def documents():

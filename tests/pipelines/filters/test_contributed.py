@@ -15,7 +15,7 @@ from tests.running import one_by_one, prepare
 from tokenmill.flows.cli import main
 from tokenmill.flows.pools.processes import process_pool
 from tokenmill.pipelines.core.errors import ConfigError, LedgerError
-from tokenmill.pipelines.core.step import STEPS, keep_where
+from tokenmill.pipelines.core.step import STEPS, Step, keep_where, register
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
 from tokenmill.pipelines.prepare.recipe import load_recipe
@@ -221,6 +221,16 @@ def test_what_it_passes_on_untold_ends_the_run(kept, told, tmp_path, path, monke
     with pytest.raises(LedgerError, match=f"^step my_raise of raising .*{re.escape(told)}"):
         prepare(recipe, tmp_path / "run", one_by_one)
     assert not (tmp_path / "run/dataset").exists()
+
+
+def test_a_step_without_a_name_is_told_how_it_gets_one():
+    class Mine(Step):
+        name: str = "mine"  # a setting, without ClassVar
+
+    with pytest.raises(
+        ConfigError, match=r'^Mine has no name; give it name: ClassVar\[str\] = "mine"$'
+    ):
+        register(Mine)
 
 
 def test_each_document_has_a_verdict():
