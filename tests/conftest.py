@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, settings
 from tests import prefect_home
 from tests.apart import synced, unsynced
 from tests.kernels import compile_once
-from tests.reports import report_once
 from tests.strategies import THOROUGH
 from tests.turns import import_in_turns, in_stretches
 from tokenmill.flows.prefect.own import drain
@@ -64,11 +63,6 @@ def pytest_collection_finish():
     gc.freeze()
     importlib.import_module("tests.collected_seldom")  # else it takes a twentieth of all time
     gc.enable()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item, nextitem):
-    return report_once(item, nextitem) if "PYTEST_XDIST_WORKER" in os.environ else None
 
 
 @pytest.fixture
