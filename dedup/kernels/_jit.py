@@ -1,7 +1,8 @@
 """The only module that imports Numba. Every kernel keeps these rules.
 
 1. Arguments are NumPy arrays and scalars; results go into arrays the caller made.
-2. A kernel never raises and never allocates: its caller validates and sizes.
+2. A kernel never raises and never allocates: its caller validates and sizes. So nothing counts
+   references (`_nrt`), which helpers would do, atomically, at every call; they return no arrays.
 3. Numba widens integers to 64 bits where NumPy wraps: cast wherever wrapping
    is meant, `np.uint32(a * h + b)`.
 4. What kernels share is imported as `from tokenmill.… import name`, of kernel files or of modules
@@ -126,7 +127,7 @@ def _njit(f: Callable[..., Any], **options: Any) -> Any:
     import numba  # takes 0.2 s
 
     njit: Any = numba.njit  # its types leave out some options
-    return njit(nogil=True, no_cfunc_wrapper=True, **options)(f)
+    return njit(nogil=True, no_cfunc_wrapper=True, _nrt=False, **options)(f)
 
 
 @cache

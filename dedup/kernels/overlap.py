@@ -54,7 +54,7 @@ class Scratch(NamedTuple):
     """Room for what is made of a block of words; (n_words + 1,) each.
 
     sums: of `add_up`.
-    least, partly: of `minimizers`.
+    least: of `minimizers`.
     rows, keys: last word of the first of some windows in a row that share a minimizer, and it;
         later the hashes in the table that windows are compared with.
     passed: which rows have their bits set; later which windows are in the table.
@@ -64,7 +64,6 @@ class Scratch(NamedTuple):
 
     sums: U64
     least: U64
-    partly: U64
     rows: I64
     keys: U64
     passed: I64
@@ -111,9 +110,9 @@ def window_hash(sums: U64, first: int, stop: int, weight: np.uint64) -> np.uint6
 
 
 @inlined
-def minimizers(sums: U64, first: int, n: int, window: int, run: int, room: Scratch) -> U64:
-    """The minimizers of the windows in words `first` to `n - 1`, by first word from `first` on."""
-    least, partly = room.least, room.partly
+def minimizers(sums: U64, first: int, n: int, window: int, run: int, room: Scratch) -> None:
+    """Set `room.least` to the minimizers of the windows in words `first` to `n - 1`, in order."""
+    least = room.least
     before, behind = sums[first:], sums[first + run :]
     weight = power(run)
     n_runs = n - first - run + 1
@@ -125,10 +124,8 @@ def minimizers(sums: U64, first: int, n: int, window: int, run: int, room: Scrat
         further = least[step:]
         n_runs -= step
         for i in range(n_runs):
-            partly[i] = min(least[i], further[i])
-        least, partly = partly, least
+            least[i] = min(least[i], further[i])
         covered += step
-    return least
 
 
 @kernel
@@ -158,11 +155,11 @@ def hash_windows(
         if length == 0:
             continue
         first, n = text_words[t], text_words[t + 1]
-        least = minimizers(room.sums, first, n, windows[t], runs[t], room)
+        minimizers(room.sums, first, n, windows[t], runs[t], room)
         weight = power(length)
         for k in range(first + length - 1, n):
             grams[found] = window_hash(room.sums, k + 1 - length, k + 1, weight)
-            marks[found] = least[k + 1 - windows[t] - first]
+            marks[found] = room.least[k + 1 - windows[t] - first]
             gram_texts[found] = t
             found += 1
     return found
@@ -174,12 +171,12 @@ def rows_of(n: int, first: int, probe: Probe, room: Scratch) -> np.uint64:
 
     Returns how many rows there are.
     """
-    rows, keys = room.rows, room.keys
+    rows, keys, least = room.rows, room.keys, room.least
     n_rows = ZERO
     before = ZERO
     for begin in range(first, n - probe.window + 1, CHUNK):
         end = min(begin + CHUNK + probe.window - 1, n)
-        least = minimizers(room.sums, begin, end, probe.window, probe.run, room)
+        minimizers(room.sums, begin, end, probe.window, probe.run, room)
         last = begin + probe.window - 1
         if begin == first:
             before = ~least[0]

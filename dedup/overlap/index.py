@@ -66,9 +66,9 @@ def family_of(lengths: I64) -> npt.NDArray[np.intp]:
 
 def scratch(n_words: int) -> kernels.Scratch:
     """Room for a block of words."""
-    sums, least, partly, keys, hashes = (np.empty(n_words + 1, np.uint64) for _ in range(5))
+    sums, least, keys, hashes = (np.empty(n_words + 1, np.uint64) for _ in range(4))
     rows, passed, lasts, places = (np.empty(n_words + 1, np.int64) for _ in range(4))
-    return kernels.Scratch(sums, least, partly, rows, keys, passed, lasts, hashes, places)
+    return kernels.Scratch(sums, least, rows, keys, passed, lasts, hashes, places)
 
 
 def window_lengths(
