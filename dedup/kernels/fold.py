@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tokenmill.dedup.kernels._jit import I64, U8, U16, U32, inlined, kernel
-from tokenmill.dedup.kernels.swar import HIGH_BITS, LOW_BITS, eight, gathered, n_bits
+from tokenmill.dedup.kernels._jit import I64, U8, U16, inlined, kernel
+from tokenmill.dedup.kernels.swar import n_bits
 from tokenmill.dedup.kernels.table import n_less
-from tokenmill.dedup.kernels.u64 import EIGHT, ONE, THREE, TWO, ZERO
-from tokenmill.dedup.kernels.utf8 import entry_at
+from tokenmill.dedup.kernels.u64 import ONE, THREE, TWO, ZERO
+from tokenmill.dedup.kernels.utf8 import NO_ENTRY, short_code_point
 
 
 class Edits(NamedTuple):
@@ -133,17 +133,17 @@ IN_RUN = LETTER | INNER
 WORD = 16  # letter, digit or INNER
 MAYBE = 32  # a lookalike, or may become one
 HYPHEN = 64  # breaks a word at the end of a line
-ASTRAL = 128  # beyond the tables of two and three bytes: to be looked up; of `Foldings.rows` alone
 KINDS_AT = 8
 ASCII_LATIN = 1 << 16  # a Latin letter of ASCII, where it is told apart; LATIN is another then
-ANY_LATIN = np.int64(ASCII_LATIN | LATIN | ASTRAL)
-CHANGED = ASTRAL | 0xFF << KINDS_AT  # bits of what may become something else
+BEYOND = 1 << 17  # something is not ASCII
+ANY_LATIN = np.int64(ASCII_LATIN | LATIN)
+CHANGED = 0xFF << KINDS_AT  # bits of what may become something else
+SOUGHT = LATIN | MAYBE | HYPHEN | CHANGED  # of a character in a block
 
 BLOCK = 64  # bytes that are looked at together
 LARGEST = np.int64(0x10FFFF)
 NONE = np.int64(0)
-# of eight bytes: what makes letters small, and the highest bit of ASCII from "a", or behind "z", on
-SMALL, FROM_A, BEHIND_Z = (np.uint64(byte) * LOW_BITS for byte in (0x20, 0x1F, 0x05))
+AGAIN = 3  # with each of so many blocks, and one, that have others the calm ones are renewed
 
 
 class Foldings(NamedTuple):
@@ -155,8 +155,7 @@ class Foldings(NamedTuple):
     fresh, fresh_ends: UTF-8 of it; that of action a ends at `fresh_ends[a]`.
     props: (0x110000,) bits LATIN ... HYPHEN, and the `kinds` of the action from KINDS_AT on.
     letters: (0x110000,) the ASCII letter that a LOOKALIKE looks like.
-    leads: of `dedup.text.unicode`.
-    rows: (0x10001,) LATIN, MAYBE, HYPHEN and kinds by code point; ASTRAL of those beyond.
+    by_64: (0x4400,) the `props` of 64 code points each, or-ed.
     """
 
     enabled: int
@@ -166,38 +165,98 @@ class Foldings(NamedTuple):
     fresh_ends: I64
     props: U16
     letters: U8
-    leads: U32
-    rows: U16
+    by_64: U16
+
+
+class Range(NamedTuple):
+    """Code points `start` to `start + size - 1`."""
+
+    start: np.uint16
+    size: np.uint16
+
+
+class Calm(NamedTuple):
+    """Code points without the props that are sought, as hiragana, kanji, commas and digits."""
+
+    one: Range
+    two: Range
+    three: Range
+    four: Range
+
+
+NO_RANGE = Range(np.uint16(0), np.uint16(0))
+NO_CALM = Calm(NO_RANGE, NO_RANGE, NO_RANGE, NO_RANGE)
 
 
 @inlined
-def firsts_in(data: U8, at: np.uint64) -> np.uint64:
-    """The bytes of 64 from `at` on that begin a character beyond ASCII, as bits of one number."""
-    firsts = ZERO
-    for word in range(EIGHT):
-        chunk = eight(data, at + word * EIGHT)
-        firsts |= gathered(chunk & chunk << ONE) << word * EIGHT
-    return firsts
+def range_around(cp: np.int64, sought: np.int64, foldings: Foldings) -> Range:
+    """As many code points of three bytes at most around `cp` as have none of the props."""
+    props, by_64 = foldings.props, foldings.by_64
+    start, stop = cp, cp
+    while stop < NO_ENTRY and not props[stop] & sought:
+        stop += 64 if stop & 63 == 0 and not by_64[stop >> 6] & sought else 1
+    while start > 0x80 and not props[start - 1] & sought:
+        start -= 64 if start & 63 == 0 and not by_64[(start >> 6) - 1] & sought else 1
+    return Range(np.uint16(start), np.uint16(min(stop, np.int64(NO_ENTRY)) - start))
 
 
 @inlined
-def letters_in(data: U8, at: np.uint64) -> np.uint64:
-    """The ASCII letters of 64 bytes from `at` on, as bits of one number."""
-    letters = ZERO
-    for word in range(EIGHT):
-        chunk = eight(data, at + word * EIGHT)
-        low = (chunk | SMALL) & ~HIGH_BITS
-        letters |= gathered((low + FROM_A) & ~(low + BEHIND_Z | chunk)) << word * EIGHT
-    return letters
+def is_in(cp: np.uint16, calm: Calm) -> np.uint16:
+    one, two, three, four = calm
+    return (
+        np.uint16(np.uint16(cp - one.start) < one.size)
+        | np.uint16(np.uint16(cp - two.start) < two.size)
+        | np.uint16(np.uint16(cp - three.start) < three.size)
+        | np.uint16(np.uint16(cp - four.start) < four.size)
+    )
 
 
 @inlined
-def seen_in(data: U8, start: int, foldings: Foldings) -> np.int64:
-    """Props that characters have which begin in BLOCK bytes from `start`, with two more at hand.
+def is_calm(data: U8, start: int, calm: Calm) -> bool:
+    """Whether a block has only ASCII and characters of `calm`; in 16 bits, so on vectors."""
+    these, seconds = data[start : start + BLOCK], data[start + 1 : start + 1 + BLOCK]
+    thirds, far = data[start + 2 : start + 2 + BLOCK], np.uint16(0)
+    for k in range(BLOCK):
+        near = is_in(short_code_point(these[k], seconds[k], thirds[k]), calm)
+        far = np.uint16(far | (np.uint16(these[k] >= 0xC0) & np.uint16(near ^ np.uint16(1))))
+    return bool(far == 0)
 
-    MAYBE, HYPHEN of what may end a line, LATIN, ASTRAL, kinds; ASCII_LATIN where any may be.
-    ASCII goes without branches and in 8 bits throughout: it runs on vectors of bytes. Of others
-    the first bytes are found as bits of one number, so that none has to wait for the one before.
+
+@inlined
+def leads_in(data: U8, start: int) -> np.uint64:
+    """The bytes of BLOCK that begin a character beyond ASCII, as bits of one number."""
+    these, found = data[start : start + BLOCK], ZERO
+    for k in range(BLOCK):
+        found |= np.uint64(these[k] >= 0xC0) << np.uint64(k)
+    return found
+
+
+@inlined
+def point_in(data: U8, start: int, firsts: np.uint64) -> np.int64:
+    """The character of a block, with three bytes behind it, that the first bit stands for."""
+    at = start + int(np.int64(n_bits((firsts - ONE) & ~firsts)))
+    return code_point(data, at, at + 4)[0]
+
+
+@inlined
+def is_ascii_letter(byte: np.uint8) -> bool:
+    return bool(np.uint8((byte | 0x20) - 97) < 26)
+
+
+@inlined
+def letters_in(data: U8, start: int) -> np.uint64:
+    """The ASCII letters of BLOCK bytes from `start` on, as bits of one number."""
+    these, found = data[start : start + BLOCK], ZERO
+    for k in range(BLOCK):
+        found |= np.uint64(is_ascii_letter(these[k])) << np.uint64(k)
+    return found
+
+
+@inlined
+def ascii_in(data: U8, start: int) -> np.int64:
+    """Of BLOCK bytes: HYPHEN that may end a line, ASCII_LATIN where a letter may be, or BEYOND.
+
+    Without branches and in 8 bits throughout: it runs on vectors of bytes.
     """
     these, nexts = data[start : start + BLOCK], data[start + 1 : start + 1 + BLOCK]
     high, broken, latin = np.uint8(0), np.uint8(0), np.uint8(0)
@@ -206,16 +265,29 @@ def seen_in(data: U8, start: int, foldings: Foldings) -> np.int64:
         high = np.uint8(high | these[k])
         latin = np.uint8(latin | np.uint8(np.uint8(these[k] & np.uint8(0xC0)) == np.uint8(0x40)))
         broken = np.uint8(broken | (hyphen & end))
-    in_ascii = np.int64(broken * HYPHEN | latin * ASCII_LATIN)
-    if high < 0x80:
-        return in_ascii
-    found, begin = np.uint16(0), np.uint64(start)
-    firsts = firsts_in(data, begin)
+    return np.int64(broken * HYPHEN | latin * ASCII_LATIN | (high >> np.uint8(7)) * BEYOND)
+
+
+@inlined
+def seen_in(data: U8, start: int, props: U16) -> np.int64:
+    """SOUGHT of the characters beyond ASCII of a block with three bytes behind it."""
+    found, firsts = NONE, leads_in(data, start)
     while firsts:
-        at = begin + n_bits((firsts - ONE) & ~firsts)
-        found |= foldings.rows[entry_at(data, at, foldings.leads)]
+        found |= props[point_in(data, start, firsts)]
         firsts &= firsts - ONE
-    return np.int64(found) | in_ascii
+    return found & SOUGHT
+
+
+@inlined
+def with_other(data: U8, start: int, calm: Calm, sought: np.int64, foldings: Foldings) -> Calm:
+    """`calm` with the range, without props that are `sought`, of a character that is not in it."""
+    firsts = leads_in(data, start)
+    while firsts:
+        cp = point_in(data, start, firsts)
+        if cp < NO_ENTRY and not is_in(np.uint16(cp), calm):
+            return Calm(range_around(cp, sought, foldings), calm.one, calm.two, calm.three)
+        firsts &= firsts - ONE
+    return calm
 
 
 @inlined
@@ -227,36 +299,38 @@ def aligned(data: U8, i: int, start: int, stop: int) -> int:
 
 
 @inlined
-def next_hyphen(data: U8, i: int, stop: int, foldings: Foldings) -> int:
+def next_hyphen(data: U8, i: int, stop: int, props: U16) -> int:
     """The character to go on with: no block from `i` to it has a hyphen that may end a line."""
     start = i
-    while i + BLOCK + 1 < stop and not seen_in(data, i, foldings) & HYPHEN:
+    while i + BLOCK + 2 < stop:
+        these = ascii_in(data, i)
+        if these & HYPHEN or (these & BEYOND and seen_in(data, i, props) & HYPHEN):
+            break
         i += BLOCK
     return aligned(data, i, start, stop)
 
 
 @inlined
-def next_with(data: U8, i: int, stop: int, bits: np.int64, leads: U32, rows: U16) -> int:
-    """The next character from `i` on that may have any of the bits.
+def next_with(data: U8, i: int, stop: int, bits: np.int64, calm: Calm, props: U16) -> int:
+    """The next character from `i` on that has any of the bits; with ASCII_LATIN, an ASCII letter.
 
-    With ASCII_LATIN, an ASCII letter. Any may near the end.
+    Any may near the end.
+    calm: none of these characters has.
     """
     start = i
-    while i + BLOCK + 1 < stop:
-        begin = np.uint64(i)
-        letters = firsts = ZERO
+    while i + BLOCK + 2 < stop:
+        found = firsts = ZERO
         if bits & ASCII_LATIN:
-            letters = letters_in(data, begin)
-        if bits & ~ASCII_LATIN:
-            firsts = firsts_in(data, begin)
+            found = letters_in(data, i)
+        if bits & ~ASCII_LATIN and not (calm.one.size and is_calm(data, i, calm)):
+            firsts = leads_in(data, i)
         while firsts:
-            at = begin + n_bits((firsts - ONE) & ~firsts)
-            if rows[entry_at(data, at, leads)] & bits:
+            if props[point_in(data, i, firsts)] & bits:
                 break
             firsts &= firsts - ONE
-        letters |= firsts
-        if letters:
-            return i + int(np.int64(n_bits((letters - ONE) & ~letters)))
+        found |= firsts
+        if found:
+            return i + int(np.int64(n_bits((found - ONE) & ~found)))
         i += BLOCK
     return aligned(data, i, start, stop)
 
@@ -317,7 +391,7 @@ def find_line_breaks(data: U8, offsets: I64, wanted: U8, foldings: Foldings, edi
         start, stop = offsets[d], offsets[d + 1]
         i = start if wanted[d] else stop
         while i < stop:
-            i = next_hyphen(data, i, stop, foldings)
+            i = next_hyphen(data, i, stop, props)
             block = min(i + BLOCK, stop)
             while i < block:
                 cp, after = code_point(data, i, stop)
@@ -335,17 +409,20 @@ def find_line_breaks(data: U8, offsets: I64, wanted: U8, foldings: Foldings, edi
 def find_chars(data: U8, offsets: I64, wanted: U8, foldings: Foldings, edits: Edits) -> Found:
     """Replace single characters."""
     actions, kinds, texts, text_ends = foldings[1:5]
-    spots, fresh = edits.spots, edits.fresh
+    spots, fresh, changed = edits.spots, edits.fresh, np.int64(CHANGED)
     n, at = 0, 0
     for d in range(wanted.shape[0]):
         stop = offsets[d + 1]
         i = offsets[d] if wanted[d] else stop
+        calm = NO_CALM
         while i < stop:
-            i = next_with(data, i, stop, np.int64(CHANGED), foldings.leads, foldings.rows)
-            block = min(i + BLOCK, stop)
-            while i < block:
+            i = next_with(data, i, stop, changed, calm, foldings.props)
+            action = np.int64(1)
+            while i < stop and action:
                 cp, after = code_point(data, i, stop)
                 action = np.int64(actions[cp])
+                if not action and 0x80 <= cp < NO_ENTRY and not is_in(np.uint16(cp), calm):
+                    calm = Calm(range_around(cp, changed, foldings), calm.one, calm.two, calm.three)
                 if action:
                     for k in range(text_ends[action - 1], text_ends[action]):
                         if at < fresh.shape[0]:
@@ -411,18 +488,26 @@ def next_run(
     It has a Latin letter and no other; or lookalikes alone, between Latin letters or, at
     the end of a text, beside one. Returns its start (`stop` if there is none) and end.
 
-    latin: ASCII_LATIN, and LATIN and ASTRAL unless the text has no such characters.
+    latin: ASCII_LATIN, and LATIN unless the text has no such characters.
     """
     props = foldings.props
     last_letter, ahead, ahead_at = around
     while i < stop:
-        wanted = latin if last_letter == OTHER else np.int64(MAYBE | ASTRAL)
-        at = next_with(data, i, stop, wanted, foldings.leads, foldings.rows)
+        behind_other = last_letter == OTHER
+        wanted = latin if behind_other else np.int64(MAYBE)
+        at = next_with(data, i, stop, wanted, NO_CALM, props)
+        if behind_other and at < stop and data[at - 1] < 0x80 and is_ascii_letter(data[at]):
+            i, last_letter = at, np.int64(LATIN)  # its run begins here: is a lookalike in it?
+            continue
         start, held, letter = run_before(data, i, at, props)
+        if held & OTHER and not behind_other:
+            i, last_letter = start, np.int64(OTHER)  # no lookalike of this run is of interest
+            continue
         last_letter = letter if letter else last_letter
         before_run = last_letter
         i = end = at
-        while i < stop and i == end:
+        while i < stop and i == end and (behind_other or not held & OTHER):
+            here = i
             cp, i = code_point(data, i, stop)
             prop = np.int64(props[cp])
             if prop & IN_RUN:
@@ -430,6 +515,8 @@ def next_run(
             held |= prop & LETTER
             if prop & (LATIN | OTHER):
                 last_letter = prop & (LATIN | OTHER)
+        if held & OTHER and not behind_other:
+            i = here
         if held & LOOKALIKE and not held & OTHER:
             if not held & LATIN and ahead_at < end:
                 ahead, ahead_at = next_letter(data, end, stop, props)
@@ -465,11 +552,18 @@ def find_confusables(data: U8, offsets: I64, wanted: U8, foldings: Foldings, edi
 def needs_of(data: U8, start: int, stop: int, foldings: Foldings) -> np.int64:
     """Bits of the foldings that `data[start:stop]` may need, of all but ENTITIES."""
     props, needs, seen = foldings.props, NONE, NONE
+    calm, n_others = NO_CALM, 0
     i = start
     while i < stop:
-        while i + BLOCK + 1 < stop:
-            these = seen_in(data, i, foldings)
-            if these & (HYPHEN | ASTRAL):
+        while i + BLOCK + 2 < stop:
+            these = ascii_in(data, i)
+            if these & BEYOND and not is_calm(data, i, calm):
+                these |= seen_in(data, i, props)
+                if n_others & AGAIN == 0:  # what was seen already need not be seen again
+                    sought = SOUGHT & ~(seen | these) | HYPHEN
+                    calm = with_other(data, i, calm, sought, foldings)
+                n_others += 1
+            if these & HYPHEN:
                 break
             seen |= these
             i += BLOCK

@@ -12,7 +12,16 @@ from tokenmill.dedup.kernels.scripts import begins_word, is_part, script_word
 from tokenmill.dedup.kernels.swar import EVEN_BITS, n_bits
 from tokenmill.dedup.kernels.table import finalized
 from tokenmill.dedup.kernels.u64 import ONE, SEVEN, THREE, TWO, U64_63, U64_64, ZERO
-from tokenmill.dedup.kernels.utf8 import BLANK, Place, decode, entry_at, is_ascii, place, starts_in
+from tokenmill.dedup.kernels.utf8 import (
+    BLANK,
+    NO_ENTRY,
+    Place,
+    code_points_in,
+    decode,
+    is_ascii,
+    place,
+    starts_in,
+)
 from tokenmill.dedup.text.unicode_words import BLANK as WHITE
 from tokenmill.dedup.text.unicode_words import LATE, SYLLABLE, UNSEEN, WordKinds
 
@@ -135,30 +144,30 @@ def step(
 def split(
     data: U8,
     offsets: I64,
-    leads: U32,
     entries: U64,
     chars: Chars,
     words: WordKinds,
+    code_points: U16,
     hashes: U64,
     stops: I64,
     doc_words: I64,
 ) -> None:
     """Hash each document's gram words.
 
-    leads: of `dedup.text.unicode`.
-    entries: (0x10001,), of `fill_entries`.
+    entries: (0x10000,), of `fill_entries`.
     words: which characters are words by themselves, as `script_word` has them.
+    code_points: (64,), scratch.
     hashes: (n_bytes + n_docs) // 2 words at most, and one more.
     stops: as long; the byte of `data` at which the word is known to end: no letter of it
         stands there or behind, and none of the next before.
     doc_words: (n_docs + 1,); words of document d are `doc_words[d]:doc_words[d + 1]`.
 
-    Where characters begin is told of 64 bytes at once: none has to wait for the one before.
+    Where characters begin, and which, is told of 64 bytes at once: none waits for the one before.
     """
     out = hashes, stops
     n = ZERO
     doc_words[0] = 0
-    last = np.uint64(data.shape[0]) - ONE
+    n_bytes = np.uint64(data.shape[0])
     for d in range(offsets.shape[0] - 1):
         i, stop = np.uint64(offsets[d]), np.uint64(offsets[d + 1])
         h = script = ZERO
@@ -168,11 +177,19 @@ def split(
                 for k in range(i, block):
                     h, n, script = step(entries[data[k]], k, h, n, script, out)
             else:
-                starts = starts_in(data, i, block)
+                starts = ~ZERO >> (i + U64_64 - block)
+                if i + U64_64 + TWO <= n_bytes:
+                    code_points_in(data, int(np.int64(i)), code_points)
+                    starts &= starts_in(data, int(np.int64(i)))
+                else:  # the last ones of the column
+                    code_points[:] = NO_ENTRY
+                    for k in range(block - i):
+                        starts &= ~(np.uint64(data[i + k] & CONTINUES == CONTINUATION) << k)
                 while starts:
-                    at = i + n_bits((starts - ONE) & ~starts)
+                    byte = n_bits((starts - ONE) & ~starts)
+                    at = i + byte
                     starts &= starts - ONE
-                    entry = entries[entry_at(data, at, leads)] if at + ONE < last else UNKNOWN
+                    entry = entries[code_points[byte]]
                     if entry == UNKNOWN:
                         entry = slow_entry(decode(data, at, stop, BLANK)[0], chars, words)
                     h, n, script = step(entry, at, h, n, script, out)

@@ -3,14 +3,13 @@
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import U8, inlined
-from tokenmill.dedup.kernels.u64 import EIGHT, FOUR, ONE, SEVEN, THREE, TWO, U64_56, ZERO
+from tokenmill.dedup.kernels.u64 import EIGHT, FOUR, ONE, THREE, TWO, U64_56, ZERO
 
 LOW_BITS = np.uint64(0x0101010101010101)  # of each byte
 HIGH_BITS = np.uint64(0x8080808080808080)
 EVEN_BITS = np.uint64(0x5555555555555555)
 BIT_PAIRS = np.uint64(0x3333333333333333)
 LOW_HALVES = np.uint64(0x0F0F0F0F0F0F0F0F)
-GATHER = np.uint64(0x0102040810204080)  # of the lowest bits of eight bytes into the last of them
 
 
 @inlined
@@ -36,12 +35,6 @@ def n_bits(x: np.uint64) -> np.uint64:
     x = (x & BIT_PAIRS) + ((x >> TWO) & BIT_PAIRS)
     x = (x + (x >> FOUR)) & LOW_HALVES
     return (x * LOW_BITS) >> U64_56
-
-
-@inlined
-def gathered(flags: np.uint64) -> np.uint64:
-    """The highest bits of eight bytes, as eight bits."""
-    return (((flags & HIGH_BITS) >> SEVEN) * GATHER) >> U64_56
 
 
 @inlined

@@ -8,10 +8,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tokenmill.dedup.kernels._jit import U8, U16, U32, inlined
-from tokenmill.dedup.kernels.swar import HIGH_BITS, eight, gathered
-from tokenmill.dedup.kernels.u64 import EIGHT, SIX, TWO, U64_63, U64_64, ZERO
-from tokenmill.dedup.kernels.u64 import ONE as U64_ONE
+from tokenmill.dedup.kernels._jit import U8, U16, inlined
+from tokenmill.dedup.kernels.swar import HIGH_BITS, eight
+from tokenmill.dedup.kernels.u64 import EIGHT, U64_64, ZERO
 from tokenmill.dedup.text.unicode import CASED, IGNORABLE
 
 Place: TypeAlias = Any  # in text
@@ -22,6 +21,8 @@ COMBINING_DOT_ABOVE = np.uint32(0x307)  # what lower case puts behind the "i" of
 FINAL_SIGMA = np.uint32(0x3C2)
 PAGE = np.uint64(256)
 ONE = np.uint32(1)
+NO_ENTRY = np.uint16(0xFFFF)  # no character
+LOW_6, U16_SIX, BITS_OF_TWO = np.uint8(0x3F), np.uint16(6), np.uint16(0x7C0)
 
 
 @inlined
@@ -46,10 +47,27 @@ def decode(data: U8, i: Place, end: Place, other: np.uint32) -> tuple[np.uint32,
 
 
 @inlined
-def entry_at(data: U8, at: np.uint64, leads: U32) -> np.uint64:
-    """The code point at `at`, or 0x10000 if of four bytes; reads three. leads: of text.unicode."""
-    lead = np.uint64(leads[np.uint64(data[at]) | np.uint64(data[at + U64_ONE]) << EIGHT])
-    return (lead >> SIX) + (np.uint64(data[at + TWO]) & lead & U64_63)
+def short_code_point(first: np.uint8, second: np.uint8, third: np.uint8) -> np.uint16:
+    """The code point that three bytes begin with; NO_ENTRY if it takes four.
+
+    In 16 bits and without branches: of many bytes in a row it is done on vectors.
+    """
+    lead, end = np.uint16(first), np.uint16(third & LOW_6)
+    two = np.uint16(np.uint16(lead << U16_SIX) & BITS_OF_TWO) | np.uint16(second & LOW_6)
+    three = np.uint16(np.uint16(two) << U16_SIX) | end
+    more = np.uint16(two) if first < 0xE0 else np.uint16(three) if first < 0xF0 else NO_ENTRY
+    return lead if first < 0x80 else more
+
+
+@inlined
+def code_points_in(data: U8, at: int, code_points: U16) -> None:
+    """code_points: (64,), out: of the characters that begin in 64 bytes from `at` on, by byte.
+
+    Anything where none begins. Reads two bytes more.
+    """
+    firsts, seconds, thirds = data[at : at + 64], data[at + 1 : at + 65], data[at + 2 : at + 66]
+    for k in range(64):
+        code_points[k] = short_code_point(firsts[k], seconds[k], thirds[k])
 
 
 @inlined
@@ -66,17 +84,12 @@ def is_ascii(data: U8, at: np.uint64, stop: np.uint64) -> bool:
 
 
 @inlined
-def starts_in(data: U8, at: np.uint64, stop: np.uint64) -> np.uint64:
-    """The bytes that begin a character, of 64 at most from `at` on, as bits of one number."""
-    bits = ZERO
-    if at + U64_64 <= np.uint64(data.shape[0]):
-        for word in range(EIGHT):
-            chunk = eight(data, at + word * EIGHT)
-            bits |= gathered(~chunk | chunk << U64_ONE) << word * EIGHT
-    else:
-        for k in range(stop - at):
-            bits |= np.uint64(data[at + k] & 0xC0 != 0x80) << k
-    return bits & (~ZERO >> (at + U64_64 - stop))
+def starts_in(data: U8, at: int) -> np.uint64:
+    """The bytes that begin a character, of 64 from `at` on, as bits of one number."""
+    these, bits = data[at : at + 64], ZERO
+    for k in range(64):
+        bits |= np.uint64(these[k] & 0xC0 != 0x80) << np.uint64(k)
+    return bits
 
 
 @inlined

@@ -47,11 +47,10 @@ from tokenmill.dedup.kernels.fold import Edits, Found, splice, unsplice
 from tokenmill.dedup.kernels.fold_entities import Entities, find_entities, mark_documents
 from tokenmill.dedup.kernels.fold_markup import BASE, BREAK, INLINE, Tags, find_markup, mark_markup
 from tokenmill.dedup.text.fold_tables import invisible, lookalikes, signs, tables
-from tokenmill.dedup.text.unicode import ALPHA, N_CODE_POINTS, PAGE, WORD, leads
+from tokenmill.dedup.text.unicode import ALPHA, N_CODE_POINTS, PAGE, WORD
 from tokenmill.dedup.text.unicode import tables as unicode_tables
 
 BYTES_AN_EDIT, FRESH_BYTES = 24, 12  # of text and of what comes, for which there is room at first
-BY_BYTES = np.uint16(kernels.LATIN | kernels.MAYBE | kernels.HYPHEN | kernels.CHANGED)
 HYPHENS = "-\u2010\u00ad"
 # names of tags that stand within a line, and that part words; of LaTeX's commands
 INLINE_TAGS, BREAK_TAGS, COMMANDS = (
@@ -231,16 +230,16 @@ def char_foldings(folding: Folding) -> kernels.Foldings:
     kinds = np.array([0, *(kinds for _, kinds in becomes.values())], np.uint8)
     changed = kinds[actions].astype(np.uint16) << np.uint16(kernels.KINDS_AT)
     fresh = [to.encode() for to, _ in becomes.values()]
+    all_props = props | changed
     return kernels.Foldings(
         folding.bits,
         read_only(actions),
         read_only(kinds),
         read_only(np.frombuffer(b"".join(fresh), np.uint8)),
         read_only(np.array([0, *accumulate(map(len, fresh))], np.int64)),
-        read_only(props | changed),
+        read_only(all_props),
         read_only(letters),
-        leads(),
-        read_only(np.append((props | changed)[:0x10000] & BY_BYTES, np.uint16(kernels.ASTRAL))),
+        read_only(np.bitwise_or.reduce(all_props.reshape(-1, 64), axis=1)),
     )
 
 

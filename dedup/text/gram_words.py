@@ -28,7 +28,7 @@ from tokenmill.dedup.arrays import I64, U8, U64, TextBuffers, read_only, text_bu
 from tokenmill.dedup.kernels import gram_words as kernels
 from tokenmill.dedup.kernels.paraphrase import hash_stems
 from tokenmill.dedup.text import unicode_words
-from tokenmill.dedup.text.unicode import ALPHA, PUNCT, SPACE, leads, tables
+from tokenmill.dedup.text.unicode import ALPHA, PUNCT, SPACE, tables
 from tokenmill.dedup.text.words import BLOCK_BYTES, pieces
 from tokenmill.dedup.text.words import blocks as documents_in_blocks
 
@@ -111,7 +111,7 @@ def word_kinds(words: GramWords) -> unicode_words.WordKinds:
 @cache
 def _entries(words: GramWords, apart: bool) -> U64:
     """What the kernels know of the first code points."""
-    entries = np.empty(0x10001, np.uint64)
+    entries = np.empty(0x10000, np.uint64)
     kernels.fill_entries(chars(apart=apart), word_kinds(words), entries)
     return read_only(entries)
 
@@ -200,7 +200,9 @@ def _words(text: TextBuffers, room: _Room, how: _How) -> tuple[U64, I64, I64]:
     """Hashes and stops of the words, and where each document's begin."""
     doc_words = np.empty(len(text.offsets), np.int64)
     known = chars(apart=how.apart), word_kinds(how.words)
-    kernels.split(*text, leads(), _entries(how.words, how.apart), *known, *room, doc_words)
+    kernels.split(
+        *text, _entries(how.words, how.apart), *known, np.empty(64, np.uint16), *room, doc_words
+    )
     hashes, stops = room.hashes[: doc_words[-1]], room.stops[: doc_words[-1]]
     if how.stems:
         letters, ends = np.empty(text.n_bytes * 3 // 2 + 16, np.uint8), np.empty_like(stops)

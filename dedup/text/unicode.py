@@ -79,20 +79,6 @@ def tables() -> UnicodeTables:
     return UnicodeTables(**packaged(FILE))
 
 
-@cache
-def leads() -> U32:
-    """(0x10000,) by the first bytes a and b of a character, at `a | b << 8`: its code point.
-
-    Of one of three bytes without the last six bits, which 63 stands for in the first six bits
-    here; the code point is above. 0x10000 of one of four bytes.
-    """
-    b, a = np.divmod(np.arange(1 << 16, dtype=np.uint32), 256)
-    two, three = (a & 0x1F) << 6 | b & 0x3F, (a & 0xF) << 12 | (b & 0x3F) << 6
-    made = np.select([a < 0x80, a < 0xE0, a < 0xF0], [a << 6, two << 6, three << 6 | 63], 1 << 22)
-    made.flags.writeable = False
-    return made
-
-
 def packaged(path: Path) -> dict[str, Any]:
     """The arrays of a packaged file of tables, read-only; RuntimeError as `tables`."""
     with np.load(path, allow_pickle=False) as stored:

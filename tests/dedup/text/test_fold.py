@@ -97,6 +97,12 @@ crossing = [
         "क " * (n // 4) + " " * (n % 4),
     )
 ]
+# characters that change behind many beside them in Unicode that may not
+beside = [
+    f"{chr(ord(char) + step) * 40}{char}{'y' * 99}"
+    for char in sorted(char_maps(ALL))[::29]
+    for step in (-1, 1)
+]
 foldings = st.builds(Folding, **dict.fromkeys(FOLDINGS, st.booleans()))
 
 
@@ -142,6 +148,8 @@ def span_of(text, part, folding=ALL):
 @example(pa.array(["&lt;b&gt;x", "<b &lt;>", "<abcdefghijk>", "<1>", "о<i>a</i>"]), ALL)
 @example(pa.array(crossing), Folding())
 @example(pa.array(crossing), Folding(compat=False))
+@example(pa.array(beside), ALL)
+@example(pa.array([f"\u200b𝑃{'x' * 99}\ufe0e{'y' * 99}"]), Folding(compat=False))
 @example(pa.array(["a&#58;", "&#x3a;&#x3A", "&#x110000;&#99999999999999999999;&#0;"]), ALL)
 @example(pa.array(["Сᴏ", "о a", "a о", "о ж", "ж о a", "x" * 200 + "&lt"]), ALL)
 @example(pa.array(["ﬁ" + "a" * 63 + "า", "²x"]), Folding())  # nothing is left behind a block

@@ -12,7 +12,6 @@ from tokenmill.dedup.text import unicode
 from tokenmill.dedup.text.unicode import (
     PAGE,
     flags_of,
-    leads,
     lower_of,
     tables,
 )
@@ -91,12 +90,3 @@ def test_flags_of_a_character(char, flags):
 )
 def test_lower_of_a_character(char, lower):
     assert chr(lower_of(ord(char))) == lower
-
-
-def test_first_bytes_tell_the_code_point_of_every_character():
-    places = [0x41, 0x7F, 0x80, 0x7FF, 0x800, 0xD7FF, 0xE000, 0xFFFF, 0x10000, 0x10FFFF]
-    for cp in (*places, *range(0x80, 0x10000, 89)):
-        char = chr(cp) if not 0xD800 <= cp < 0xE000 else "é"
-        a, b, c = (char.encode() + b"zz")[:3]
-        lead = int(leads()[a | b << 8])
-        assert (lead >> 6) + (c & lead & 63) == min(ord(char), 0x10000)
