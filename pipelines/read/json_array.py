@@ -15,12 +15,16 @@ from tokenmill.pipelines.read.text import BOM
 
 INVALID, DAMAGED = "invalid_json", "damaged_json"
 GROUP_BYTES = 1024**2
-# No whole line of JSON ends in a mark behind which more must stand.
-_OPEN_LINE = rb'\{(?:"(?:[^"\\\n]++|\\.)*+"|[^"\r\n]++){0,999}+(?<=[\[{,:])\r?\n'
+# No whole line of JSON ends in a mark behind which more must stand. The first of JSON Lines may,
+# cut short or with a comma behind it; then the next begins with an object.
+_OPEN_LINE = (
+    rb'\{(?:"(?:[^"\\\n]++|\\.)*+"|[^"\r\n]++){0,999}+'
+    rb"(?:(?<=[\[:])|(?<=[{,])(?!\r?\n\{))\r?\n"
+)
 _BEGIN = re.compile(rb"\s*(?:(\[)\s*(?=\{)|(?=" + _OPEN_LINE + b"))")
 # A whole string, or what opens or closes; a quote alone begins a string that goes on.
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["\[\]{}]', re.DOTALL)
-_BETWEEN = re.compile(rb"\s*,?\s*")
+_BETWEEN = re.compile(rb"\s*+,?\s*+")
 
 
 def is_no_lines(begin: bytes) -> bool:
@@ -69,10 +73,11 @@ class _Array:
     def rest(self) -> LostLine | None:
         """What is wrong with the end of the file, if it is."""
         left = bytes(self.held)
-        if left.strip() in (b"]", b",]") if self._ended else self._alone and not left.strip():
-            return None
         if self._ended:
-            return self._lost(0, left, "behind the end of the array")
+            is_end = left.strip() in (b"]", b",]")
+            return None if is_end else self._lost(0, left, "behind the end of the array")
+        if self._alone and not left.lstrip(b" \t\r\n,").startswith(b"{"):
+            return None if _BETWEEN.fullmatch(left) else self._lost(0, left, "not an object")
         what = "object" if self._alone else "array"
         return self._lost(0, left, f"the {what} does not end")._replace(cause=DAMAGED)
 
@@ -93,7 +98,7 @@ class _Array:
                 if self._depth == 1:
                     self._start = token.start()
                 self._depth += 1
-            elif kind in b"}]":
+            elif kind in b"}]" and (self._depth > 1 or not self._alone):
                 self._depth -= 1
                 if self._depth == 1:
                     yield self._start, token.end()

@@ -107,7 +107,14 @@ def test_a_document_a_file_over_lines(tmp_path):
 
 
 def test_what_begins_a_file_that_is_no_lines():
-    others = b"\xef\xbb\xbf [ {", b"{\n", b'{"a": [\r\n 1', b'{"a\\",": 1,\n', b'{"a":\n'
+    others = (
+        b"\xef\xbb\xbf [ {",
+        b"{\n",
+        b'{"a": [\r\n 1',
+        b'{"a\\",": 1,\n',
+        b'{"a":\n',
+        b'{"a": [\n{"b": 1},\n',
+    )
     assert all(map(is_no_lines, others))
     lines = (
         b'{"a": [{',
@@ -119,5 +126,38 @@ def test_what_begins_a_file_that_is_no_lines():
         b'{"cut,\n{',
         b'{"a": 1\n',
         b"{",
+        b'{\n{"text": "a"}\n',
+        b'{"text": "a",\r\n{"text": "b"}\n',
+        b'{"text": "a"},\n{"text": "b"},\n',
     )
     assert not any(map(is_no_lines, lines))
+
+
+@pytest.mark.parametrize("first", ["{", '{"text": "a",', '{"text": "a"},'])
+def test_lines_of_which_the_first_is_cut_short_stay_lines(tmp_path, first):
+    (tmp_path / "d.jsonl").write_text(f'{first}\n{{"text": "b"}}\n{{"text": "c"}}\n')
+    got = read_all(tmp_path / "d.jsonl")
+    assert (got.texts, got.reasons) == (["b", "c"], ["invalid_json"])
+
+
+def test_blanks_between_objects_cost_no_square_of_their_number(tmp_path):
+    (tmp_path / "d.json").write_bytes(b'{\n"text": "a"}' + b" " * 10**6 + b'x{"text": "b"}')
+    got = read_all(tmp_path / "d.json")  # would be most of an hour
+    assert (got.texts, got.reasons) == (["a", "b"], ["invalid_json"])
+
+
+@pytest.mark.parametrize(
+    ("behind", "texts", "details"),
+    [
+        ("\n]", ["a"], ["byte 14: not an object: ']'"]),
+        ('\n}\n{"text": "b"}\n', ["a", "b"], ["byte 14: not an object: '}'"]),
+        ("\ntail", ["a"], ["byte 14: not an object: 'tail'"]),
+        ('\n{"text": "b"', ["a"], ['byte 14: the object does not end: \'{"text": "b"\'']),
+        (",\n", ["a"], []),
+    ],
+)
+def test_what_stands_behind_objects_over_lines(tmp_path, behind, texts, details):
+    (tmp_path / "d.json").write_text('{\n"text": "a"}' + behind)
+    got = read_all(tmp_path / "d.json")
+    assert got.texts == texts
+    assert [f["detail"].partition("d.json ")[2] for f in got.failures] == details
