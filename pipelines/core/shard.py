@@ -12,7 +12,7 @@ import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
@@ -47,8 +47,10 @@ class Input(Config):
         the runs of a collection, with all its annotations, and its sources as column `source`.
     split: of a saved dataset with several; all of them, in order, if not given.
     text, id, url: names of the columns, of tars of the fields in .json; common names are looked
-        for if not given. A dot leads into a struct or a JSON object, as meta.text.
-    join: what is put between the texts of a list, where the column of text has lists of them.
+        for if not given. A dot leads into a struct or a JSON object, as meta.text. text may name
+        several, as [question, answer], of which `join` makes one; what is null is passed over.
+    join: what is put between the texts of several columns, and of a list, where the column of text
+        has lists of them.
     quote: what stands around fields of CSV and TSV. If not given, '"' of CSV, and of a TSV whose
         beginning is as writers of CSV make it; "", nothing, of others. A file whose quotes are
         named is not doubted where they hold many lines.
@@ -70,7 +72,7 @@ class Input(Config):
     source: str | None = None
     format: str | None = None
     split: str | None = None
-    text: str | None = None
+    text: str | tuple[str, ...] | None = None
     id: str | None = None
     url: str | None = None
     join: str | None = Field(None, exclude_if=lambda join: join is None)
@@ -117,6 +119,26 @@ class Input(Config):
         if not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
             raise ValueError(f"a weight is from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}")
         return weight
+
+    @model_validator(mode="after")
+    def _joins_several(self) -> Self:
+        if self.text == ():
+            raise ValueError("text names no column; leave it out, or name one")
+        if self.texts and self.images is not None:
+            raise ValueError("text of several columns is not read beside images; name one")
+        if len(self.texts) > 1 and self.join is None:
+            raise ValueError(r'say what stands between the columns of text, as join: "\n\n"')
+        return self
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns of text, where several are named."""
+        return self.text if isinstance(self.text, tuple) else ()
+
+    @property
+    def text_name(self) -> str | None:
+        """What the column of text is called, be it made of several."""
+        return " + ".join(self.text) if isinstance(self.text, tuple) else self.text
 
     @property
     def source_name(self) -> str:
@@ -182,6 +204,7 @@ class SourceShard:
         by byte of the file, or records of a file that is not packed; for others as they cut it.
     first_row: number in the file of the shard's first row ("parquet", "arrow").
     text, id, url: names of the columns; unused for "text".
+    texts: those that `text` is made of, where these are several.
     join, columns, quote, header, roots: as in `Input`; quote is "" of a TSV without.
     images, captions: as in `Input`; None where there is no such column.
     prefix: what ids begin with, where other tars of the input may have the same keys.
@@ -201,6 +224,7 @@ class SourceShard:
     stop: int | None = None
     first_row: int = 0
     text: str = "text"
+    texts: tuple[str, ...] = ()
     id: str | None = None
     url: str | None = None
     bytes: int = 0
@@ -217,7 +241,8 @@ class SourceShard:
     @property
     def asked(self) -> list[str]:
         """The columns to read, by their paths, each once."""
-        named = [self.text, self.id, self.url, *(path for path, _ in self.columns)]
+        texts = self.texts or (self.text,)
+        named = [*texts, self.id, self.url, *(path for path, _ in self.columns)]
         return list(dict.fromkeys(path for path in named if path is not None))
 
     @property
@@ -229,14 +254,21 @@ class SourceShard:
         """A JSON object; `from_json` undoes it."""
         of = {name: getattr(self, name) for name in self.__slots__}
         of |= {"paths": list(self.paths), "names": list(self.names)}
-        for name in ("join", "columns", "quote", "header", "roots"):  # of most shards nothing
+        for name in (
+            "texts",
+            "join",
+            "columns",
+            "quote",
+            "header",
+            "roots",
+        ):  # of most shards nothing
             if not of[name] and of[name] != "":
                 del of[name]
         return of
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "SourceShard":
-        names = ("paths", "names", "header", "roots")
+        names = ("paths", "names", "texts", "header", "roots")
         several = {name: tuple(data.get(name, ())) for name in names}
         columns = tuple((path, kind) for path, kind in data.get("columns", ()))
         return SourceShard(**{**data, **several, "columns": columns})

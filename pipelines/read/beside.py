@@ -7,6 +7,7 @@ A dot leads into a struct, or a JSON object, unless a column has that very name.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
+from functools import reduce
 from types import MappingProxyType
 from typing import Any
 
@@ -18,7 +19,7 @@ import pyarrow.compute as pc
 from tokenmill.pipelines.core.schema import COLUMN_TYPES, annotation_name
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.batch import ReadBatch
-from tokenmill.pipelines.read.columns import is_listed, type_at
+from tokenmill.pipelines.read.columns import BYTES_OF, is_listed, type_at
 
 NOTHING, ABSENT = object(), object()  # of which Python has none; what an object does not have
 NO_COLUMNS: Mapping[str, Any] = MappingProxyType({})
@@ -156,18 +157,50 @@ def value_at(value: Any, path: str, join: str | None = None, absent: Any = None)
     return value
 
 
+def text_at(value: Any, shard: SourceShard) -> Any:
+    """The text that a JSON object has for a shard, None for none; or what stands in its place."""
+    if not shard.texts:
+        return value_at(value, shard.text, shard.join)
+    parts = [value_at(value, path, shard.join) for path in shard.texts]
+    if odd := [part for part in parts if not (part is None or isinstance(part, str))]:
+        return odd[0]
+    there = [part for part in parts if part is not None]
+    return (shard.join or "").join(there) if there else None
+
+
 def are_texts(values: list[Any]) -> bool:
     """Whether all of a list are strings, or nothing."""
     return all(value is None or isinstance(value, str) for value in values)
 
 
 def laid_flat(table: pa.RecordBatch, shard: SourceShard) -> pa.RecordBatch:
-    """A table with a column a path into a struct, lists of text joined; ArrowInvalid: damaged."""
-    table = with_paths(table, shard)
-    if shard.join is not None and is_listed(table.schema.field(shard.text).type):
-        at = table.schema.get_field_index(shard.text)
-        table = table.set_column(at, shard.text, _joined(table[shard.text], shard.join))
+    """A table whose column of text is one of texts, joined if need be; ArrowInvalid: damaged."""
+    for name in shard.texts or (shard.text,):
+        if shard.join is not None and is_listed(table.schema.field(name).type):
+            at = table.schema.get_field_index(name)
+            table = table.set_column(at, name, _joined(table[name], shard.join))
+    if shard.texts:
+        table = table.append_column(shard.text, _of_several(table, shard))
     return table
+
+
+def _of_several(table: pa.RecordBatch, shard: SourceShard) -> pa.Array:
+    """(n_docs,) large_binary; null where all columns are, nulls in some are passed over."""
+    parts = []
+    for name in shard.texts:
+        column = table[name]
+        if pa.types.is_dictionary(column.type):
+            column.validate(full=True)
+            column = column.dictionary_decode()
+        raw_bytes(column).validate(full=True)
+        parts.append(column.cast(pa.large_binary()))
+    between = pa.scalar((shard.join or "").encode(), pa.large_binary())
+
+    def joined(before: pa.Array, part: pa.Array) -> pa.Array:
+        both = pc.binary_join_element_wise(before, part, between)  # null where one of them is
+        return pc.coalesce(both, before, part)
+
+    return reduce(joined, parts)
 
 
 def with_paths(table: pa.RecordBatch, shard: SourceShard) -> pa.RecordBatch:
@@ -176,6 +209,11 @@ def with_paths(table: pa.RecordBatch, shard: SourceShard) -> pa.RecordBatch:
         if path not in table.schema.names and type_at(table.schema, path) is not None:
             table = table.append_column(path, _inner(table, path))
     return table
+
+
+def raw_bytes(column: pa.Array) -> pa.Array:
+    """Strings as the bytes they are; another column as it is."""
+    return column.view(BYTES_OF[column.type]) if column.type in BYTES_OF else column
 
 
 def _inner(table: pa.RecordBatch, path: str) -> pa.Array:

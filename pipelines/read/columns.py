@@ -21,10 +21,17 @@ MOST_DEPTH = 8  # of structs in one another, that are looked into
 
 
 class Columns(NamedTuple):
+    """As `SourceShard` has them; text is a name for all of `texts`, where these are several."""
+
     text: str
     id: str | None
     url: str | None
     images: str | None = None
+    texts: tuple[str, ...] = ()
+
+    @property
+    def of_text(self) -> tuple[str, ...]:
+        return self.texts or (self.text,)
 
 
 class Piece(NamedTuple):
@@ -76,7 +83,10 @@ def find_columns(names: Collection[str], wanted: Input, path: str) -> Columns:
         _find(names, "columns", beside, (), path)
     images = _find(names, "images", wanted.images, (), path)
     common = TEXT if images is None else TEXT + CAPTION
-    text = _find(names, "text", wanted.text, common, path)
+    for name in wanted.texts:
+        _find(names, "text", name, (), path)
+    named = wanted.text_name
+    text = named if wanted.texts else _find(names, "text", named, common, path)
     if text is None and images is None and (layout := layouts.layout_in(names)) is not None:
         text, images = layout
     if text is None and TOKENS in names:
@@ -87,7 +97,7 @@ def find_columns(names: Collection[str], wanted: Input, path: str) -> Columns:
     if text is None:
         raise _missing(names, "text", None, path)
     own = _find(names, "id", wanted.id, ID, path)
-    return Columns(text, own, _find(names, "url", wanted.url, URL, path), images)
+    return Columns(text, own, _find(names, "url", wanted.url, URL, path), images, wanted.texts)
 
 
 def type_at(schema: pa.Schema, path: str) -> pa.DataType | None:
@@ -167,16 +177,19 @@ def table_columns(schema: pa.Schema, wanted: Input, path: str) -> Columns:
 
 def _columns(schema: pa.Schema, wanted: Input, path: str) -> Columns:
     columns = find_columns(paths_in(schema), wanted, path)
-    kind = type_at(schema, columns.text)
-    assert kind is not None
     listed = columns.images is not None or wanted.join is not None
-    talk = columns.images is not None and turns_in(kind) is not None
-    if _plain(kind) not in TEXT_TYPES and not (listed and _values(kind) in TEXT_TYPES) and not talk:
+    for name in columns.of_text:
+        kind = type_at(schema, name)
+        assert kind is not None
+        if _plain(kind) in TEXT_TYPES or (listed and _values(kind) in TEXT_TYPES):
+            continue
+        if columns.images is not None and turns_in(kind) is not None:
+            continue
         way = "name another in the recipe, as {path: …, text: NAME}"
         if _values(kind) in TEXT_TYPES:
             way = r'say what stands between them, as {path: …, join: "\n\n"}'
         raise InputError(
-            f"{path}: column {columns.text!r} is {kind}, not text; {way}", cause="text_not_string"
+            f"{path}: column {name!r} is {kind}, not text; {way}", cause="text_not_string"
         )
     if columns.images is not None:
         kind = type_at(schema, columns.images)

@@ -34,7 +34,14 @@ from tokenmill.pipelines.read.batch import (
     named_places,
     text_array,
 )
-from tokenmill.pipelines.read.beside import ABSENT, are_texts, beside_of, value_at, with_beside
+from tokenmill.pipelines.read.beside import (
+    ABSENT,
+    are_texts,
+    beside_of,
+    text_at,
+    value_at,
+    with_beside,
+)
 from tokenmill.pipelines.read.columns import (
     MOST_DEPTH,
     SHOWN,
@@ -200,7 +207,7 @@ def _text_of(shard: SourceShard) -> Callable[[Any], Any]:
     """What gives the text of a line's object; the plainest that does."""
     if "." not in shard.text and shard.join is None:
         return itemgetter(shard.text)
-    return partial(value_at, path=shard.text, join=shard.join)
+    return partial(text_at, shard=shard)
 
 
 def _all_at(objects: Sequence[dict[str, Any]], path: str, absent: Any = None) -> list[Any]:
@@ -224,9 +231,10 @@ def _parse_one(line: bytes, shard: SourceShard) -> tuple[dict[str, Any], str, st
     value, reason, message = _object(line)
     if reason:
         return {}, reason, message
-    found, name = value_at(value, shard.text, shard.join), shard.text
+    found, name = text_at(value, shard), shard.text
     if found is None:
-        return value, "missing_text", f"{name!r} is {'null' if name in value else 'not there'}"
+        is_null = any(name in value for name in shard.texts or (name,))
+        return value, "missing_text", f"{name!r} is {'null' if is_null else 'not there'}"
     if not isinstance(found, str):
         way = f"; {_way_of(name, found)}" if isinstance(found, list) else ""
         return value, "text_not_string", f"{name!r} is {json_type(found)}{way}"
@@ -326,7 +334,8 @@ def _sniff(
         if columns.images is not None:
             _refuse_unknown(file, columns, first)
         else:
-            _refuse_structs(path, columns.text, wanted.join, first)
+            for text in columns.of_text:
+                _refuse_structs(path, text, wanted.join, first)
         return columns, is_whole
     if problems:
         cause, message = problems[0]
@@ -334,7 +343,7 @@ def _sniff(
             message = f"no line is a JSON object ({message}); one object a line is needed,"
             message += " one array of objects, or objects over several lines"
         raise InputError(f"{path}: {message}", cause=cause)
-    return Columns(wanted.text or "text", wanted.id, wanted.url), False
+    return Columns(wanted.text_name or "text", wanted.id, wanted.url), False
 
 
 def _refuse_unknown(file: InputFile, columns: Columns, objects: Sequence[dict[str, Any]]) -> None:

@@ -68,7 +68,9 @@ def read_parquet(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     (`write_batch_size`).
     """
     illustrated = how.images is not None and shard.images is not None
-    wanted = Wanted(shard.asked, slice(shard.start, shard.stop), filling=shard.text)
+    wanted = Wanted(
+        shard.asked, slice(shard.start, shard.stop), filling=None if shard.texts else shard.text
+    )
     if illustrated:
         n_bytes = BATCH_IMAGE_BYTES // 4
         wanted = Wanted(image_columns(shard), wanted.groups, None, n_bytes, PIECE_BYTES)

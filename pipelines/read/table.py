@@ -23,10 +23,9 @@ from tokenmill.pipelines.read.batch import (
     make_batch,
     named_places,
 )
-from tokenmill.pipelines.read.beside import laid_flat, with_beside, with_paths
+from tokenmill.pipelines.read.beside import laid_flat, raw_bytes, with_beside, with_paths
 from tokenmill.pipelines.read.columns import (
     BYTES,
-    BYTES_OF,
     holds_bytes,
     is_listed,
     refuse_unknown,
@@ -59,9 +58,10 @@ def table_batches(
     row = 0
     try:
         for table in tables:
-            for batch in _batches(shard, laid_flat(table, shard), row, how.limits):
-                yield batch
-                row += batch.rows
+            for part in in_bounds(with_paths(table, shard), shard.texts):
+                for batch in _batches(shard, laid_flat(part, shard), row, how.limits):
+                    yield batch
+                    row += batch.rows
     except TABLE_ERRORS as e:
         yield batch_of(shard.ordinal, [_broken_off(shard, row, e)])
 
@@ -82,7 +82,7 @@ def _batches(
         text = some[shard.text]
         text.validate()
         if pa.types.is_dictionary(text.type) or text.type in VIEWS:
-            _raw(text).validate(full=True)
+            raw_bytes(text).validate(full=True)
         sizes = text_lengths(text)
         for start, stop in _ranges(np.minimum(sizes, limits.max_document_bytes + 1)):
             for part in in_bounds(some.slice(start, stop - start), beside):
@@ -104,7 +104,7 @@ def _documents(
 ) -> ReadBatch:
     text = table[shard.text]
     if not pa.types.is_dictionary(text.type):
-        _raw(text).validate(full=True)  # a damaged file's offsets would crash what comes next
+        raw_bytes(text).validate(full=True)  # a damaged file's offsets would crash what comes next
     rows = np.arange(row, row + len(text), dtype=np.int64)
     reasons: dict[int, tuple[str, str]] = {}  # by index: (reason, message)
     for i in np.flatnonzero(_nulls(text)):
@@ -159,11 +159,6 @@ def _taken(text: pa.Array, rows: I64) -> pa.Array:
     return pa.concat_arrays([text.slice(0, 0), *(text.slice(int(i), 1) for i in rows)])
 
 
-def _raw(column: pa.Array) -> pa.Array:
-    """Strings as the bytes they are; another column as it is."""
-    return column.view(BYTES_OF[column.type]) if column.type in BYTES_OF else column
-
-
 def _nulls(column: pa.Array) -> Bools:
     """(n_docs,) whether a value is null, be it only in its dictionary."""
     if pa.types.is_dictionary(column.type):
@@ -178,7 +173,7 @@ def _plain(column: pa.Array) -> pa.Array:
 
 def _not_utf8(text: pa.Array) -> dict[int, tuple[str, str]]:
     bad = {}
-    for i, value in enumerate(_raw(text)):
+    for i, value in enumerate(raw_bytes(text)):
         try:
             (value.as_py() or b"").decode()
         except UnicodeDecodeError as e:
@@ -202,7 +197,7 @@ def strings(column: pa.Array) -> pa.Array:
         column.validate(full=True)
         return column.cast(pa.string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
-        values = _raw(column)
+        values = raw_bytes(column)
         values.validate(full=True)
         return pa.array([None if v is None else _shown(v) for v in values.to_pylist()], pa.string())
 
@@ -424,6 +419,6 @@ def _bytes_of(column: pa.Array) -> pa.Array:
         column.validate(full=True)
         column = _plain(column)
     kind = pa.large_list(pa.large_binary()) if is_listed(column.type) else None
-    values = column.cast(kind) if kind is not None else _raw(column)
+    values = column.cast(kind) if kind is not None else raw_bytes(column)
     values.validate(full=True)
     return values

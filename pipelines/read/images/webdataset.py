@@ -157,7 +157,10 @@ def cut_webdataset(file: InputFile, wanted: Input, _: int, limits: Limits) -> li
     InputError: its first samples have images, and no text that is known as such
         ("unknown_layout").
     """
-    columns = Columns(wanted.text or "", wanted.id, wanted.url)
+    if wanted.texts:
+        why = "text of several fields is not read of tars; name one"
+        raise InputError(f"{file.path}: {why}", cause=UNKNOWN)
+    columns = Columns(wanted.text_name or "", wanted.id, wanted.url)
     if problems := _without_known_text(file, columns, limits):
         where = f"{file.path}: the first {len(problems)} samples have images, but no known text"
         way = "name the field of the .json that has it, as {path: …, text: NAME}"
