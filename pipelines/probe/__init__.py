@@ -1,7 +1,7 @@
 """Does this storage feed the planned cluster? MLPerf Storage's rule, without an accelerator.
 
     plan ── demand ─────┐
-    shards ── loader ───┼─ team: workers ── search ── report: verdicts, figures
+    shards ── loader ───┼─ team: workers ── demand.search ── report: verdicts, figures
           checkpoints ──┘
 
 What a dataset lies on, a folder or a bucket, is a `medium`; `objects` is the loader of a bucket.

@@ -4,7 +4,8 @@
 
 A job is a generator: it yields one phase at a time and is sent how its works ended; `runs.drive`
 runs it, whoever does the works. What a later phase reads is named by the receipts of the earlier
-ones, so that a work is done again when, and only when, something it reads has changed.
+ones, so that a work is done again when, and only when, something it reads has changed. A `Course`
+tells each phase what it costs, and what is to come.
 """
 
 import random

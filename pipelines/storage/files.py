@@ -1,4 +1,4 @@
-"""Files of Arrow and Parquet: written whole or not there, mapped and never loaded.
+"""Files of Arrow and Parquet: written whole or not there, mapped, not loaded; sidecars.
 
 A sidecar is such a file, of the same key and row order as a shard's documents. It carries the
 parameters it was made with in its Arrow metadata; a reader that expects others refuses it.

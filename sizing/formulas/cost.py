@@ -1,4 +1,7 @@
-"""What training, storage, requests and waiting for storage cost, in US dollars."""
+"""What training, storage, requests, egress and waiting for storage cost, in US dollars.
+
+Of requests also how many there are, how long they take, and how many prefixes they need.
+"""
 
 import math
 

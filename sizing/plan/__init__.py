@@ -1,1 +1,1 @@
-"""A plan: YAML ── load ── plan, of the settings of each section, each of the types in fields."""
+"""A plan, which `plan` loads from YAML: settings of each section, of the types in fields."""

@@ -1,4 +1,7 @@
-"""What a reader of the headline must know beside it: what a figure consists of, and hangs on."""
+"""What a reader of the headline must know beside it: what a figure consists of, and hangs on.
+
+`by_image_tokens` shows figures at several numbers of tokens an image (IMAGE_…).
+"""
 
 from collections import defaultdict
 
@@ -18,10 +21,10 @@ from tokenmill.sizing.verdict import is_asked
 MOST_PARTS, LEAST_PART = 4, 0.005
 SHORT = 0.01  # a wait that is told beside the one that we chose
 PUBLISHED_WASTE, FAR = 0.1, 1.5  # of Llama 3 405B, at most; times that, to be explained
-CAPTION = "By the tokens of an image, which are not known"
-KEY = "tokens_per_image"
-TRIED = (64.0, 256.0, 576.0)
-FIGURES = (
+IMAGE_CAPTION = "By the tokens of an image, which are not known"
+IMAGE_KEY = "tokens_per_image"
+IMAGE_TRIED = (64.0, 256.0, 576.0)
+IMAGE_FIGURES = (
     "tokens trained on",
     "read bandwidth, whole job",
     "images, whole job",
@@ -173,13 +176,13 @@ def _money(sheet: Sheet) -> list[str]:
 def by_image_tokens(sheet: Sheet) -> Table | None:
     """The figures that they move, for each; None where they are known, or of several sources."""
     found = sheet.measurements.get("corpus")
-    if found is None or not found.image_tokens_unknown or sheet.stated(f"corpus.{KEY}"):
+    if found is None or not found.image_tokens_unknown or sheet.stated(f"corpus.{IMAGE_KEY}"):
         return None
-    tried = {f"{n:g}": n for n in TRIED} | {"patch 14": patch_tokens(found)}
+    tried = {f"{n:g}": n for n in IMAGE_TRIED} | {"patch 14": patch_tokens(found)}
     rows = []
     for name, tokens in tried.items():
-        corpus = sheet.plan.corpus.model_copy(update={KEY: tokens})
+        corpus = sheet.plan.corpus.model_copy(update={IMAGE_KEY: tokens})
         plan = sheet.plan.model_copy(update={"corpus": corpus})
         of = requirement_sheet(plan, sheet.measurements)
-        rows.append((name, *(of[f].shown if f in of else "not measured" for f in FIGURES)))
-    return table(CAPTION, ("tokens", *(f">{name}" for name in FIGURES)), rows)
+        rows.append((name, *(of[f].shown if f in of else "not measured" for f in IMAGE_FIGURES)))
+    return table(IMAGE_CAPTION, ("tokens", *(f">{name}" for name in IMAGE_FIGURES)), rows)

@@ -5,6 +5,7 @@
 
 A bucket is a range of keys, and its documents are a stretch of the split's stream: what a token
 shard is to a run that mixes nothing. Cells of neighbouring buckets are batches of one file.
+`Lists` takes ids and texts, in any order, from where they lie (`Spans`).
 """
 
 from collections.abc import Sequence
