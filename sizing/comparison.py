@@ -61,7 +61,10 @@ def parse_variation(text: str) -> Variation:
 def compare(
     plan: str | None, variations: Sequence[Variation], *, corpus: Path | None = None
 ) -> tuple[Case, ...]:
-    """A sheet a combination of settings, the last fastest; PlanError: too many, or no plan."""
+    """A sheet for each combination, the last setting varying fastest.
+
+    PlanError: too many combinations, a setting twice, or one that makes no plan.
+    """
     _check(variations)
     size(plan, corpus=corpus)  # what is wrong with the plan itself is no fault of a variation
     made = []

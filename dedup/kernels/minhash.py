@@ -57,7 +57,10 @@ def sign(hashes: U32, offsets: I64, a: U32, b: U32, least: U32, out: U32) -> Non
 
 @kernel
 def pair_similarity(signatures: U32, left: I64, right: I64, out: F32) -> None:
-    """Set `out` (n_pairs,) to the share of slots in which signatures left[i] and right[i] agree."""
+    """Set `out` (n_pairs,) to the share of slots in which signatures left[i] and right[i] agree.
+
+    signatures: (n_docs, num_perm).
+    """
     num_perm = signatures.shape[1]
     for i in range(out.shape[0]):
         x = signatures[left[i]]

@@ -16,7 +16,9 @@ Method = Literal["md5", "xxh3"]
 
 
 def digests(text: pa.Array, method: Method) -> U64:
-    """(n_docs, 2) uint64, the bytes of each digest: `.tobytes().hex()` is what md5sum prints.
+    """(n_docs, 2) uint64, the bytes of each digest.
+
+    `digests(...)[i].tobytes().hex()` is what md5sum prints, or xxh128sum.
 
     text: (n_docs,) string or large_string, no nulls.
     method: "md5", or "xxh3" (its 128 bits), many times faster, safe against chance but not against
@@ -40,8 +42,9 @@ def _md5(data: memoryview) -> bytes:
 
 
 def first_occurrence(digests: U64, bits: int | None = None) -> I64:
-    """(n_docs,) int64, the lowest row with a row's digest; who is its own is the first of equals.
+    """(n_docs,) int64 `first`, the lowest row with a row's digest.
 
+    `first == np.arange(n_docs)` tells who is the first of equals.
     digests: (n_docs, 2).  bits: of the prefix to partition by; None: as many as suit n_docs.
     Memory besides: 4 bytes a row, and 48 for each row of the largest partition.
     """

@@ -39,7 +39,10 @@ BLANK = 6  # change nothing
 
 
 class WordKinds(NamedTuple):
-    """`kinds[pages[cp >> 8] * 256 + (cp & 255)]` is the kind of code point `cp`, 0 of any other."""
+    """`kinds[pages[cp >> 8] * 256 + (cp & 255)]` is the kind of code point `cp`, 0 of any other.
+
+    pages: (0x1100,).  kinds: (n_pages * 256,).
+    """
 
     pages: U16
     kinds: U8

@@ -244,7 +244,7 @@ class PinnedFile(Config):
         """Look into the file as its recipe is read; ConfigError: not what the settings say."""
 
     def checked(self) -> Path:
-        """The file; ConfigError where its bytes are not those that the run began with."""
+        """The file; ConfigError: not the bytes that the run began with, or they cannot be read."""
         _check(self.file, self.sha256)
         return Path(self.file)
 

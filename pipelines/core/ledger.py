@@ -32,6 +32,7 @@ class ImageStats(_Counts):
     """What one stage did to the images of some documents. Stats of different batches add up.
 
     removed: by reason.  failed: by cause.  with_document: those that left because it did.
+    bytes_in, bytes_out: of the images, as stored.
     """
 
     images_in: int = 0

@@ -133,7 +133,7 @@ class GopherQuality(Filter):
 
 
 def word_facts(found: Words, stop_words: tuple[str, ...], *, enough: int) -> F64:
-    """(N_WORD_FACTS, n_docs) float64, counts of `kernels.words`; enough: stop words to look for."""
+    """(N_WORD_FACTS, n_docs) float64, as `kernels.words` counts; enough: different stop words."""
     packed = text_buffers(pa.array(stop_words, pa.large_string()))
     counts = np.empty((len(found.offsets) - 1, words.N_WORD_FACTS), np.int64)
     seen = np.empty(len(stop_words), np.uint8)

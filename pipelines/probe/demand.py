@@ -88,8 +88,10 @@ class Trial:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchResult:
-    """How many accelerators the storage feeds; `failing` is None where all that were tried kept up.
+    """How many accelerators the storage feeds.
 
+    supported: the most that kept their utilisation, 0 if none did.
+    failing: the fewest that did not; None where all that were tried did.
     ended: what ended it: the answer, the most that were asked for, or the time.
     """
 

@@ -226,7 +226,10 @@ def check_layout(where: Path | str, manifest: Mapping[str, Any]) -> None:
 
 @contextlib.contextmanager
 def locked(out: Path) -> Iterator[None]:
-    """Hold the run directory, one run at a time; ConfigError: held, unwritable, or not a run's."""
+    """Hold the run directory, one run at a time; what killed runs left half-written is swept.
+
+    ConfigError: held, unwritable, or not a run's.
+    """
     check_links(out)
     if read_manifest(out) is None:
         _usable(out)

@@ -487,7 +487,10 @@ def join_run(folder: Path, remote: str, most_bytes: int) -> None:
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Hold what a folder mirrors, one run at a time; ConfigError: held, or its store is unfit."""
+    """Hold what a folder mirrors, one run at a time; what killed runs left is swept.
+
+    ConfigError: held, or its store is unfit.
+    """
     mirror = mirrors[folder]
     locks = _of_s3("lock")
     locks.check_store(mirror.store)

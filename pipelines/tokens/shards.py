@@ -121,7 +121,10 @@ class TokenShards:
         self._measure = ImageMeasure(tuple(paths))
 
     def write(self, batch: pa.RecordBatch) -> StageStats:
-        """Encode `batch`; every document comes out. Images have their offsets in the spool."""
+        """Encode `batch`; every document comes out.
+
+        Images have their offsets in the spool, should the dataset hold them.
+        """
         if self._images is None:
             return self._write(batch)
         stats = StageStats(images=read_images(batch, None))
@@ -380,7 +383,7 @@ class TokenSpan(NamedTuple):
 def token_span(
     documents: Documents, shards: Sequence[TokenShard], start: int, stop: int
 ) -> TokenSpan:
-    """Token shards that hold [start, stop) of their split's stream, of all of it in order."""
+    """Token shards of [start, stop) of a split's stream; shards: all of the split, in order."""
     parts: list[Part] = []
     sizes = [np.zeros(1, np.int64)]
     at = rows = begin = 0

@@ -121,7 +121,7 @@ def _read_bytes(sheet: Sheet, source: SourceFacts, trained: Given) -> Requiremen
 
 
 def facts(sheet: Sheet) -> tuple[SourceFacts, ...]:
-    """Of the corpus or each source, with rows; PlanError: neither tokens nor a measurement."""
+    """Of the corpus or each source, whose rows it adds; PlanError: no tokens, no measurement."""
     if sheet.plan.sources:
         return tuple(
             _facts(

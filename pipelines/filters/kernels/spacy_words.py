@@ -99,7 +99,10 @@ def is_plain(
 
 @inlined
 def joins(data: U8, classes: U8, blank: int, first: int, end: int, bridges: U8) -> bool:
-    """Whether words around a byte may be one, the only space there; bridges: by bytes beside it."""
+    """Whether words around a byte may be one, the only space there.
+
+    bridges: (256, 256), by the bytes beside it.
+    """
     if blank <= first or blank + 1 >= end or data[blank] != BLANK:
         return False
     before, behind = blank - 1, blank + 1

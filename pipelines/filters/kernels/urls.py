@@ -159,7 +159,7 @@ def look_for_words(
     data: U8, start: int, end: int, fold: bool, words: U64, soft: U64, seen: I64, doc: int,
     span: I64,
 ) -> int:  # fmt: skip
-    """How many soft words a URL has; -1: a listed one. seen: by slot, the last document."""
+    """How many different soft words a URL has; -1: a listed one. seen: last document, by slot."""
     n, i = 0, start
     while i < end:
         if not is_alnum(data[i]):

@@ -88,7 +88,10 @@ class _Reader:
 
 
 def check_fasttext(path: Path) -> tuple[str, ...]:
-    """The labels of a fastText model, looked through; ConfigError: damaged, or no classifier."""
+    """The labels, with "__label__", of a fastText model, looked through.
+
+    ConfigError: damaged, of another version, or no classifier.
+    """
     return _read(path, looks=True).labels
 
 

@@ -31,7 +31,7 @@ Normalization = Literal["ccnet", "none"]
 
 
 class KenlmModel:
-    """A KenLM model's perplexities; pieces: a SentencePiece model, else words part at spaces."""
+    """Perplexities by KenLM; pieces: a SentencePiece model, else words part at white space."""
 
     def __init__(self, path: Path, *, normalization: Normalization, pieces: Path | None) -> None:
         self._model = load_kenlm(path)

@@ -245,7 +245,10 @@ class Decoding(Data):
 
 
 def decode_cost(files: Sequence[Path], counts: Mapping[str, int]) -> Decoding:
-    """Images a core decodes each second, and the dataset's record batches; counts: by format."""
+    """Images a core decodes each second, and the dataset's record batches.
+
+    files: of the dataset, in order.  counts: images of the whole dataset, by format.
+    """
     n = min(len(files), MOST_FILES)
     chosen = [files[i * len(files) // n] for i in range(n)]
     formats: dict[str, DecodedFormat] = {}
