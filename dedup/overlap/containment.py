@@ -115,9 +115,7 @@ def contained(
     threshold, short_threshold: containment from which on a text counts as found; of texts with
         at least LONGER_GRAMS grams, and with fewer than LONG_GRAMS; between them it is that of
         longer ones, or MIDDLE_THRESHOLD if that is more, but no more than of shorter ones.
-
-    Raises:
-        ValueError: a threshold is not above 0.
+    ValueError: a threshold is not above 0.
     """
     for given in (threshold, short_threshold):
         if not given > 0:

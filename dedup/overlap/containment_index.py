@@ -292,16 +292,12 @@ class ContainmentIndex(Saved):
     ) -> "ContainmentIndex":
         """Index the texts of benchmark items.
 
-        Args:
-            texts: (n_texts,) string column, no nulls; an item may have several texts.
-            items: (n_texts,) the item of each, from 0 to n_items - 1.
-            benchmark_starts: (n_benchmarks,) first item of each benchmark, ascending from 0.
-            n_items: of all benchmarks.
-            gram_words: what a gram word is.
-            contexts: (n_texts,) bool, texts that alone are no copy of their item; None: none are.
-
-        Raises:
-            ValueError: there is not one item for each text.
+        texts: (n_texts,) string column, no nulls; an item may have several texts.
+        items: (n_texts,) the item of each, from 0 to n_items - 1.
+        benchmark_starts: (n_benchmarks,) first item of each benchmark, ascending from 0.
+        n_items: of all benchmarks.  gram_words: what a gram word is.
+        contexts: (n_texts,) bool, texts that alone are no copy of their item; None: none are.
+        ValueError: there is not one item for each text.
         """
         if len(items) != len(texts):
             raise ValueError(f"{len(items)} items for {len(texts)} item texts")

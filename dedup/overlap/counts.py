@@ -151,18 +151,13 @@ def ignored_passages(
     *,
     most: int = MOST_PASSAGES,
 ) -> pa.Table:
-    """The ignored n-grams that documents have, as passages; those of most documents first.
+    """Of schema PASSAGE, ignored n-grams that documents have; those of most documents first.
 
     N-grams that have words in common in the item that is the first to have them are one passage.
 
-    Args:
-        reasons: (n_grams,) bool for each name, such as {"frequent": mask, "shared": mask}.
-        counts: documents of each n-gram.
-        texts, item_ids: those the index was built from.
-        most: passages; they are made of the first `16 * most` n-grams.
-
-    Returns:
-        Rows of schema PASSAGE.
+    reasons: (n_grams,) bool for each name, such as {"frequent": mask, "shared": mask}.
+    counts: documents of each n-gram.  texts, item_ids: those the index was built from.
+    most: passages; they are made of the first `16 * most` n-grams.
     """
     ignored = np.any(list(reasons.values()), axis=0)[counts.grams]
     order = np.lexsort((counts.grams, -counts.docs))

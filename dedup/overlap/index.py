@@ -162,16 +162,13 @@ class NgramIndex(Saved):
     ) -> "NgramIndex":
         """Index the n-grams of benchmark items.
 
-        Args:
-            texts: (n_texts,) string column, no nulls; an item may have several texts.
-            item_ids: (n_texts,) int32 or int64, the item of each.
-            ngram: words in an n-gram, 1 to 256; of all texts, or (n_texts,) of each.
-            least: a text of fewer words than an n-gram, but `least` of them, is matched as a
-                whole; of all texts, or (n_texts,) of each.
-            words: what a gram word is.
-
-        Raises:
-            ValueError: an `ngram` is out of range, or there is not one id for each text.
+        texts: (n_texts,) string column, no nulls; an item may have several texts.
+        item_ids: (n_texts,) int32 or int64, the item of each.
+        ngram: words in an n-gram, 1 to 256; of all texts, or (n_texts,) of each.
+        least: a text of fewer words than an n-gram, but `least` of them, is matched as a whole; of
+            all texts, or (n_texts,) of each.
+        words: what a gram word is.
+        ValueError: an `ngram` is out of range, or there is not one id for each text.
         """
         ngrams = np.broadcast_to(np.asarray(ngram, np.int64), len(texts))
         _check(texts, item_ids, np.append(ngrams, ngram))

@@ -316,9 +316,7 @@ def paraphrased(text: pa.Array, index: ParaphraseIndex, *, score: float = SCORE)
 
     text: (n_docs,) string column, no nulls.
     score: from which on a window counts.
-
-    Raises:
-        ValueError: the score is not above 0.
+    ValueError: the score is not above 0.
     """
     if not score > 0:
         raise ValueError(f"a score must be above 0, got {score}")

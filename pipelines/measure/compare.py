@@ -62,9 +62,8 @@ class OtherVersionError(ConfigError):
 def load_estimate(path: Path, recipe: Recipe) -> Estimate:
     """The estimate that was made for a recipe.
 
-    Raises:
-        OtherVersionError: it was made by steps of other versions.
-        ConfigError: it cannot be read, is no estimate, or was made for another recipe.
+    OtherVersionError: it was made by steps of other versions.
+    ConfigError: it cannot be read, is no estimate, or was made for another recipe.
     """
     try:
         with readable(path) as f:

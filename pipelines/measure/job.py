@@ -145,9 +145,7 @@ def open_measuring(folder: Path, measuring: Measuring, plan: Plan) -> MeasureJob
     """Begin a prediction whose scratch is a folder, or continue it.
 
     plan: of the parts of the inputs.
-
-    Raises:
-        ConfigError: see `open_run`.
+    ConfigError: see `open_run`.
     """
     identity = {
         **run_identity(measuring.recipe, plan),
@@ -159,12 +157,9 @@ def open_measuring(folder: Path, measuring: Measuring, plan: Plan) -> MeasureJob
 
 
 def check_one_pass(recipe: Recipe) -> None:
-    """Refuse a recipe whose duplicates are looked for in two places.
+    """Refuse a recipe whose duplicates are looked for in two places; ConfigError: names the second.
 
     What takes out repeated images and paragraphs may stand between.
-
-    Raises:
-        ConfigError: names the second step.
     """
     parts = passes(recipe.steps)
     places = [part.index for part in parts if part.finders]

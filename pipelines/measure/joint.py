@@ -156,9 +156,7 @@ def predict(
         each step is taken to wait for the last shard of the one before.
     docs, text_bytes: of all inputs.
     stored_bytes_per_token: of the dataset.
-
-    Raises:
-        ConfigError: two steps have one name, or there are no shards.
+    ConfigError: two steps have one name, or there are no shards.
     """
     names = _names(steps)
     if not shard_bytes:

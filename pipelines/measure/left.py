@@ -97,8 +97,7 @@ class Left:
     def grown(self, times: float) -> Drawn | None:
         """Unique documents of so many times all inputs.
 
-        Raises:
-            ConfigError: so many are more than twice those read.
+        ConfigError: so many are more than twice those read.
         """
         last = self._probed.last
         of_read = self._of_read(last, "docs", 0)

@@ -179,11 +179,7 @@ class Findings:
         self._seconds = Seconds([r for r in receipts if r is not None], job.measuring.seed)
 
     def predicted(self) -> Predicted:
-        """Put it all together.
-
-        Raises:
-            ConfigError: nothing is left of the documents that were sampled.
-        """
+        """Put it all together; ConfigError: nothing is left of the documents that were sampled."""
         width = self._job.recipe.tokenizing().engine().dtype.itemsize
         counted = [self._counted_step(name, stats) for name, stats in self._scanned.first.items()]
         steps = [*counted, *self._corpus_wide(), *self._behind()]

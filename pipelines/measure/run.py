@@ -107,14 +107,12 @@ def measure_corpus(
 ) -> Outcome:
     """Predict a run, and write the estimate to `out`.
 
-    plan: of the run itself, where the caller has made it already.
-
     Stopped, the same command continues from the folder beside `out`, which goes at the end.
 
-    Raises:
-        ConfigError: the recipe or the inputs cannot be used, or there is nothing to predict.
-        ShardError: no part could be read, or gone through.
-        LedgerError: documents or bytes do not add up.
+    plan: of the run itself, where the caller has made it already.
+    ConfigError: the recipe or the inputs cannot be used, or there is nothing to predict.
+    ShardError: no part could be read, or gone through.
+    LedgerError: documents or bytes do not add up.
     """
     plan = plan or plan_run(measuring.recipe)
     sample = sample_of(measuring, plan)
@@ -153,8 +151,7 @@ def sample_of(measuring: Measuring, plan: Plan) -> Sample:
 def opened(measuring: Measuring, out: Path, plan: Plan) -> Iterator[MeasureJob]:
     """Hold the scratch of an estimate.
 
-    Raises:
-        ConfigError: see `measure_corpus`; or `out` is a folder, or lies in the inputs.
+    ConfigError: see `measure_corpus`; or `out` is a folder, or lies in the inputs.
     """
     if out.is_dir():
         raise ConfigError(f"{out}: is a folder; name the file, as --out estimate.json")

@@ -118,8 +118,7 @@ def draw_sample(
 def bytes_of(option: str, amount: float, total: float) -> float:
     """A budget as bytes; up to 1 it is a share of all.
 
-    Raises:
-        ConfigError: it is not over 0; names the option.
+    ConfigError: it is not over 0; names the option.
 
     >>> bytes_of("--budget", 0.2, 1000.0), bytes_of("--budget", 300.0, 1000.0)
     (200.0, 300.0)

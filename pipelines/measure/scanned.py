@@ -59,9 +59,7 @@ class Scanned:
     are looked for, and behind.  is_whole: all inputs were read.
     counted: names of the stages that all documents that were read went through.
     read: (n_parts,) bool, parts that were read and could be.
-
-    Raises:
-        ConfigError: no document is left.
+    ConfigError: no document is left.
     """
 
     def __init__(
@@ -227,8 +225,7 @@ class Scanned:
     def tokens(self, probed: Probed | None) -> LocalSample:
         """What is left of documents at the end: docs, text_bytes, tokens; of each too what stays.
 
-        Raises:
-            ConfigError: no document that was tokenized is left.
+        ConfigError: no document that was tokenized is left.
         """
         local = self._local(probed)
         weight = looked_at = 1 / local["tokenized"]
@@ -302,9 +299,7 @@ class Scanned:
 
         sums: (n_parts,) each; of text_bytes of those too that were not drawn.
         looked_at_frac: of the text bytes.
-
-        Raises:
-            ConfigError: nothing was left of the parts drawn.
+        ConfigError: nothing was left of the parts drawn.
         """
         sizes = sums["text_bytes"]
         looked_at = sizes * looked_at_frac
@@ -463,8 +458,7 @@ def weighed(
 def check_survivors(totals: Mapping[str, StageStats]) -> None:
     """Refuse a corpus of which nothing is left.
 
-    Raises:
-        ConfigError: it is empty, or names the stage that took the last document.
+    ConfigError: it is empty, or names the stage that took the last document.
     """
     if not totals or totals[READ].docs_in == 0:
         raise ConfigError("the inputs hold no document; nothing to predict")

@@ -71,8 +71,7 @@ class Growth:
         within what any law allows: no fewer than were counted, and no more than go on at the rate
         of the last step (in random order new ones come ever more rarely).
 
-        Raises:
-            ConfigError: for more than twice the largest subset, or for what was counted.
+        ConfigError: for more than twice the largest subset, or for what was counted.
         """
         read = float(self.docs[-1])
         if docs > FURTHEST * read:
@@ -207,8 +206,7 @@ class Unseen:
     def grown(self, of_read: Drawn, seen: Seen, times: Drawn) -> Drawn | None:
         """Unique documents of so many times what was read, by the model.
 
-        Raises:
-            ConfigError: see `Growth.beyond`.
+        ConfigError: see `Growth.beyond`.
         """
         growth = self.growth(seen)
         if growth is None:

@@ -78,8 +78,7 @@ class LocalSample:
     def ratio(self, name: str, per: str) -> Drawn:
         """Total of one over total of another, as bytes per token.
 
-        Raises:
-            ConfigError: of the other there is none.
+        ConfigError: of the other there is none.
         """
         part, whole = self._totals(name, per)
         value = part / whole

@@ -53,11 +53,7 @@ def region() -> str:
 
 
 def endpoint() -> str | None:
-    """URL of a store that is not Amazon's.
-
-    Raises:
-        ConfigError: it is none.
-    """
+    """URL of a store that is not Amazon's; ConfigError: it is none."""
     url = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or None
     if url and not url.startswith(("http://", "https://")):
         raise ConfigError("AWS_ENDPOINT_URL: no URL; it begins with http:// or https://")
