@@ -68,7 +68,7 @@ class CorpusImages(Strict):
 
 
 def images_of_report(report: Mapping[str, Any]) -> dict[str, Any] | None:
-    """A run's images as data of `CorpusImages`, None of none; KeyError, TypeError: no report."""
+    """A run's images as data of `CorpusImages`, None if none; KeyError, TypeError: no report."""
     measured = report["measurement"]["total"].get("images")
     if measured is None or not measured["images"]:
         return None

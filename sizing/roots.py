@@ -45,7 +45,7 @@ def roots_of(value: str | None) -> tuple[str, ...] | None:
 
 
 def root_over(path: str, roots: tuple[str, ...]) -> str | None:
-    """The root or folder of ours that a path, links resolved, lies in; None if in none."""
+    """The root or folder of ours that a path, its links resolved before, lies in; or None."""
     real = [os.path.realpath(root) for root in roots if not IN_STORE.match(root)]
     return next((r for r in [*real, *OURS] if os.path.commonpath([r, path]) == r), None)
 

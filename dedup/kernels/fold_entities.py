@@ -112,7 +112,7 @@ def number_end(data: U8, i: int, stop: int, entities: Entities) -> tuple[int, np
 def reference_end(
     data: U8, i: int, stop: int, entities: Entities
 ) -> tuple[int, np.int64, np.int64]:
-    """End and code points (-1: none) of the reference whose "&" is before `i`; end -1: none."""
+    """End and code points of the reference whose "&" is before `i`; each is -1 if there is none."""
     if i < stop and data[i] == 35:
         return number_end(data, i, stop, entities)
     end = i

@@ -128,7 +128,7 @@ class Touched:
         self.bits = np.zeros(n_docs // WORD_BITS + 1, np.uint64)
 
     def mark(self, edges: I64) -> None:
-        """Mark the rows of (n_edges, 2) edges; IndexError where one is none of the documents."""
+        """Mark the rows of (n_edges, 2) edges; IndexError: they name one not of the corpus."""
         end = self.first + self.n_docs
         if len(edges) and (edges.max() >= end or edges.min() < self.first):
             row = edges.max() if edges.max() >= end else edges.min()

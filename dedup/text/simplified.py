@@ -1,6 +1,6 @@
 """The forms in which CCNet compares lines, and datatrove texts as near duplicates.
 
-    ccnet_form    str.lower ── decimal digits to 0 ── a few marks and controls dropped ── strip
+    ccnet_form    strip ── str.lower ── decimal digits to 0 ── a few marks and controls dropped
     simplified    str.lower ── numbers to 0 ── punctuation and controls to spaces ── white space to
                   one space ── NFD, marks of no width dropped
 

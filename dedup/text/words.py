@@ -43,7 +43,7 @@ def blocks(text: TextBuffers) -> Iterator[tuple[slice, TextBuffers]]:
 
 
 def pieces(text: TextBuffers, n_bytes: int) -> Iterator[TextBuffers]:
-    """One document in pieces of about `n_bytes`, cut behind a space or line feed if possible."""
+    """A text in pieces of `n_bytes`, cut behind blanks or line feeds; larger if there is none."""
     at, end = text.offsets.tolist()
     while at < end:
         stop = _cut(text.data, at + n_bytes, end)

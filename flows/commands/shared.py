@@ -67,7 +67,10 @@ def run_settings(args: argparse.Namespace) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def server_ahead(*, wanted: bool = True) -> "Iterator[OwnServer | None]":
-    """Have a run's server, if one is wanted, start while the command plans; None: it is there."""
+    """Have a run's server start while the command plans.
+
+    None: the user has one, or none is wanted.
+    """
     from tokenmill.flows.prefect.server import own_server, user_has_server
 
     if user_has_server() or not wanted:

@@ -174,7 +174,8 @@ def named_by(path: str) -> str:
 class InputFile(NamedTuple):
     """A file of the inventory; another size or version means the input has changed.
 
-    path: absolute, or an address.  name: below the folder, or the pattern's part without wildcards.
+    path: absolute, or an address.
+    name: the path below the folder, or below the part of the pattern without wildcards.
     version: time of the last change, nanoseconds since 1970.
     """
 

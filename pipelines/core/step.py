@@ -141,11 +141,11 @@ class Stage(Protocol):
 
 
 def passed(step: Step, batch: pa.RecordBatch) -> StageResult:
-    """What a stage makes of a batch; errors name the step, TypeError if it is anything else.
+    """What a stage makes of a batch; errors name the step.
 
-    Raises:
-        LedgerError: of its documents one is neither passed on, once and in order, nor removed, or
-            its account, or its columns, are not of what it returns.
+    TypeError: it returns no StageResult.
+    LedgerError: of its documents one is neither passed on, once and in order, nor removed, or its
+        account, or its columns, are not of what it returns.
     """
     try:
         result: object = cast(Stage, step)(batch)
@@ -195,14 +195,12 @@ def keep_where(
 ) -> StageResult:
     """Keep the documents whose verdict is `KEEP`; give the others a row each, counted by reason.
 
-    verdicts: (n_docs,) uint8; 0 keeps, k removes for `reasons[k - 1]`, which is there (ValueError).
+    verdicts: (n_docs,) uint8; 0 keeps, k removes for `reasons[k - 1]`.
     values: (n_docs,) float64, the measured quantity that decided; NaN where there is none.
     details: (n_docs,) string, what else a reader of the removed row needs.
     duplicate_of: (n_docs,) uint64, the document kept in place of one that leaves.
     similarity: (n_docs,) float32, to that document.
-
-    Raises:
-        ValueError: a verdict has no reason, or not each document has one.
+    ValueError: a verdict has no reason, or there is not one verdict for each document.
     """
     if len(verdicts) != batch.num_rows:
         raise ValueError(f"{stage}: {len(verdicts)} verdicts on {batch.num_rows} documents")

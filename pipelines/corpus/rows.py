@@ -151,7 +151,7 @@ def groups_of(starts: Sequence[int] | I64, most: int, most_shards: int | None = 
 
 @dataclass(frozen=True)
 class Corpus:
-    """The documents of a pass, of shards by `write_rows`, as corpus-wide steps see them; memory."""
+    """The documents of a pass as corpus-wide steps see them; `write_rows` sets down its shards."""
 
     run: RunFolder
     part: Pass

@@ -228,7 +228,10 @@ class Band:
             yield rows[self._out[: n[0]]]
 
     def of_leader(self, rows: I64, at: int, begin: int, keys: U64 | None = None) -> Iterator[I64]:
-        """The pairs of one of (n,) documents with those from `begin` on; keys: of all, if there."""
+        """Pairs of one of (n,) documents that share a key with those from `begin` on.
+
+        Those that earlier bands had are left out.  keys: of all, if they are at hand.
+        """
         row = rows[at : at + 1]
         own = self._handled(self._keys(row) if keys is None else keys[at : at + 1], row)
         for start in range(begin, len(rows), self.at_once):

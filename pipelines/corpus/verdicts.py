@@ -133,7 +133,7 @@ def last_with_verdicts(part: Pass, name: str = "") -> VerdictStep | None:
 
 
 def alive_before(corpus: Corpus, name: str, group: int) -> Bools:
-    """(n_rows,) documents of a group, earlier runs' all, that no step before `name` removes."""
+    """(n_rows,) documents of a group that no step before `name` removes, of earlier runs all."""
     shards, rows = corpus.group(group)
     alive = np.ones(len(rows), np.bool_)
     step = last_with_verdicts(corpus.part, name)

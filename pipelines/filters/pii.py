@@ -194,7 +194,7 @@ def emails(text: pa.Array, *, anywhere: bool = False) -> Spans:
 
 
 def ipv4(text: pa.Array, *, public_only: bool) -> Spans:
-    """IPv4 addresses as `PIIFormatter` finds them, without edges of words, or global ones only."""
+    """IPv4 addresses as `PIIFormatter` finds them, in words too; public_only: those `is_global`."""
     column = _Column(text)
     anchors = column.between(b".", column.digits)
     values, valid = np.empty(len(anchors), np.uint32), np.empty(len(anchors), np.uint8)
@@ -212,7 +212,10 @@ def is_global(values: U32) -> Bools:
 
 
 def ipv6(text: pa.Array, *, public_only: bool) -> Spans:
-    """IPv6 addresses as `ipaddress` reads them, no part of a word; public_only: of 2000::/3."""
+    """IPv6 addresses as `ipaddress` reads them, no part of a word.
+
+    public_only: those of 2000::/3 that are globally reachable.
+    """
     column = _Column(text)
     spans = column.found(kernels.find_ipv6, column.where(b":"))
     pairs = zip(spans.starts.tolist(), spans.ends.tolist(), strict=True)

@@ -22,7 +22,10 @@ VIEWS = {pa.string_view(), pa.binary_view()}
 
 
 def text_lengths(text: pa.Array) -> I64:
-    """(n_docs,) int64, bytes of each text, 0 for null; views, dictionaries too, fully validated."""
+    """(n_docs,) int64, bytes of each text, 0 for null.
+
+    text: validated before; views and dictionaries fully.
+    """
     if pa.types.is_dictionary(text.type):
         of_values = pa.array(text_lengths(text.dictionary))
         return np.asarray(pc.fill_null(of_values.take(text.indices), 0))

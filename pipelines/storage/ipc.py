@@ -67,7 +67,7 @@ def read_schema(file: pa.NativeFile) -> pa.Schema:
 def messages(
     file: pa.NativeFile, start: int | None = None, stop: int | None = None
 ) -> Iterator[Message]:
-    """Yield messages from `start`, where one begins, to `stop`; CutShortError after the last."""
+    """Yield messages that begin in [start, stop), one at `start`; CutShortError after the last."""
     start = stream_start(file) if start is None else start
     end, whole = _stream_stop(file)
     while start < (end if stop is None else stop):

@@ -177,7 +177,10 @@ class ObjectStore:
         return Part(data, again)
 
     def put(self, name: str, data: bytes, **conditions: str) -> str | None:
-        """Write a small object; its ETag, None if IfNoneMatch="*" (not there) or IfMatch fails."""
+        """Write a small object; its ETag.
+
+        None: IfNoneMatch="*" (it is there already) or IfMatch (it has another ETag) fails.
+        """
         digest = xxhash.xxh3_128_hexdigest(data)
         try:
             answer = self._patiently(
@@ -254,7 +257,7 @@ class ObjectStore:
         return int(answer["ContentLength"])
 
     def names(self, below: str = "", *, most: int | None = None) -> Iterator[tuple[str, int]]:
-        """(name, bytes) of `most` objects below a name, by name; a request for each thousand."""
+        """(name, bytes) of `most` objects, in order, whose names begin so; a request a thousand."""
         start = f"{self._prefix}/" if self._prefix else ""
         for page in self._pages("list_objects_v2", f"{start}{below}"):
             for entry in page.get("Contents", ()):

@@ -321,7 +321,10 @@ def curves(
     data: Sequence[Curve],
     flags: Sequence[Flag],
 ) -> str:
-    """Curves over a log axis, the other linear from 0; axes: both.  ticks: of those, in range."""
+    """Curves over a log axis, the other linear from 0.
+
+    axes: the logarithmic one across, the other up.  ticks: of the first; those in range are shown.
+    """
     across, up = axes
     xs = [x for c in data for x, _ in c.points]
     most = max((y for c in data for _, y in c.points), default=0) or 1.0

@@ -135,7 +135,10 @@ class Walk:
         return self._broken(record) if record.cut or self._is_in_doubt() else record
 
     def _broken(self, record: Record) -> Record:
-        """A record lost by damage, the feed behind it if it goes on, or what the file ends in."""
+        """A record as lost by damage, or what there is of one that the file ends in.
+
+        The feed is then behind the damage, if it goes on.
+        """
         error = self._ended()
         if record.kind == DAMAGED and not record.length and error.member is not None:
             record = record._replace(place=Place(error.member, 0))
@@ -227,7 +230,7 @@ class Walk:
         return False
 
     def _is_in_doubt(self) -> bool:
-        """Whether the member behind the last record is not what was packed; its end tells."""
+        """Whether the member that the last record ends is not what was packed; its end tells."""
         feed = self._feed
         rest = feed.peek(_BETWEEN)
         broken = feed.broken
