@@ -108,7 +108,7 @@ AnyStep = TypeVar("AnyStep", bound=type[Step])
 
 
 def register(step: AnyStep) -> AnyStep:
-    """Let recipes name a step, also as a decorator; ConfigError: another has its name, or none."""
+    """Let recipes name a step, also as a decorator; ConfigError: another has its name, or it has none."""
     if not hasattr(step, "name"):
         raise ConfigError(f'{step.__name__} has no name; give it name: ClassVar[str] = "mine"')
     STEPS.register(step.name, step)
@@ -157,7 +157,8 @@ def passed(step: Step, batch: pa.RecordBatch) -> StageResult:
 
 def _checked(step: Step, batch: pa.RecordBatch, result: object) -> StageResult:
     which = f"step {step.stage_name} of {type(step).__module__}"
-    if not isinstance(result, StageResult) or not isinstance(result.kept, pa.RecordBatch):
+    kinds = pa.RecordBatch, pa.RecordBatch, StageStats
+    if not isinstance(result, StageResult) or not all(map(isinstance, result, kinds)):
         raise TypeError(
             f"{which} returned {type(result).__name__}, and must return a StageResult of a"
             " RecordBatch, as decide and keep_where make it"
@@ -170,13 +171,14 @@ def _checked(step: Step, batch: pa.RecordBatch, result: object) -> StageResult:
             " what it adds, its annotations() tells"
         )
     ids, left, gone = (np.asarray(of["doc_id"]) for of in (batch, kept, result.removed))
-    told = stats.docs_in, stats.docs_out, stats.bytes_out
-    made = len(ids), len(left), int(text_buffers(kept["text"]).lengths.sum())
+    n_gone = sum(stats.removed.values()) + sum(stats.failed.values())
+    told = stats.docs_in, stats.docs_out, stats.bytes_out, n_gone
+    made = len(ids), len(left), int(text_buffers(kept["text"]).lengths.sum()), len(gone)
     if told != made or not np.array_equal(ids[np.isin(ids, gone, invert=True)], left):
         raise LedgerError(
             f"{which} was given {made[0]} documents, passes on {made[1]} of {made[2]} bytes and"
-            f" removes {len(gone)}, by its account {told[1]} of {told[2]} and"
-            f" {sum(stats.removed.values())} of {told[0]}: each one stays, in order, or has a row"
+            f" removes {made[3]}, by its account {told[1]} of {told[2]} and"
+            f" {told[3]} of {told[0]}: each one stays, in order, or has a row"
             " in removed, as keep_where makes it, and edited text is put in by with_text"
         )
     return result

@@ -157,6 +157,14 @@ def test_what_it_raises_is_told_with_step_and_place(line, told, tmp_path, path, 
             " return r._replace(kept=pa.Table.from_batches([batch]))",
             "StageResult",
         ),
+        *(
+            (
+                "r = keep_where('', batch, np.zeros(batch.num_rows, 'u1'), []);"
+                f" return r._replace({name}=None)",
+                "StageResult",
+            )
+            for name in ("stats", "removed")
+        ),
     ],
 )
 def test_what_it_returns_is_told_where_it_is_no_result(line, kind, tmp_path, path, monkeypatch):
@@ -188,6 +196,7 @@ class MyRaise(Step):
     def __call__(self, batch):
         n = batch.num_rows
         result = keep_where(self.name, batch, np.zeros(n, np.uint8), [])
+        one = keep_where(self.name, batch, (np.arange(n) < 1).astype(np.uint8), ["first"])
         return result._replace(kept={kept})
 """
 
@@ -205,6 +214,15 @@ class MyRaise(Step):
         (
             'batch.append_column("mine", batch["id"])',
             "columns doc_id, id, url, text, mine, not doc",
+        ),
+        (
+            "one.kept, stats=one.stats, removed=pa.concat_batches([one.removed] * 2)",
+            "and removes 2, by its account",
+        ),
+        (
+            'batch, removed=with_column(one.removed, "doc_id",'
+            ' pc.add(one.removed["doc_id"], pa.scalar(10**9, pa.uint64())))',
+            "and removes 1, by its account",
         ),
         (
             'batch.drop_columns(["url"])',
