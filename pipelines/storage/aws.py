@@ -54,10 +54,12 @@ def region() -> str:
 
 def endpoint() -> str | None:
     """URL of a store that is not Amazon's; ConfigError: it is none."""
-    url = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or None
-    if url and not url.startswith(("http://", "https://")):
-        raise ConfigError("AWS_ENDPOINT_URL: no URL; it begins with http:// or https://")
-    return url
+    for name in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"):
+        if url := os.environ.get(name):
+            if not url.lower().startswith(("http://", "https://")):
+                raise ConfigError(f"{name}: no URL; it begins with http:// or https://")
+            return url
+    return None
 
 
 def unsigned() -> bool:
@@ -89,8 +91,8 @@ def arrow_settings() -> tuple[tuple[str, Any], ...]:
         options |= {"access_key": found.access_key, "secret_key": found.secret_key}
         options["session_token"] = found.token
     if url := endpoint():
-        options["scheme"], _, host = url.partition("://")
-        options["endpoint_override"] = host.rstrip("/")
+        scheme, _, host = url.partition("://")
+        options |= {"scheme": scheme.lower(), "endpoint_override": host.rstrip("/")}
     return tuple(sorted(options.items()))
 
 

@@ -238,8 +238,15 @@ def _expand(store: fs.FileSystem, where: str, pattern: str) -> list[tuple[fs.Fil
 
 def _check_bucket(store: fs.FileSystem, where: str, pattern: str) -> None:
     """Arrow lists what is not there as it lists what is empty."""
-    is_s3, bucket = isinstance(store, fs.S3FileSystem), where.partition("/")[0]
-    if is_s3 and store.get_file_info(bucket).type == fs.FileType.NotFound:
+    if not isinstance(store, fs.S3FileSystem):
+        return
+    try:
+        is_there = store.get_file_info(where.partition("/")[0]).type != fs.FileType.NotFound
+    except OSError as e:
+        if getattr(translated(e, pattern), "cause", "") == "permission_denied":
+            return  # rights may be of some prefixes alone
+        raise
+    if not is_there:
         raise InputError(f"{pattern}: no such bucket; check the path", cause="not_found")
 
 

@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -208,6 +209,17 @@ def test_what_is_not_on_s3_is_one_line(s3, path, said):
     assert e.value.cause == "not_found"
 
 
+@contextmanager
+def served_by(handler):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
 class Elsewhere(BaseHTTPRequestHandler):
     """Amazon's answer to who asks a bucket of another region."""
 
@@ -227,22 +239,52 @@ class Elsewhere(BaseHTTPRequestHandler):
 
 
 def test_a_bucket_of_another_region_is_one_line(s3, monkeypatch):
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", f"http://127.0.0.1:{server.server_port}")
-    for path in ("s3://corpus/data/*.jsonl", "s3://corpus/a"):
-        with pytest.raises(InputError) as e:
-            expand(path)
-        said = f"{path}: its bucket is in another region, eu-central-1; set AWS_REGION to that"
-        assert str(e.value) == said
-    server.shutdown()
-    server.server_close()
+    with served_by(Elsewhere) as url:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", url)
+        for path in ("s3://corpus/data/*.jsonl", "s3://corpus/a"):
+            with pytest.raises(InputError) as e:
+                expand(path)
+            said = f"{path}: its bucket is in another region, eu-central-1; set AWS_REGION to that"
+            assert str(e.value) == said
 
 
-def test_an_endpoint_that_is_no_url_is_one_line(s3, monkeypatch):
-    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "127.0.0.1:9000")
-    with pytest.raises(ConfigError, match="AWS_ENDPOINT_URL: no URL; it begins with http:// or"):
+class OfAPrefix(BaseHTTPRequestHandler):
+    """Answers where a policy lets one list what is below a prefix, and nothing is."""
+
+    def do_HEAD(self):
+        self.send_response(404 if self.path.startswith("/corpus/") else 403)
+        self.end_headers()
+
+    def do_GET(self):
+        text = b"<ListBucketResult><KeyCount>0</KeyCount></ListBucketResult>"
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *_):
+        pass
+
+
+def test_what_is_not_below_a_prefix_that_alone_may_be_listed_is_told(s3, monkeypatch):
+    with served_by(OfAPrefix) as url:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", url)
+        for path, what in [("*.jsonl", "matches no file"), ("a", "no such file or folder")]:
+            with pytest.raises(InputError, match=what):
+                expand(f"s3://corpus/data/{path}")
+
+
+@pytest.mark.parametrize("name", ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"])
+def test_an_endpoint_that_is_no_url_is_one_line(s3, monkeypatch, name):
+    monkeypatch.delenv("AWS_ENDPOINT_URL_S3")
+    monkeypatch.setenv(name, "127.0.0.1:9000")
+    with pytest.raises(ConfigError, match=f"^{name}: no URL; it begins with http:// or"):
         expand("s3://corpus/data/*.jsonl")
+
+
+def test_the_scheme_of_an_endpoint_is_of_either_case(s3, monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", os.environ["AWS_ENDPOINT_URL_S3"].upper())
+    assert len(expand("s3://corpus/data/*.jsonl")) == 2
 
 
 def test_opening_what_is_not_on_s3_is_named(s3):
