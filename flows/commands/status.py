@@ -35,8 +35,6 @@ def run(args: argparse.Namespace) -> int:
                 from tokenmill.flows.pools.array import idle
 
                 status = idle(whole(place(args.run))) or status
-            if seen and status != RUNNING:
-                told |= {"seems_alive": False, "seconds_left": None}
     told = {"run": args.run, "name": identity["recipe"]["name"], "status": status, **told}
     as_json(told) if args.json else show(*_blocks(told))
     return code

@@ -478,7 +478,7 @@ def test_a_run_without_a_job_at_work_says_whether_it_waits(
     assert status(out, capsys) == (NO, {"run": str(out), "name": "stdlib", "status": told})
     queue.run(first_array(queue), tasks=[1])  # behind it the next planner waits, or was cancelled
     of_more = status(out, capsys)[1]
-    assert (of_more["status"], of_more["seems_alive"]) == (told, told == "running")
+    assert (of_more["status"], of_more["seems_alive"]) == (told, True)  # its receipts are fresh
 
 
 def test_a_log_of_what_jobs_will_do_is_refused(recipe, tmp_path, capsys):
