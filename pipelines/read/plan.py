@@ -34,8 +34,8 @@ from tokenmill.pipelines.read.kept import kept_files
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.readers import Reader, all_readers, reader_named, reader_of
 from tokenmill.pipelines.read.stream import compression_of
-from tokenmill.pipelines.read.text import MOST_POINTER, NO_FILE, POINTER, group_texts
-from tokenmill.pipelines.storage.inputs import expand, is_excluded, open_input, patiently, without
+from tokenmill.pipelines.read.text import MOST_POINTER, NO_FILE, group_texts, is_pointer
+from tokenmill.pipelines.storage.inputs import expand, is_excluded, patiently, without
 
 LOOKERS = 16  # files looked into at a time: on an object store each look waits for the network
 MOST_LOOKS = 64  # of one of them in turn, where there are many files
@@ -357,23 +357,14 @@ def _looked(source: _Source, item: _File) -> tuple[list[Piece] | InputError, str
     file, cut = item.file, item.reader.cut
     if cut is None:
         return [], ""
+    if file.bytes < MOST_POINTER and is_pointer(file.path):
+        return InputError(f"{file.path}: {NO_FILE}", cause="lfs_pointer"), "lfs_pointer"
     try:
         how = source.wanted, source.shard_bytes, source.limits
         found = patiently(lambda: cut(file, *how), file.path)
     except InputError as e:
-        is_pointer = file.bytes < MOST_POINTER and _begins(file).startswith(POINTER)
-        no_file = InputError(f"{file.path}: {NO_FILE}", cause="lfs_pointer")
-        why = no_file if is_pointer else e
-        return why, why.cause
+        return e, e.cause
     return found, next((piece.damage for piece in found if piece.damage), "")
-
-
-def _begins(file: InputFile) -> bytes:
-    try:
-        with open_input(file.path) as f:
-            return bytes(f.read(len(POINTER)))
-    except (InputError, OSError):
-        return b""
 
 
 def _shard(

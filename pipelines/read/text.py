@@ -12,11 +12,22 @@ from tokenmill.pipelines.core.shard import InputFile, SourceShard
 from tokenmill.pipelines.read.batch import Lost, ReadBatch, SourceDocument, batch_of, gathered
 from tokenmill.pipelines.read.options import Limits, Reading
 from tokenmill.pipelines.read.stream import UnreadableError, compression_of, read_blocks
+from tokenmill.pipelines.storage.inputs import open_input
 
 BOM = b"\xef\xbb\xbf"
 BOMS_UTF16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 POINTER, MOST_POINTER = b"version https://git-lfs.github.com/spec/", 1024  # to a file; its bytes
 NO_FILE = "a pointer of Git LFS in place of the file; `git lfs pull` fetches it"
+
+
+def is_pointer(path: str) -> bool:
+    """Whether a file is a pointer of Git LFS, by its bytes as they lie there."""
+    try:
+        with open_input(path) as f:
+            begin = bytes(f.read(MOST_POINTER))
+    except (InputError, OSError):
+        return False
+    return begin.startswith(POINTER) and len(begin) < MOST_POINTER
 
 
 def is_utf8(data: bytes) -> bool:
@@ -75,7 +86,9 @@ def read_text(shard: SourceShard, row: int, limits: Limits) -> SourceDocument:
         why = f"not UTF-8: {e.reason}; {to_utf8(data)}"
         lost = Lost("invalid_utf8", f"{path} byte {at}: {why}", len(data))
     except UnreadableError as e:
-        lost = Lost(e.cause, f"{path}: {e}", len(data))
+        is_none = not data and is_pointer(path)  # in a name of what is compressed
+        cause, why = ("lfs_pointer", NO_FILE) if is_none else (e.cause, e)
+        lost = Lost(cause, f"{path}: {why}", len(data))
     except InputError as e:
         lost = Lost(e.cause, str(e))
     return SourceDocument(row, name, lost=lost)

@@ -38,12 +38,15 @@ def test_pointers_of_git_lfs_are_no_files(tmp_path):
     pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 24264603\n"
     names = ["a.csv", "b.jsonl", "c.parquet", "d.arrow"]
     about = pointer + b"is how a pointer begins" * 50
-    got = read_all(write(tmp_path, {**dict.fromkeys([*names, "e.txt"], pointer), "f.md": about}))
+    texts = ["e.txt", "e.txt.gz", "e.txt.zst"]
+    got = read_all(write(tmp_path, {**dict.fromkeys([*names, *texts], pointer), "f.md": about}))
     assert got.texts == [about.decode()]
     told = [f.message for f in got.plan.failed] + [f["detail"] for f in got.failures]
     why = "a pointer of Git LFS in place of the file; `git lfs pull` fetches it"
-    assert told == [f"{tmp_path / name}: {why}" for name in [*names, "e.txt"]]
+    assert told == [f"{tmp_path / name}: {why}" for name in [*names, *texts]]
     assert {f.cause for f in got.plan.failed} == {*got.reasons} == {"lfs_pointer"}
+    (failed,) = read_all(tmp_path / "a.csv", header=["text"]).plan.failed
+    assert failed.cause == "lfs_pointer"
 
 
 def test_a_large_file_fails_alone(tmp_path):
