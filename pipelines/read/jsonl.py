@@ -386,7 +386,9 @@ def _way_of(text: str, values: list[Any]) -> str:
     if are_texts(values):
         return r'say what stands between them, as {path: …, join: "\n\n"}'
     if all(isinstance(value, dict) for value in values):
-        return f"`jq -c '.{text}[]' FILE > NEW.jsonl` makes a line of each object in it"
+        key = "".join(f'."{name}"' for name in text.split("."))
+        jq = f"jq -c '(arrays[] // .){key}[]?'"  # FILE may be one array
+        return f"`{jq} FILE > NEW.jsonl` makes a line of each object in it"
     return "name another column, as {path: …, text: NAME}"
 
 

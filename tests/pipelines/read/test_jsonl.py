@@ -143,6 +143,7 @@ def test_a_file_without_a_text_column_is_listed_with_the_way_out(tmp_path):
     assert "no column 'nr' among: text" in got.plan.failed[0].message
 
 
+JQ = '(arrays[] // .)."text"[]?'
 OBJECT, OTHERS = (
     "an object, not text",
     "an array with other things than strings; name another column",
@@ -163,7 +164,7 @@ OBJECT, OTHERS = (
         ([{}], f"{OBJECT}; name one in it in the recipe, as {{path: …, text: NAME}}"),
         ([["a", None], []], "an array, not text; say what stands between them, as {path: …, join:"),
         ([["a"], [{"body": "b"}]], f"{OTHERS}, as {{path: …, text: NAME}}"),
-        ([[{"body": "b"}], []], "strings; `jq -c '.text[]' FILE > NEW.jsonl` makes a line of each"),
+        ([[{"body": "b"}], []], f"strings; `jq -c '{JQ}' FILE > NEW.jsonl` makes a line of each"),
     ],
 )
 def test_texts_that_are_objects_are_told_before_they_are_read(tmp_path, texts, told):
@@ -182,7 +183,7 @@ def test_lists_that_join_does_not_join_are_not_told_to_join(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": [{"body": "a"}]}\n')
     (failed,) = read_all(path, join="\n").plan.failed
-    way = "`jq -c '.text[]' FILE > NEW.jsonl` makes a line of each object in it"
+    way = f"`jq -c '{JQ}' FILE > NEW.jsonl` makes a line of each object in it"
     what = OTHERS.partition(";")[0]
     assert failed.message == f"{path}: column 'text' is {what}; {way}"
     path.write_text(json.dumps({"text": [{"body": "a" * 2**20}]}))  # too wide to be kept till then
