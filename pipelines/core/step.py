@@ -108,7 +108,7 @@ AnyStep = TypeVar("AnyStep", bound=type[Step])
 
 
 def register(step: AnyStep) -> AnyStep:
-    """Let recipes name a step, also as a decorator; ConfigError: another has its name, or it has none."""
+    """Let recipes name a step, also as a decorator; ConfigError: it has another's name, or none."""
     if not hasattr(step, "name"):
         raise ConfigError(f'{step.__name__} has no name; give it name: ClassVar[str] = "mine"')
     STEPS.register(step.name, step)

@@ -445,8 +445,8 @@ def load_recipe(path: Path, settings: Mapping[str, Any] | None = None) -> Recipe
     settings: see `overridden`.
     ConfigError: the file cannot be read, is not YAML, or says something unknown or impossible.
     """
-    way = f"; to read it, name a recipe, as plain, and --set inputs={path}"
-    way = "" if path.suffix in YAML else way
+    is_recipe = path.suffix in YAML
+    way = "" if is_recipe else f"; to read it, name a recipe, as plain, and --set inputs={path}"
     try:
         with readable(path) as f:
             data = parse_yaml(f.read().decode())

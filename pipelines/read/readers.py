@@ -130,8 +130,10 @@ def passed_over(paths: Sequence[str], most: int, other_format: Iterable[str] = (
         why = ", for their names tell no format"
         if reader is not None:
             section = None if path in others else reader.section
-            why = ", of another format or dataset"
-            why = f" without {section}: {{}} in a recipe" if section else why
+            if section:
+                why = f" without {section}: {{}} in a recipe"
+            else:
+                why = ", of another format or dataset"
         by_reason.setdefault(why, []).append(path)
     return [
         f"not read{why}: {', '.join(these[:most])}"

@@ -133,7 +133,10 @@ def test_an_input_that_is_not_there(tmp_path, tokenizer):
         ({"steps": ["near_image"]}, "step 'near_image'; did you mean 'near_images'?; one of your"),
         ({"steps": ["exact", "exact"]}, "step 'exact' stands twice"),
         ({"shard_bytes": "12 parsecs"}, "shard_bytes"),
-        ({"steps": [{"near": {"bands": 50}}]}, "num_perm is 70; give that too"),
+        (
+            {"steps": [{"near": {"bands": 50}}]},
+            "50 bands of 5 rows need 250 permutations, num_perm is 70; give that too",
+        ),
     ],
 )
 def test_a_mistake_in_the_recipe_is_one_line(tmp_path, tokenizer, settings, message):
