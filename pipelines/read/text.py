@@ -87,7 +87,7 @@ def read_text(shard: SourceShard, row: int, limits: Limits) -> SourceDocument:
         lost = Lost("invalid_utf8", f"{path} byte {at}: {why}", len(data))
     except UnreadableError as e:
         is_none = not data and is_pointer(path)  # in a name of what is compressed
-        cause, why = ("lfs_pointer", NO_FILE) if is_none else (e.cause, e)
+        cause, why = ("lfs_pointer", NO_FILE) if is_none else (e.cause, str(e))
         lost = Lost(cause, f"{path}: {why}", len(data))
     except InputError as e:
         lost = Lost(e.cause, str(e))
