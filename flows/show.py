@@ -61,8 +61,11 @@ def _drawn(part: Any) -> RenderableType:
     if isinstance(part, section.Table):
         names = [f">{c.name}" if c.kind == "number" else c.name for c in part.columns]
         rows = [[*map(_in_line, row, part.columns)] for row in part.rows]
-        widths = [max(map(len, column)) + len("  ") for column in zip(names, *rows, strict=True)]
-        if len(names) > MOST_WIDE or sum(widths) > console().width:
+        widths = [
+            max(map(len, cells if cells[0].startswith(">") else cells[:1]))  # text folds
+            for cells in zip(names, *rows, strict=True)
+        ]
+        if len(names) > MOST_WIDE or sum(widths) + len(names) * len("  ") > console().width:
             names = [name.replace(" ", "\n") for name in names]
         return table(part.caption, names, rows)
     return Text(printable(part)) if isinstance(part, str) else part

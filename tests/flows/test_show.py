@@ -31,3 +31,10 @@ def test_numbers_under_long_names_stand_whole(capsys):
     *_, last_of_names, row = filter(None, capsys.readouterr().out.split("\n"))
     assert last_of_names.split() == ["tokens", *"01234"]
     assert row.split() == ["patch", "14", *["400", "billion", "tokens"] * 5]
+
+
+def test_names_stand_in_one_line_where_it_is_texts_that_are_wide(capsys):
+    names = ("input", ">value", "key in the plan", "source")
+    show(table("Inputs", names, [("rate", "2 GB/s", "storage.rate", "a long source " * 20)]))
+    _, head, *_ = filter(None, capsys.readouterr().out.split("\n"))
+    assert head.split() == "input value key in the plan source".split()
