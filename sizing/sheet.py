@@ -269,7 +269,7 @@ class Sheet:
             memory.fitting_replicas,
             nodes=self["nodes"],
             bytes_per_param=self.assume(
-                memory.TRAIN_BYTES_PER_PARAM, unit="bytes/parameter", source=rule, key=stated
+                memory.TRAIN_BYTES_PER_PARAM, unit="bytes/parameter", source=rule
             ),
             overhead=self.assume(memory.OVERHEAD, unit="ratio", source=rule),
         )

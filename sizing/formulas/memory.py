@@ -36,7 +36,8 @@ def least_accelerators(
     equation="nodes / (accelerators that hold it: params x bytes_per_param x overhead / hbm_bytes,"
     " in whole nodes), rounded down, at least one",
     source=f"{_BEKMAN}; BLOOM trained 8 replicas on 48 nodes, Nemotron-4 340B 64 on 768, Llama 3"
-    " 405B 128 on 2,048, where this tells 6, 64 and 136",
+    " 405B 128 on 2,048, where this tells 6, 64 and 136; divided among all (ZeRO, FSDP) more would"
+    " fit: state training.data_parallel",
 )
 def fitting_replicas(
     *,

@@ -93,7 +93,12 @@ class Training(Section):
     recompute_frac: Annotated[MaybeShare, Assumed("fraction", f"{OUR_CHOICE}: none")] = 0.0
     batch_tokens: Annotated[Count, Assumed("tokens", f"{OUR_CHOICE}: 2^22")] = float(2**22)
     data_parallel: Annotated[
-        Whole | None, Assumed("replicas", "one a node, or as many nodes as hold it in training")
+        Whole | None,
+        Assumed(
+            "replicas",
+            "one for each node, or for as many nodes as hold it in training; divided among all"
+            " (ZeRO, FSDP) more would fit: state it",
+        ),
     ] = None
     access: Annotated[str, Assumed("name", f"{OUR_CHOICE}: Arrow record batches in order")] = (
         "sequential"

@@ -1,11 +1,13 @@
 """The sheet as a document: in the order in which a buyer asks, every figure there once."""
 
+from itertools import chain
+
 import pytest
 
 from tests.sizing.corpora import estimate, measured
 from tests.sizing.document.pages import tables_of
 from tokenmill.sizing.corpus import read_corpus
-from tokenmill.sizing.document.section import Derivations, Table
+from tokenmill.sizing.document.section import NONE, Derivations, Table
 from tokenmill.sizing.plan.plan import parse_plan
 from tokenmill.sizing.report.outline import about, answer, first_rows, sections, sheet_markdown
 from tokenmill.sizing.requirement import Input
@@ -201,3 +203,12 @@ def test_of_a_larger_corpus_intervals_of_an_estimate_are_told_as_of_its_sample()
     made = requirement_sheet(plan, {"corpus": read_corpus(estimate(), where="e")})
     assert "intervals are the error of sampling crawl, another part may differ" in about(made)
     assert made["documents that come in, of those measured"].shown == "7.5 times"
+
+
+def test_no_figure_is_listed_under_the_key_of_another():
+    """Bytes of a parameter, which tell replicas, are no replicas."""
+    plan = parse_plan("model: {params: 8B}\ncluster: {count: 64}", where="p")
+    blocks = chain(*(section.blocks for section in sections(requirement_sheet(plan, {}))))
+    (inputs,) = (b for b in blocks if isinstance(b, Table) and b.caption == "Inputs")
+    (told,) = (row for row in inputs.rows if row[1] == "18 bytes/parameter")
+    assert told[:4] == ("bytes per param", "18 bytes/parameter", "assumed", NONE)
