@@ -40,7 +40,7 @@ class Sample(NamedTuple):
     """The parts of the inputs, which of them are read, and what is chosen of those.
 
     strata: (n_parts,) int, which stratum each is of.  drawn: (n_parts,) bool, of which is seen
-        how documents lie side by side.
+        how documents lie side by side: a least, and as much as the sample, where that is said.
     read: (n_parts,) bool.  units: (n_parts,) int, ascending; parts of one unit, as a compressed
         file, are read together or not at all.
     choice: which documents of every part go through all steps (`chosen`).
@@ -96,7 +96,8 @@ def draw_sample(
     files = _read_whole(parts.shards) if room < sizes.sum() else set[str]()
     units = _units(parts.shards, files)
     wanted = SAMPLED if sample is None else bytes_of("--sample", sample, float(sizes.sum()))
-    drawn_bytes = max(FIFTH, SEEN_PARTS / len(sizes)) * float(sizes.sum())
+    least = max(FIFTH, SEEN_PARTS / len(sizes)) * float(sizes.sum())
+    drawn_bytes = least if sample is None else max(least, wanted)
     strata = strata_of(parts.shards, files)
     is_many = (strata.max() + 1) * sizes.mean() > drawn_bytes
     strata = _affordable(parts.shards, strata, units, min(room, drawn_bytes) if is_many else room)

@@ -73,7 +73,21 @@ def test_a_corpus_is_cut_into_parts_and_twenty_of_them_drawn(tmp_path):
     assert (draw_sample(recipe, plan, sample=0.2, seed=1).drawn != sample.drawn).any()
     of_half = draw_sample(recipe, plan, sample=0.2, seed=0, budget=0.5)  # parts are smaller
     assert 40 <= len(of_half.plan.shards) <= 101
-    assert 0.15 < of_half.drawn.sum() / len(of_half.plan.shards) <= 0.5
+    assert of_half.read.sum() > 20
+    assert 18 <= of_half.drawn.sum() <= 20
+    assert (of_half.drawn <= of_half.read).all()
+
+
+def test_a_larger_sample_draws_as_much_of_the_parts_up_to_all_that_are_read(tmp_path):
+    (tmp_path / "large.jsonl").write_text((json.dumps({"text": "words " * 500}) + "\n") * 4_000)
+    recipe = make_recipe(
+        {"inputs": [{"path": str(tmp_path)}], "tokenizer": {"path": "tokenizer.json"}}, where="test"
+    )
+    plan = plan_inputs(recipe.inputs, recipe.shard_bytes)
+    draws = [draw_sample(recipe, plan, sample=s, seed=0) for s in (0.2, 0.9, 1.0)]
+    assert [int(d.drawn.sum()) for d in draws] == [20, 22, len(draws[2].drawn)]
+    of_half = draw_sample(recipe, plan, sample=1.0, seed=0, budget=0.5)
+    assert np.array_equal(of_half.drawn, of_half.read)
 
 
 @pytest.mark.parametrize(
