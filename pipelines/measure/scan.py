@@ -35,7 +35,7 @@ from tokenmill.pipelines.measure.chosen import Choice, chance, chosen, moments
 from tokenmill.pipelines.measure.images import IMAGES, image_row_bytes, image_rows, image_sums
 from tokenmill.pipelines.measure.job import ENDS_FOLDER, IMAGES_FOLDER, LOCAL_FOLDER, MeasureJob
 from tokenmill.pipelines.measure.passing import PASSES, YES, passes
-from tokenmill.pipelines.measure.sample import PARTS
+from tokenmill.pipelines.measure.sample import MANY_PARTS
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.read.batch import read_stats
@@ -231,7 +231,7 @@ def scan_part(job: MeasureJob, part: SourceShard, sampled: bool, choice: Choice)
             tokens(seen)
     facts = PartFacts(
         seconds=dict(tally.seconds),
-        write_s_per_byte=write_s_per_byte(job.out, PARTS * part.bytes),
+        write_s_per_byte=write_s_per_byte(job.out, MANY_PARTS * part.bytes),
         sums=dict(tally.sums),
         damage=tally.damage,
     )
@@ -503,7 +503,7 @@ def _side_by_side(tally: _Tally, seen: _Seen, *, is_set_down: bool) -> None:
 def _tokens(tally: _Tally, *, checked: bool) -> Callable[[_Seen], None]:
     """What tokenizes documents that come to the end.
 
-    checked: by the reference too; of a hundred small batches that takes half of the time.
+    checked: by the reference too; of small batches that takes half of the time.
     """
     job, part = tally.job, tally.part
     local = tally.open(job.path(LOCAL_FOLDER, key=part.key), LOCAL)

@@ -195,7 +195,10 @@ class Scanned:
         return place[self.read][first], _summed(place, sizes, len(seen)), self._by_unit(sizes)
 
     def compressed(self) -> LocalSample:
-        """Documents as they are set down between passes: bytes, text_bytes, seconds."""
+        """Documents as they are set down between passes: bytes, text_bytes, seconds.
+
+        Sums are of whole parts, as what was seen of each tells, which is less: errors go by that.
+        """
         text_bytes, seen = self._at(list(self.first)[-1], "bytes", "out"), self._sum(BESIDE)
         times = np.divide(text_bytes, seen, out=np.zeros_like(seen), where=seen > 0)
         sums = {
