@@ -37,4 +37,4 @@ def test_names_stand_in_one_line_where_it_is_texts_that_are_wide(capsys):
     names = ("input", ">value", "key in the plan", "source")
     show(table("Inputs", names, [("rate", "2 GB/s", "storage.rate", "a long source " * 20)]))
     _, head, *_ = filter(None, capsys.readouterr().out.split("\n"))
-    assert head.split() == "input value key in the plan source".split()
+    assert head.split() == ["input", "value", "key", "in", "the", "plan", "source"]

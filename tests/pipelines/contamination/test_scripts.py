@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.dedup.strategies import script_documents
 from tests.reference.overlap import gram_words
-from tests.strategies import text_columns
+from tests.strategies import code_points, text_columns
 from tokenmill.dedup.arrays import text_buffers
 from tokenmill.dedup.overlap.containment import contained
 from tokenmill.dedup.overlap.find import find
@@ -60,6 +60,21 @@ def test_gram_words_of_scripts_are_those_of_the_twin(text, apart):
     assert made == [len(words) for words in expected] == count_words(text, apart=apart).tolist()
     assert [start for start, _ in places] == [w.start for words in expected for w in words]
     known = {(word.text, h) for word, h in zip(chain(*expected), hashes, strict=True)}
+    assert len(known) == len({text for text, _ in known}) == len({h for _, h in known})
+
+
+def test_a_character_is_the_same_word_wherever_it_stands():
+    """At the end of the column, which is decoded alone, and in a block, which is at once."""
+    edges = [0, 0x7F, 0x80, 0x7FF, 0x800, 0xD7FF, 0xE000, 0xFFFF, 0x10000, 0x10FFFF]
+    characters = [chr(cp) for cp in sorted({*code_points()[::89], *edges})]
+    (among,) = blocks(pa.array([f"{char} {'x' * 70}" for char in characters]), longest=0)
+    known = set()
+    for char, end in zip(characters, among.doc_words[1:].tolist(), strict=True):
+        (alone,) = blocks(pa.array([char]), longest=0)
+        words, n = [word.text for word in gram_words(char)], len(alone.hashes)
+        assert among.hashes[end - 1 - n : end - 1].tolist() == alone.hashes.tolist(), hex(ord(char))
+        known |= set(zip(words, alone.hashes.tolist(), strict=True))
+    assert len(among.hashes) == sum(len(gram_words(char)) + 1 for char in characters)
     assert len(known) == len({text for text, _ in known}) == len({h for _, h in known})
 
 
