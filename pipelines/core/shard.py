@@ -355,8 +355,9 @@ class Plan:
     damaged: files that were cut though damage was met, which decided how, and its causes.
     files: what the inputs were when planned, failed ones included.
     skipped: paths found in a folder that nothing reads: their names tell no format, or one that
-        needs a section which the recipe has not, or another than their input names.
-    other_format: those of the last kind.
+        needs a section which the recipe has not, or another than their input names, or they lie
+        in the folder of a saved dataset that knows nothing of them.
+    other_format: those of the last two kinds.
     idle: what inputs exclude that no file of theirs matches, in words.
     against: the runs that stand before, oldest first.
     cut: digest of the shards, where it is known of the same files and they were not cut again.

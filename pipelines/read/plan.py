@@ -102,7 +102,8 @@ def plan_inputs(
     for index, wanted in enumerate(inputs):
         source = _Source(index, wanted, in_recipe, sections, shard_bytes, limits or Limits())
         mine = _expanded(source, idle, may_lack=among is not None)
-        chosen, passed_over, missing = _selected(source, mine)
+        chosen, strayed, passed_over, missing = _selected(source, mine)
+        passed_over, apart = [*strayed, *passed_over], frozenset(strayed)
         if among is not None:
             mine = [file for file in mine if among(file)]
             read = {file.path for file in mine}
@@ -110,7 +111,7 @@ def plan_inputs(
             passed_over = [path for path in passed_over if path in read]
         files += mine
         skipped += passed_over
-        other_format += passed_over if wanted.format else []
+        other_format += [p for p in passed_over if wanted.format or p in apart]
         for path in missing:
             why = f"{path}: named in {path.rpartition('/')[0]}/state.json but not there"
             failed.append(_failed(source, path, InputError(why, cause="not_found")))
@@ -180,8 +181,8 @@ def _expanded(source: _Source, idle: list[str], *, may_lack: bool) -> list[Input
 
 def _selected(
     source: _Source, files: Sequence[InputFile]
-) -> tuple[list[_File], list[str], list[str]]:
-    """Tell the formats: what to cut, what is no input inside a folder, and what is not there."""
+) -> tuple[list[_File], list[str], list[str], list[str]]:
+    """Tell the formats: what to cut, what else lies in datasets and in folders, what is lacking."""
     wanted = source.wanted
     datasets = _datasets(source, files) if wanted.format in (None, DATASET) else []
     named = None if wanted.format in (None, DATASET, RUN) else reader_named(wanted.format)
@@ -222,13 +223,11 @@ def _selected(
     beside = named.beside if named is not None else ()
     return (
         [f._replace(sidecar=tables.get(f.file.path)) for _, f in sorted(placed, key=itemgetter(0))],
+        strays(files, datasets),
         [
-            *strays(files, datasets),
-            *(
-                f.path
-                for f in others
-                if f.path not in taken and posixpath.splitext(f.name.lower())[1] not in beside
-            ),
+            f.path
+            for f in others
+            if f.path not in taken and posixpath.splitext(f.name.lower())[1] not in beside
         ],
         [path for d in splits for path in d.missing],
     )
