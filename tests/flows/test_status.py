@@ -63,15 +63,15 @@ def test_rate_and_time_left_are_those_of_the_fresh_works(recipe, tmp_path, capsy
     stop(recipe, out, 4)
     standing = out / "receipts" / "standing.json"
     begun = json.loads(standing.read_text())
-    standing.write_text(json.dumps(begun | {"phase_began": begun["phase_began"] - 100}))
+    standing.write_text(json.dumps(begun | {"phase_began": begun["phase_began"] - 10_000}))
     told = status(out, capsys)[1]
     receipts = [json.loads(p.read_text()) for p in (out / "receipts").glob("pass-0/*.json")]
     n_bytes = sum(r["stats"][0][1]["bytes_in"] for r in receipts)
-    assert told["bytes_per_s"] == pytest.approx(n_bytes / 100, rel=0.1)
+    assert told["bytes_per_s"] == pytest.approx(n_bytes / 10_000, rel=0.1)
     assert told["seconds_left"] is None  # too little is done
-    standing.write_text(json.dumps(begun | {"began": begun["began"] - 100}))
+    standing.write_text(json.dumps(begun | {"began": begun["began"] - 10_000}))
     told = status(out, capsys)[1]
-    assert told["seconds_left"] == pytest.approx(100 * (1 / told["share"] - 1), rel=0.1)
+    assert told["seconds_left"] == pytest.approx(10_000 * (1 / told["share"] - 1), rel=0.1)
 
 
 def test_a_run_that_is_long_quiet_seems_to_have_stopped(recipe, tmp_path, capsys):
