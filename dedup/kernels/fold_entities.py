@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I32, I64, U8, inlined, kernel
-from tokenmill.dedup.kernels.fold import Edits, Found, note
+from tokenmill.dedup.kernels.edits import Edits, Found, note
 from tokenmill.dedup.kernels.utf8 import encode
 
 BLOCK = 128  # bytes that are looked at together

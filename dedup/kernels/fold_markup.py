@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
-from tokenmill.dedup.kernels.fold import Edits, Found, note
+from tokenmill.dedup.kernels.edits import Edits, Found, note
 from tokenmill.dedup.kernels.fold_entities import BLOCK, is_alnum
 from tokenmill.dedup.kernels.table import n_less
 

@@ -43,7 +43,7 @@ import pyarrow.compute as pc
 
 from tokenmill.dedup.arrays import I64, U8, TextBuffers, large_strings, read_only, text_buffers
 from tokenmill.dedup.kernels import fold as kernels
-from tokenmill.dedup.kernels.fold import Edits, Found, splice, unsplice
+from tokenmill.dedup.kernels.edits import Edits, Found, splice, unsplice
 from tokenmill.dedup.kernels.fold_entities import Entities, find_entities, mark_documents
 from tokenmill.dedup.kernels.fold_markup import BASE, BREAK, INLINE, Tags, find_markup, mark_markup
 from tokenmill.dedup.text.fold_tables import invisible, lookalikes, signs, tables

@@ -21,7 +21,7 @@ import pyarrow as pa
 from pydantic import Field, model_validator
 
 from tokenmill.dedup.arrays import I64, U8, U32, Bools, large_strings, read_only, text_buffers
-from tokenmill.dedup.kernels.fold import Edits
+from tokenmill.dedup.kernels.edits import Edits
 from tokenmill.dedup.text.fold import spliced
 from tokenmill.dedup.text.unicode import tables
 from tokenmill.pipelines.core.config import ALONE
