@@ -15,7 +15,6 @@ from tokenmill.dedup.kernels.swar import n_bits
 from tokenmill.dedup.kernels.u64 import ONE, THREE, TWO, ZERO
 from tokenmill.dedup.kernels.utf8 import NO_ENTRY, short_code_point
 
-
 # Foldings, in the order in which they are applied.
 ENTITIES = 1
 LINE_BREAKS = 2
@@ -216,25 +215,19 @@ def next_hyphen(data: U8, i: int, stop: int, props: U16) -> int:
 
 @inlined
 def next_with(data: U8, i: int, stop: int, bits: np.int64, calm: Calm, props: U16) -> int:
-    """The next character from `i` on that has any of the bits; with ASCII_LATIN, an ASCII letter.
+    """The next character beyond ASCII from `i` on that has any of the bits; any near the end.
 
-    Any may near the end.
     calm: none of these characters has.
     """
     start = i
     while i + BLOCK + 2 < stop:
-        found = firsts = ZERO
-        if bits & ASCII_LATIN:
-            found = letters_in(data, i)
-        if bits & ~ASCII_LATIN and not (calm.one.size and is_calm(data, i, calm)):
+        firsts = ZERO
+        if not (calm.one.size and is_calm(data, i, calm)):
             firsts = leads_in(data, i)
         while firsts:
             if props[point_in(data, i, firsts)] & bits:
-                break
+                return i + int(np.int64(n_bits((firsts - ONE) & ~firsts)))
             firsts &= firsts - ONE
-        found |= firsts
-        if found:
-            return i + int(np.int64(n_bits((found - ONE) & ~found)))
         i += BLOCK
     return aligned(data, i, start, stop)
 
@@ -384,6 +377,55 @@ def run_before(data: U8, i: int, at: int, props: U16) -> tuple[int, np.int64, np
 
 
 @inlined
+def has_other(data: U8, i: int, stop: int, props: U16) -> bool:
+    """Whether the run of letters that goes on at `i` has one that is OTHER."""
+    prop = np.int64(IN_RUN & ~OTHER)
+    while i < stop and prop & IN_RUN and not prop & OTHER:
+        cp, i = code_point(data, i, stop)
+        prop = np.int64(props[cp])
+    return bool(prop & OTHER)
+
+
+@inlined
+def next_turn(
+    data: U8, i: int, stop: int, latin: np.int64, last: np.int64, props: U16
+) -> tuple[int, int, np.int64]:
+    """The next character from `i` on whose run may have lookalikes that stand for Latin letters.
+
+    Any may near the end. Runs of ASCII, and those with an OTHER, are passed: returns the start
+    of the last, or `i`; the character; and the letter before it that is no lookalike.
+    """
+    start, at = i, i
+    while at + BLOCK + 2 < stop:
+        ascii_letters, leads = letters_in(data, at), leads_in(data, at)
+        left = ~ZERO
+        while left:
+            found = ascii_letters & left if last == OTHER else ZERO
+            beyond = leads & left & (found - ONE) & ~found
+            sought = latin & LATIN if last == OTHER else np.int64(MAYBE | OTHER)
+            prop = NONE
+            while beyond and sought and not prop:
+                prop = np.int64(props[point_in(data, at, beyond)]) & sought
+                found = beyond if prop else found
+                beyond &= beyond - ONE
+            below = (found - ONE) & ~found
+            left = ~below
+            if found:
+                here = at + int(np.int64(n_bits(below)))
+                if last == OTHER:
+                    if prop or data[here - 1] >= 0x80:
+                        return i, here, last
+                    last = np.int64(LATIN)
+                else:
+                    if prop & MAYBE and not has_other(data, here, stop, props):
+                        return i, here, last
+                    last = np.int64(OTHER)
+                i = here
+        at += BLOCK
+    return i, aligned(data, at, start, stop), last
+
+
+@inlined
 def next_run(
     data: U8, i: int, stop: int, foldings: Foldings, latin: np.int64, around: Context
 ) -> tuple[int, int, Context]:
@@ -397,12 +439,8 @@ def next_run(
     props = foldings.props
     last_letter, ahead, ahead_at = around
     while i < stop:
+        i, at, last_letter = next_turn(data, i, stop, latin, last_letter, props)
         behind_other = last_letter == OTHER
-        wanted = latin if behind_other else np.int64(MAYBE)
-        at = next_with(data, i, stop, wanted, NO_CALM, props)
-        if behind_other and at < stop and data[at - 1] < 0x80 and is_ascii_letter(data[at]):
-            i, last_letter = at, np.int64(LATIN)  # its run begins here: is a lookalike in it?
-            continue
         start, held, letter = run_before(data, i, at, props)
         if held & OTHER and not behind_other:
             i, last_letter = start, np.int64(OTHER)  # no lookalike of this run is of interest
