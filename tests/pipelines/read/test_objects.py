@@ -4,11 +4,12 @@ import json
 
 import orjson
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tests.reference import objects as reference
 from tokenmill.pipelines.core.shard import SourceShard
+from tokenmill.pipelines.read.json_array import is_no_lines
 from tokenmill.pipelines.read.jsonl import read_jsonl
 from tokenmill.pipelines.read.lines import Lines
 from tokenmill.pipelines.read.objects import Scanner
@@ -121,8 +122,9 @@ def check(path, data, **names):
 @example(lines=[b'\xef\xbb\xbf{"text": "a"}', b'\xef\xbb\xbf{"text": "b"}'], ended=True)
 @example(lines=[b"", b'{"text": "a"}', b"", b""], ended=True)
 def test_lines_are_what_orjson_makes_of_them(tmp_path_factory, lines, ended):
-    path = tmp_path_factory.mktemp("lines") / "d.jsonl"
-    check(path, b"\n".join(lines) + b"\n" * ended)
+    data = b"\n".join(lines) + b"\n" * ended
+    assume(not is_no_lines(data))  # `test_json_array` has those whose first line is left open
+    check(tmp_path_factory.mktemp("lines") / "d.jsonl", data)
 
 
 @pytest.mark.parametrize("around", [[], [b'{"text": "before"}'], [b'{"te\\u0078t": "odd"}']])
