@@ -27,6 +27,7 @@ RUN = "run"  # nor this, but the text that a run of prepare kept
 ColumnType = Literal["string", "int64", "float64", "bool", "timestamp"]  # see schema.COLUMN_TYPES
 ColumnPath = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.]{0,127}$")]
 Captions = Literal["join", "first", "longest"]
+SELDOM = ("texts", "join", "columns", "quote", "header", "roots")  # most shards have none
 LEAST_WEIGHT, MOST_WEIGHT = 1e-6, 1000.0  # a draw tells 2e-10 apart
 
 
@@ -48,7 +49,8 @@ class Input(Config):
     split: of a saved dataset with several; all of them, in order, if not given.
     text, id, url: names of the columns, of tars of the fields in .json; common names are looked
         for if not given. A dot leads into a struct or a JSON object, as meta.text. text may name
-        several, as [question, answer], of which `join` makes one; what is null is passed over.
+        several, as [question, answer], of which `join` makes one; what is null, or an empty field
+        of CSV and TSV, is passed over. Not so of tars, nor beside images.
     join: what is put between the texts of several columns, and of a list, where the column of text
         has lists of them.
     quote: what stands around fields of CSV and TSV. If not given, '"' of CSV, and of a TSV whose
@@ -120,13 +122,22 @@ class Input(Config):
             raise ValueError(f"a weight is from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}")
         return weight
 
+    @field_validator("text", mode="before")
+    @classmethod
+    def _are_names(cls, text: Any) -> Any:
+        if not isinstance(text, list | tuple):
+            return text
+        if not text or not all(isinstance(name, str) for name in text):
+            raise ValueError(
+                "text is the name of a column, or several names, as [question, answer]"
+            )
+        return tuple(text) if len(text) > 1 else text[0]
+
     @model_validator(mode="after")
     def _joins_several(self) -> Self:
-        if self.text == ():
-            raise ValueError("text names no column; leave it out, or name one")
         if self.texts and self.images is not None:
             raise ValueError("text of several columns is not read beside images; name one")
-        if len(self.texts) > 1 and self.join is None:
+        if self.texts and self.join is None:
             raise ValueError(r'say what stands between the columns of text, as join: "\n\n"')
         return self
 
@@ -255,14 +266,7 @@ class SourceShard:
         """A JSON object; `from_json` undoes it."""
         of = {name: getattr(self, name) for name in self.__slots__}
         of |= {"paths": list(self.paths), "names": list(self.names)}
-        for name in (
-            "texts",
-            "join",
-            "columns",
-            "quote",
-            "header",
-            "roots",
-        ):  # of most shards nothing
+        for name in SELDOM:
             if not of[name] and of[name] != "":
                 del of[name]
         return of

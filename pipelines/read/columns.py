@@ -86,6 +86,9 @@ def find_columns(names: Collection[str], wanted: Input, path: str) -> Columns:
     for name in wanted.texts:
         _find(names, "text", name, (), path)
     named = wanted.text_name
+    if wanted.texts and named in names:
+        why = f"a column is called {named!r}, as text of several is; rename it"
+        raise InputError(f"{path}: {why}", cause="text_not_string")
     text = named if wanted.texts else _find(names, "text", named, common, path)
     if text is None and images is None and (layout := layouts.layout_in(names)) is not None:
         text, images = layout

@@ -332,9 +332,10 @@ def _batch(shard: SourceShard, at: dict[str, int], rows: Sequence[Row], first: i
 
     own = column(shard.id) if shard.id else [None] * len(good)
     ids = [f"{name}#{first + i}" if v is None else v for i, v in zip(good, own, strict=True)]
-    parts = zip(*map(column, shard.texts or (shard.text,)), strict=True)
-    texts = [(shard.join or "").join(filter(None, part)) for part in parts]
-    quoted = sum(map(_is_quoted, texts)) if shard.quote == "" else 0
+    named = zip(*map(column, shard.texts or (shard.text,)), strict=True)
+    parts = [[field for field in fields if field] for fields in named]
+    texts = [(shard.join or "").join(part) for part in parts]
+    quoted = sum(any(map(_is_quoted, part)) for part in parts) if shard.quote == "" else 0
     batch = make_batch(
         shard.ordinal,
         first + np.array(good, np.int64),

@@ -236,6 +236,8 @@ def _parse_one(line: bytes, shard: SourceShard) -> tuple[dict[str, Any], str, st
         is_null = any(name in value for name in shard.texts or (name,))
         return value, "missing_text", f"{name!r} is {'null' if is_null else 'not there'}"
     if not isinstance(found, str):
+        of = ((path, value_at(value, path, shard.join)) for path in shard.texts)
+        name = next((path for path, part in of if not isinstance(part, str | None)), name)
         way = f"; {_way_of(name, found)}" if isinstance(found, list) else ""
         return value, "text_not_string", f"{name!r} is {json_type(found)}{way}"
     return value, "", ""

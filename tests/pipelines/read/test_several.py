@@ -128,7 +128,7 @@ def test_what_is_no_text_fails_alone_and_is_named(tmp_path):
     ]
     documents, ((reason, message),) = read(write(tmp_path / "r.jsonl", rows), ["ask", "answer"])
     assert documents == [("a", "Who?\n\nI.")]
-    assert (reason, "is a number" in message) == ("text_not_string", True)
+    assert (reason, "'answer' is a number" in message) == ("text_not_string", True)
     table = pa.table({"key": ["a", "b"], "ask": pa.array([b"\xff", b"ok"]), "answer": ["x", None]})
     for form in ("parquet", "arrow"):
         made = read(write_table(tmp_path / f"bad.{form}", table), ["ask", "answer"])
@@ -136,7 +136,7 @@ def test_what_is_no_text_fails_alone_and_is_named(tmp_path):
         assert [reason for reason, _ in made[1]] == ["invalid_utf8"]
 
 
-def test_a_dictionary_that_would_expand_without_end_ends_its_file(tmp_path):
+def test_a_dictionary_that_would_expand_is_read_a_few_rows_at_a_time(tmp_path):
     """2,000 rows of one value of 8 MB, which the file has once."""
     few = pa.DictionaryArray.from_arrays(pa.array([0] * 2000, pa.int32()), pa.array(["x" * 2**23]))
     table = pa.table({"key": pa.array(["k"] * 2000), "a": few, "b": few})
@@ -162,7 +162,8 @@ def test_a_dictionary_that_would_expand_without_end_ends_its_file(tmp_path):
             r'say what stands between the columns of text, as join: "\n\n"',
         ),
         ({"text": ["ask", "answer"], "join": " ", "images": "i"}, "not read beside images"),
-        ({"text": []}, "text names no column"),
+        ({"text": []}, "several names, as [question, answer]"),
+        ({"text": ["ask", 3], "join": " "}, "several names, as [question, answer]"),
         ({"text": 3}, "text"),
     ],
 )
@@ -194,3 +195,27 @@ def test_a_column_that_is_not_there_is_named(tmp_path, form):
 def test_its_name_tells_the_columns():
     assert Input(path="x", text=("a", "b.c"), join="").text_name == "a + b.c"
     assert Input(path="x", text="a").text_name == "a"
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet", "csv"])
+def test_a_list_of_one_is_that_column(tmp_path, form):
+    path = write(tmp_path / f"rows.{form}", [{"key": "a", "ask": "Who?"}])
+    assert read(path, ["ask"], join=None) == ([("a", "Who?")], [])
+
+
+def test_a_column_that_has_the_name_of_several_is_refused(tmp_path):
+    path = write(tmp_path / "rows.parquet", [{"key": "a", "ask": "x", "b": "y", "ask + b": "z"}])
+    with pytest.raises(AssertionError, match="a column is called 'ask . b'"):
+        read(path, ["ask", "b"])
+
+
+def test_fields_between_quotes_are_counted_each(tmp_path):
+    path = tmp_path / "rows.tsv"
+    path.write_text('key\task\tanswer\na\t"Who?"\tI\nb\tWhy?\tSo\n')
+    given = {"path": str(path), "text": ["ask", "answer"], "join": " ", "quote": ""}
+    recipe = make_recipe(
+        {"inputs": [given], "tokenizer": None, "output": {"text": "parquet"}}, where="r"
+    )
+    (shard,) = recipe.plan().shards
+    (batch,) = recipe.read(shard)
+    assert batch.notes == {"texts_between_quotes": 1}
