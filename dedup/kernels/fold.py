@@ -393,7 +393,8 @@ def next_turn(
     """The next character from `i` on whose run may have lookalikes that stand for Latin letters.
 
     Any may near the end. Runs of ASCII, and those with an OTHER, are passed: returns the start
-    of the last, or `i`; the character; and the letter before it that is no lookalike.
+    of the last, or `i`; the character; and the letter before it that is no lookalike,
+    OTHER within a run that has one.
     """
     start, at = i, i
     while at + BLOCK + 2 < stop:
@@ -442,9 +443,6 @@ def next_run(
         i, at, last_letter = next_turn(data, i, stop, latin, last_letter, props)
         behind_other = last_letter == OTHER
         start, held, letter = run_before(data, i, at, props)
-        if held & OTHER and not behind_other:
-            i, last_letter = start, np.int64(OTHER)  # no lookalike of this run is of interest
-            continue
         last_letter = letter if letter else last_letter
         before_run = last_letter
         i = end = at
