@@ -160,8 +160,8 @@ def _checked(step: Step, batch: pa.RecordBatch, result: object) -> StageResult:
     kinds = pa.RecordBatch, pa.RecordBatch, StageStats
     if not isinstance(result, StageResult) or not all(map(isinstance, result, kinds)):
         raise TypeError(
-            f"{which} returned {type(result).__name__}, and must return a StageResult of a"
-            " RecordBatch, as decide and keep_where make it"
+            f"{which} returned {type(result).__name__}, and must return a StageResult of"
+            " two RecordBatches and StageStats, as decide and keep_where make it"
         )
     kept, stats = result.kept, result.stats.check(which)
     columns = [*batch.schema.names, *(field.name for field in step.annotations())]

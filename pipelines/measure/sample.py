@@ -40,7 +40,8 @@ class Sample(NamedTuple):
     """The parts of the inputs, which of them are read, and what is chosen of those.
 
     strata: (n_parts,) int, which stratum each is of.  drawn: (n_parts,) bool, of which is seen
-        how documents lie side by side: a least, and as much as the sample, where that is said.
+        how documents lie side by side: FIFTH of all and SEEN_PARTS at least, or as much as
+        `sample` where it is said and more.
     read: (n_parts,) bool.  units: (n_parts,) int, ascending; parts of one unit, as a compressed
         file, are read together or not at all.
     choice: which documents of every part go through all steps (`chosen`).

@@ -39,7 +39,8 @@ class Inventory(Data):
     shards: int = Field(description="Into how many shards they were cut")
     skipped: list[str] = Field(description="Paths not read, for what their names tell of format")
     other_format: list[str] | None = Field(
-        None, description="Of these, where the input names another"
+        None,
+        description="Of these, where the input names another, or a saved dataset's folder has them",
     )
     texts: dict[str, dict[str, int]] | None = None
     """By source, of how many files which column is the text; absent where none has columns."""

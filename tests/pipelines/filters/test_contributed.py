@@ -173,8 +173,8 @@ def test_what_it_returns_is_told_where_it_is_no_result(line, kind, tmp_path, pat
     plug(monkeypatch, "raising", STEPS)
     recipe = load_recipe(path, {"steps": ["my_raise"]})
     told = (
-        f"TypeError: step my_raise of raising returned {kind}, and must return a StageResult of a"
-        " RecordBatch, as decide and keep_where make it"
+        f"TypeError: step my_raise of raising returned {kind}, and must return a StageResult of"
+        " two RecordBatches and StageStats, as decide and keep_where make it"
     )
     (failed,) = prepare(recipe, tmp_path / "run", one_by_one)["failed_shards"]
     assert failed["error"] == told
