@@ -1,5 +1,6 @@
 """Text, Markdown: each file is one document, tiny ones share a shard."""
 
+import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -16,6 +17,10 @@ from tokenmill.pipelines.storage.inputs import open_input
 
 BOM = b"\xef\xbb\xbf"
 BOMS_UTF16 = (BOM_UTF16_LE, BOM_UTF16_BE)
+# What decodes as UTF-8 and is none: ISO-2022-JP's shift to Kanji, which no terminal has a use for,
+# and UTF-16, of whose bytes half are 0, or the spaces' of Cyrillic and Arabic; a hole is 0 too.
+TO_KANJI = re.compile(rb"\x1b\$[@B]")
+MOST_ZEROS_FRAC = 0.02
 POINTER, MOST_POINTER = b"version https://git-lfs.github.com/spec/", 1024  # to a file; its bytes
 NO_FILE = "a pointer of Git LFS in place of the file; `git lfs pull` fetches it"
 
@@ -41,6 +46,17 @@ def is_utf8(data: bytes) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
+
+
+def odd_utf8(data: bytes | bytearray) -> str | None:
+    """Why bytes that decode as UTF-8 are another charset, or no text, by what no text has."""
+    if b"\x1b" in data and TO_KANJI.search(data):
+        return "it is ISO-2022-JP; `iconv -f iso-2022-jp -t utf-8` makes it UTF-8"
+    zeros = data.count(0) if b"\0" in data else 0
+    if zeros > MOST_ZEROS_FRAC * len(data):
+        utf16 = "`iconv -f utf-16le -t utf-8` makes it UTF-8 if it is UTF-16"
+        return f"{zeros:,} of its {len(data):,} bytes are 0; {utf16}"
+    return None
 
 
 def to_utf8(data: bytes | bytearray) -> str:
@@ -80,7 +96,10 @@ def read_text(shard: SourceShard, row: int, limits: Limits) -> SourceDocument:
                 raise UnreadableError("too_large", message)
         if data.startswith(POINTER) and len(data) < MOST_POINTER:
             raise UnreadableError("lfs_pointer", NO_FILE)
-        return SourceDocument(row, name, bytes(data).removeprefix(BOM).decode())
+        text = bytes(data).removeprefix(BOM).decode()
+        if not (odd := odd_utf8(data)):
+            return SourceDocument(row, name, text)
+        lost = Lost("invalid_utf8", f"{path}: not UTF-8: {odd}", len(data))
     except UnicodeDecodeError as e:
         at = e.start + (len(BOM) if data.startswith(BOM) else 0)
         why = f"not UTF-8: {e.reason}; {to_utf8(data)}"

@@ -34,6 +34,25 @@ def test_a_file_that_is_not_utf8_fails_alone(tmp_path):
     assert failure["detail"] == f"{tmp_path}/b.txt byte 5: {why}"
 
 
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        ("漢字".encode("iso2022_jp"), "it is ISO-2022-JP; `iconv -f iso-2022-jp -t utf-8` makes"),
+        ("Привет, мир. Как твои дела?".encode("utf-16-le"), "7 of its 54 bytes are 0; `iconv -f u"),
+        ("plain".encode("utf-16-be"), "5 of its 10 bytes are 0; `iconv -f utf-16le -t utf-8` m"),
+        (bytes(4096), "4,096 of its 4,096 bytes are 0;"),
+        (b"\0" + b"x" * 48, "1 of its 49 bytes are 0;"),
+        (b"\0" + b"x" * 49, None),
+        (b"bold\x1b(B\x1b[m of a terminal, $B and \x1b$A", None),
+    ],
+)
+def test_what_decodes_as_utf8_and_is_not_fails_alone(tmp_path, data, why):
+    got = read_all(write(tmp_path, {"a.txt": data, "b.txt": b"b"}))
+    assert got.texts == [data.decode(), "b"][bool(why) :]
+    assert got.reasons == ["invalid_utf8"] * bool(why)
+    assert all(f["detail"].startswith(f"{tmp_path}/a.txt: not UTF-8: {why}") for f in got.failures)
+
+
 def test_pointers_of_git_lfs_are_no_files(tmp_path):
     pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 24264603\n"
     names = ["a.csv", "b.jsonl", "c.parquet", "d.arrow"]
