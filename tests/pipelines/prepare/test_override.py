@@ -66,6 +66,9 @@ ITEMS = {"benchmarks": [{"name": "gsm8k", "path": "g.jsonl"}]}
         ),
         ("inputs[1].text", [WEB, BOOKS], [WEB, {"path": BOOKS, "text": 9}]),
         ("inputs.web.text", [WEB, BOOKS], [{**WEB, "text": 9}, BOOKS]),
+        ("inputs[0].text", BOOKS, [{"path": BOOKS, "text": 9}]),
+        ("inputs[0].text", WEB, [{**WEB, "text": 9}]),
+        ("inputs.text", WEB, {**WEB, "text": 9}),
         (
             "steps.decontaminate.benchmarks.gsm8k.path",
             [{"decontaminate": ITEMS}],
