@@ -9,6 +9,7 @@ runs stand before them, ordinals go on behind theirs, so that ids are of one doc
 
 import json
 import posixpath
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -48,11 +49,12 @@ class Input(Config):
         the runs of a collection, with all its annotations, and its sources as column `source`.
     split: of a saved dataset with several; all of them, in order, if not given.
     text, id, url: names of the columns, of tars of the fields in .json; common names are looked
-        for if not given. A dot leads into a struct or a JSON object, as meta.text. text may name
+        for if not given. A dot leads into a struct or a JSON object, as meta.text, also through
+        lists of such, as messages.content: what stands in each, in order. text may name
         several, as [question, answer], of which `join` makes one; what is null, or an empty field
         of CSV and TSV, is passed over. Not so of tars, nor beside images.
     join: what is put between the texts of several columns, and of a list, where the column of text
-        has lists of them.
+        has lists of them or its path leads through one.
     quote: what stands around fields of CSV and TSV. If not given, '"' of CSV, and of a TSV whose
         beginning is as writers of CSV make it; "", nothing, of others. A file whose quotes are
         named is not doubted where they hold many lines.
@@ -319,10 +321,15 @@ class FailedInput:
         return asdict(self)
 
     def with_way(self, way: str) -> "FailedInput":
-        """The same with another way out than the recipe, if the column of its text is not found."""
-        what = self.message.rpartition(";")[0]
+        """The same with another way out than the recipe, if the column of its text is not found.
+
+        way: where it says NAME the text that could be taken is named, where one was told.
+        """
+        what, _, told = self.message.rpartition(";")
         if not what or self.cause not in ("missing_column", "text_not_string"):
             return self
+        if named := re.search(r"text: ([^,}]+)", told):
+            way = way.replace("NAME", named[1])
         return replace(self, message=f"{what}; {way}")
 
 

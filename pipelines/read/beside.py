@@ -16,6 +16,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.schema import COLUMN_TYPES, annotation_name
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.batch import ReadBatch
@@ -142,19 +143,32 @@ def beside_of(value: Any, columns: Sequence[tuple[str, str]]) -> Mapping[str, An
 def value_at(value: Any, path: str, join: str | None = None, absent: Any = None) -> Any:
     """What a JSON object has at a path; `absent` where there is nothing.
 
-    join: what is put between the strings of a list.
+    Through a list it is a list of what the objects in it have. join: what is put between the
+    strings of a list.
 
     >>> value_at({"meta": {"text": ["a", None, "b"]}}, "meta.text", "|")
     'a|b'
+    >>> value_at({"messages": [{"content": "a"}, {"role": "user"}]}, "messages.content")
+    ['a', None]
     """
     if isinstance(value, dict) and path not in value:
         for part in path.split("."):
-            value = value.get(part, absent) if isinstance(value, dict) else absent
+            if isinstance(value, list):
+                value = list(_of_each(value, part))
+            else:
+                value = value.get(part, absent) if isinstance(value, dict) else absent
     elif isinstance(value, dict):
         value = value[path]
     if join is not None and isinstance(value, list) and are_texts(value):
         return join.join(v for v in value if v is not None)
     return value
+
+
+def _of_each(values: list[Any], name: str) -> Iterator[Any]:
+    """What objects have, of lists each value; of others themselves: text for an object with it."""
+    for value in values:
+        found = value.get(name) if isinstance(value, dict) else value
+        yield from found if isinstance(found, list) and found is not value else [found]
 
 
 def text_at(value: Any, shard: SourceShard) -> Any:
@@ -186,14 +200,7 @@ def laid_flat(table: pa.RecordBatch, shard: SourceShard) -> pa.RecordBatch:
 
 def _of_several(table: pa.RecordBatch, shard: SourceShard) -> pa.Array:
     """(n_docs,) large_binary; null where all columns are, nulls in some are passed over."""
-    parts = []
-    for name in shard.texts:
-        column = table[name]
-        if pa.types.is_dictionary(column.type):
-            column.validate(full=True)
-            column = column.dictionary_decode()
-        raw_bytes(column).validate(full=True)
-        parts.append(column.cast(pa.large_binary()))
+    parts = [_bytes_of(table[name]) for name in shard.texts]
     between = pa.scalar((shard.join or "").encode(), pa.large_binary())
 
     def joined(before: pa.Array, part: pa.Array) -> pa.Array:
@@ -207,7 +214,8 @@ def with_paths(table: pa.RecordBatch, shard: SourceShard) -> pa.RecordBatch:
     """A table with a column for each path into a struct; ArrowInvalid where columns are damaged."""
     for path in (*shard.asked, *filter(None, [shard.images])):
         if path not in table.schema.names and type_at(table.schema, path) is not None:
-            table = table.append_column(path, _inner(table, path))
+            head, *names = path.split(".")
+            table = table.append_column(path, inside(table[head], names))
     return table
 
 
@@ -216,26 +224,47 @@ def raw_bytes(column: pa.Array) -> pa.Array:
     return column.view(BYTES_OF[column.type]) if column.type in BYTES_OF else column
 
 
-def _inner(table: pa.RecordBatch, path: str) -> pa.Array:
-    head, *rest = path.split(".")
-    column = table[head]
+def inside(column: pa.Array, names: Sequence[str]) -> pa.Array:
+    """What names lead to in the structs of a column; of lists of structs a list of all in a row.
+
+    ArrowInvalid: a list is damaged.
+    """
     column.validate()
-    return pc.struct_field(column, rest) if rest else column
+    lists, ends = None, np.arange(len(column) + 1)
+    for name in (*names, None):
+        if is_listed(column.type) and not (name is None and lists is None):
+            lists = column if lists is None else lists
+            inner, column = _opened(column)
+            ends = inner[ends]
+        column = column if name is None else pc.struct_field(column, [name])
+    if lists is None:
+        return column
+    return pa.LargeListArray.from_arrays(pa.array(ends), column, mask=lists.is_null())
+
+
+def _opened(lists: pa.Array) -> tuple[I64, pa.Array]:
+    """(n_docs + 1,) where each list begins and ends in the values, and these."""
+    if not pa.types.is_fixed_size_list(lists.type) and np.any(np.diff(lists.offsets) < 0):
+        raise pa.ArrowInvalid("a list ends before it begins")
+    lengths = pc.fill_null(pc.list_value_length(lists), 0)  # a list that is null may hide some
+    return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))), lists.flatten()
 
 
 def _joined(lists: pa.Array, join: str) -> pa.Array:
-    """(n_docs,) large_string; null where there is no list, nulls in one are passed over."""
-    lists.validate(full=True)
-    lists = lists.cast(pa.large_list(pa.large_string()))
-    return pc.binary_join(_without_nulls(lists), pa.scalar(join, pa.large_string()))
+    """(n_docs,) large_binary; null where there is no list, nulls in one are passed over."""
+    ends, values = _opened(lists)
+    values = _bytes_of(values)
+    if values.null_count:
+        there = np.concatenate(([0], np.cumsum(values.is_valid())))
+        ends, values = there[ends], values.drop_null()
+    parts = pa.LargeListArray.from_arrays(pa.array(ends), values, mask=lists.is_null())
+    return pc.binary_join(parts, pa.scalar(join.encode(), pa.large_binary()))
 
 
-def _without_nulls(lists: pa.Array) -> pa.Array:
-    values = lists.flatten()
-    if not values.null_count:
-        return lists
-    lengths = lists.value_lengths().fill_null(0)  # a list that is null may hide some
-    rows = np.repeat(np.arange(len(lists)), lengths)[np.asarray(values.is_valid())]
-    ends = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=len(lists)))))
-    there = values.drop_null()
-    return pa.LargeListArray.from_arrays(pa.array(ends), there, mask=lists.is_null())
+def _bytes_of(column: pa.Array) -> pa.Array:
+    """Text as large_binary; ArrowInvalid: damaged."""
+    if pa.types.is_dictionary(column.type):
+        column.validate(full=True)
+        column = column.dictionary_decode()
+    raw_bytes(column).validate(full=True)
+    return column.cast(pa.large_binary())

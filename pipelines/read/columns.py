@@ -1,6 +1,7 @@
 """Which columns hold a document's text, id, address and images, and whether they can."""
 
-from collections.abc import Collection, Sequence
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -73,9 +74,10 @@ def refuse_unknown(path: str, problems: Sequence[str], found: str) -> None:
     )
 
 
-def find_columns(names: Collection[str], wanted: Input, path: str) -> Columns:
+def find_columns(names: Mapping[str, bool], wanted: Input, path: str) -> Columns:
     """The columns the recipe names, else those with common names, in any case of letters.
 
+    names: of the columns, and paths into them; whether one leads through a list.
     InputError: no column can be the text, or one named in the recipe is not there (cause
         "missing_column"); or what is there has been tokenized ("only_tokens").
     """
@@ -98,37 +100,64 @@ def find_columns(names: Collection[str], wanted: Input, path: str) -> Columns:
             cause="only_tokens",
         )
     if text is None:
-        raise _missing(names, "text", None, path)
+        inner = likeliest(name for name in names if "." in name)
+        raise _missing(names, "text", None, path, inner and way_into(wanted, inner, names[inner]))
     own = _find(names, "id", wanted.id, ID, path)
     return Columns(text, own, _find(names, "url", wanted.url, URL, path), images, wanted.texts)
 
 
 def type_at(schema: pa.Schema, path: str) -> pa.DataType | None:
-    """The type of a column, or of what a path leads to in structs; None where nothing is."""
+    """The type of a column, or of what a path leads to in structs; None where nothing is.
+
+    Through lists of structs it is a list of what they have.
+    """
     if path in schema.names:
         return schema.field(path).type
     head, *rest = path.split(".")
-    kind = schema.field(head).type if head in schema.names else None
+    kind, listed = schema.field(head).type if head in schema.names else None, False
     for name in rest:
+        if kind is not None and is_listed(kind):
+            kind, listed = _values(kind), True
         if kind is None or not pa.types.is_struct(kind):
             return None
         at = kind.get_field_index(name)
         kind = kind.field(at).type if at >= 0 else None
-    return kind
+    return pa.large_list(_values(kind) or kind) if listed and kind is not None else kind
 
 
-def paths_in(schema: pa.Schema) -> list[str]:
-    """The columns of a table, then what its structs hold, by paths."""
-    made, inner = list(schema.names), [(f.name, f.type) for f in schema]
+def paths_in(schema: pa.Schema) -> dict[str, bool]:
+    """The columns of a table, then what its structs hold, by paths; whether these lead through a
+    list.
+    """
+    inner = [(f.name, f.type, False) for f in schema]
+    made = {path: listed for path, _, listed in inner}
     for _ in range(MOST_DEPTH):
         inner = [
-            (f"{path}.{kind.field(i).name}", kind.field(i).type)
-            for path, kind in inner
-            if pa.types.is_struct(kind)
-            for i in range(kind.num_fields)
+            (f"{path}.{of.field(i).name}", of.field(i).type, listed or of is not kind)
+            for path, kind, listed in inner
+            for of in [_values(kind) or kind]
+            if pa.types.is_struct(of)
+            for i in range(of.num_fields)
         ]
-        made += [path for path, _ in inner]
+        made |= {path: listed for path, _, listed in inner}
     return made
+
+
+def likeliest(paths: Iterable[str]) -> str | None:
+    """Of paths into objects the one to text, by the last name in it; None where none looks so.
+
+    Not one that others lead on from: what stands there is no text, or not always.
+    """
+    paths = list(paths)
+    outer = {path.rpartition(".")[0] for path in paths}
+    ends = {path.rpartition(".")[2]: path for path in reversed(paths) if path not in outer}
+    return next((ends[name] for name in (*TEXT, layouts.TURN) if name in ends), None)
+
+
+def way_into(wanted: Input | None, text: str, listed: bool) -> str:
+    """The input that takes the text at a path, as a recipe or `--set` takes it."""
+    path = "…" if wanted is None else json.dumps(wanted.path, ensure_ascii=False)
+    return f"{{path: {path}, text: {text}" + (r', join: "\n\n"}' if listed else "}")
 
 
 def _find(
@@ -144,10 +173,13 @@ def _find(
     return next((lowered[c] if c not in names else c for c in common if c in lowered), None)
 
 
-def _missing(names: Collection[str], role: str, wanted: str | None, path: str) -> InputError:
+def _missing(
+    names: Collection[str], role: str, wanted: str | None, path: str, given: str | None = None
+) -> InputError:
+    """given: the input as it could be."""
     found = ", ".join(list(names)[:SHOWN]) + (", …" if len(names) > SHOWN else "")
     what = f"no column {wanted!r}" if wanted is not None else f"no {role} column"
-    way = f"name the {role} column in the recipe, as {{path: …, {role}: NAME}}"
+    way = f"name the {role} column in the recipe, as {given or f'{{path: …, {role}: NAME}}'}"
     if role == "columns":
         way = "name one that is there, or leave it out"
     return InputError(f"{path}: {what} among: {found or 'none'}; {way}", cause="missing_column")
@@ -189,8 +221,14 @@ def _columns(schema: pa.Schema, wanted: Input, path: str) -> Columns:
         if columns.images is not None and turns_in(kind) is not None:
             continue
         way = "name another in the recipe, as {path: …, text: NAME}"
+        paths = [path for path in paths_in(schema) if path.startswith(f"{name}.")]
+        kinds = {path: type_at(schema, path) for path in paths}
+        texts = [p for p, k in kinds.items() if k and (_values(k) or k) in TEXT_TYPES]
+        if texts:
+            inner = likeliest(texts) or texts[0]
+            way = f"name text in it, as {way_into(wanted, inner, is_listed(kinds[inner]))}"
         if _values(kind) in TEXT_TYPES:
-            way = r'say what stands between them, as {path: …, join: "\n\n"}'
+            way = f"say what stands between them, as {way_into(wanted, name, True)}"
         raise InputError(
             f"{path}: column {name!r} is {kind}, not text; {way}", cause="text_not_string"
         )

@@ -279,7 +279,7 @@ def cut_delimited(
         why = f"the header stands between quotes; say quote: '{QUOTE}' in the recipe"
         raise InputError(f"{file.path}: line 1: {why}", cause=f"invalid_{form}")
     try:
-        columns = find_columns(list(dict.fromkeys(header.fields)), wanted, file.path)
+        columns = find_columns(dict.fromkeys(header.fields, False), wanted, file.path)
     except InputError as e:
         if wanted.header or wanted.text is not None or e.cause != "missing_column":
             raise

@@ -48,8 +48,10 @@ from tokenmill.pipelines.read.columns import (
     Columns,
     Piece,
     find_columns,
+    likeliest,
     looked_at,
     refuse_unknown,
+    way_into,
 )
 from tokenmill.pipelines.read.images import documents as illustrated
 from tokenmill.pipelines.read.images.folder import Folder, Place
@@ -238,8 +240,11 @@ def _parse_one(line: bytes, shard: SourceShard) -> tuple[dict[str, Any], str, st
     if not isinstance(found, str):
         of = ((path, value_at(value, path, shard.join)) for path in shard.texts)
         name = next((path for path, part in of if not isinstance(part, str | None)), name)
-        way = f"; {_way_of(name, found)}" if isinstance(found, list) else ""
-        return value, "text_not_string", f"{name!r} is {json_type(found)}{way}"
+        told = json_type(found)
+        if isinstance(found, list):
+            kinds = dict.fromkeys(json_type(item) for item in found if item is not None)
+            told += f" with {' and '.join(kinds)} in it; {_way_of(name, found)}"
+        return value, "text_not_string", f"{name!r} is {told}"
     return value, "", ""
 
 
@@ -305,7 +310,7 @@ def _sniff(
     Second, whether the file is no lines.
     """
     path = file.path
-    keys: dict[str, None] = {}
+    keys: dict[str, bool] = {}
     problems: list[tuple[str, str]] = []  # (cause, message) of each line that is no object
     objects = 0
     first: list[dict[str, Any]] = []  # some of them
@@ -327,7 +332,7 @@ def _sniff(
         if isinstance(value, dict):
             objects += 1
             first += [value] if len(first) < LOOKED_AT and len(line) <= WIDE_BYTES else []
-            keys.update(dict.fromkeys(_paths_in(value)))
+            keys |= {path: listed or keys.get(path, False) for path, listed in _paths_in(value)}
         else:
             problems.append(("invalid_json", f"a line is {json_type(value)}"))
     if objects:
@@ -337,7 +342,7 @@ def _sniff(
             _refuse_unknown(file, columns, first)
         else:
             for text in columns.of_text:
-                _refuse_structs(path, text, wanted.join, first)
+                _refuse_structs(path, text, wanted, first)
         return columns, is_whole
     if problems:
         cause, message = problems[0]
@@ -363,47 +368,64 @@ def _refuse_unknown(file: InputFile, columns: Columns, objects: Sequence[dict[st
         refuse_unknown(file.path, problems, described(parts))
 
 
-def _refuse_structs(
-    path: str, text: str, join: str | None, objects: Sequence[dict[str, Any]]
-) -> None:
+def _refuse_structs(path: str, text: str, wanted: Input, objects: Sequence[dict[str, Any]]) -> None:
     """Raise InputError ("text_not_string") if all texts are objects, or lists."""
-    texts = [value_at(o, text, join) for o in objects]
+    texts = [value_at(o, text, wanted.join) for o in objects]
     if not texts or not all(isinstance(v, dict | list) for v in texts):
         return
     lists = [item for v in texts if isinstance(v, list) for item in v]
-    what, way = "an array, not text", _way_of(text, lists)
-    of = next((o for o, v in zip(objects, texts, strict=True) if isinstance(v, dict)), None)
+    what, way = "an array, not text", _way_of(text, lists, wanted)
+    of = next((v for v in texts if isinstance(v, dict)), None)
     if of is not None:
-        inner = [p for p in _paths_in(of) if p.startswith(f"{text}.")]
-        what = "an object, not text" + (f", of {', '.join(inner[:SHOWN])}" if inner else "")
-        named = next((p for p in inner if isinstance(value_at(of, p), str)), "NAME")
-        way = f"name one in it in the recipe, as {{path: …, text: {named}}}"
+        inner = [f"{text}.{p}" for p in islice(dict(_paths_in(of)), SHOWN)]
+        what = "an object, not text" + (f", of {', '.join(inner)}" if inner else "")
+        given = _given(text, [of], wanted) or "{path: …, text: NAME}"
+        way = f"name one in it in the recipe, as {given}"
     elif not all(map(are_texts, texts)):
         what = "an array with other things than strings"
     raise InputError(f"{path}: column {text!r} is {what}; {way}", cause="text_not_string")
 
 
-def _way_of(text: str, values: list[Any]) -> str:
+def _way_of(text: str, values: list[Any], wanted: Input | None = None) -> str:
     """The way out where lists of these values stand for text."""
     if are_texts(values):
-        return r'say what stands between them, as {path: …, join: "\n\n"}'
-    if all(isinstance(value, dict) for value in values):
-        key = "".join(f'."{name}"' for name in text.split("."))
-        jq = f"jq -c '(arrays[] // .){key}[]?'"  # FILE may be one array
-        return f"`{jq} FILE > NEW.jsonl` makes a line of each object in it"
-    return "name another column, as {path: …, text: NAME}"
+        return f"say what stands between them, as {way_into(wanted, text, True)}"
+    if not all(isinstance(value, dict | str | None) for value in values):
+        return "name another column, as {path: …, text: NAME}"
+    each = " | ".join(f'(arrays[] // .)."{name}"' for name in text.split("."))
+    jq = f"jq -c '{each}[]?'"  # FILE may be one array
+    given = _given(text, values, wanted, listed=True)
+    one = f"name text in it, as {given}, or " if given else ""
+    return f"{one}`{jq} FILE > NEW.jsonl` makes a line of each object in it"
 
 
-def _paths_in(value: dict[str, Any]) -> Iterator[str]:
-    """The keys of an object, and those of the objects in it, by paths."""
-    level: list[tuple[str, dict[str, Any]]] = [("", value)]
+def _given(
+    text: str, values: list[Any], wanted: Input | None, *, listed: bool = False
+) -> str | None:
+    """The input that takes the likeliest text in some objects, None if there is none."""
+    paths: dict[str, bool] = {}
+    for value in values[:LOOKED_AT]:
+        for path in dict(_paths_in(value)) if isinstance(value, dict) else ():
+            found = value_at(value, path)
+            if isinstance(found, str) or (isinstance(found, list) and found and are_texts(found)):
+                paths.setdefault(f"{text}.{path}", listed or isinstance(found, list))
+    named = likeliest(paths) or next(iter(paths), None)
+    return named and way_into(wanted, named, paths[named])
+
+
+def _paths_in(value: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+    """The keys of an object, and those of the objects in it, by paths; whether these lead through
+    a list.
+    """
+    level: list[tuple[str, dict[str, Any], bool]] = [("", value, False)]
     for _ in range(MOST_DEPTH):
-        yield from (first + key for first, of in level for key in of)
+        yield from ((first + key, listed) for first, of, listed in level for key in of)
         level = [
-            (f"{first}{key}.", inner)
-            for first, of in level
+            (f"{first}{key}.", item, listed or item is not inner)
+            for first, of, listed in level
             for key, inner in of.items()
-            if isinstance(inner, dict)
+            for item in (inner if isinstance(inner, list) else [inner])
+            if isinstance(item, dict)
         ]
 
 

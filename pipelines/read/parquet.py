@@ -69,7 +69,9 @@ def read_parquet(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     """
     illustrated = how.images is not None and shard.images is not None
     wanted = Wanted(
-        shard.asked, slice(shard.start, shard.stop), filling=None if shard.texts else shard.text
+        shard.asked,
+        slice(shard.start, shard.stop),
+        filling=shard.text if shard.join is None else None,
     )
     if illustrated:
         n_bytes = BATCH_IMAGE_BYTES // 4

@@ -23,7 +23,7 @@ from tokenmill.pipelines.read.batch import (
     make_batch,
     named_places,
 )
-from tokenmill.pipelines.read.beside import laid_flat, raw_bytes, with_beside, with_paths
+from tokenmill.pipelines.read.beside import inside, laid_flat, raw_bytes, with_beside, with_paths
 from tokenmill.pipelines.read.columns import (
     BYTES,
     holds_bytes,
@@ -55,10 +55,10 @@ def table_batches(
         documents = _illustrated(shard, tables, how.limits, folder)
         yield from illustrated.batches(shard, documents, how.images)
         return
-    row = 0
+    row, joined = 0, () if shard.join is None else shard.texts or (shard.text,)
     try:
         for table in tables:
-            for part in in_bounds(with_paths(table, shard), shard.texts):
+            for part in in_bounds(with_paths(table, shard), joined):
                 for batch in _batches(shard, laid_flat(part, shard), row, how.limits):
                     yield batch
                     row += batch.rows
@@ -300,11 +300,7 @@ class _Layout:
     def __init__(self, text: pa.Array, images: pa.Array, name: str) -> None:
         self.text, self._talks = text, turns_in(text.type) is not None
         if self._talks:
-            text.validate(full=True)
-            values = pc.struct_field(text.flatten(), [layouts.TURN])
-            ends = pc.fill_null(text.value_lengths(), 0).cast(pa.int64())
-            offsets = np.concatenate(([0], np.cumsum(np.asarray(ends))))
-            self.text = pa.LargeListArray.from_arrays(pa.array(offsets), values)
+            self.text = inside(text, [layouts.TURN])
         self._places: list[Any] | None = None
         if name.rpartition(".")[2] == layouts.SENTENCES and is_listed(images.type):
             of = images.type.value_type

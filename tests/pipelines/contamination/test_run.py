@@ -410,6 +410,11 @@ def test_a_corpus_that_cannot_be_read_is_one_line(check, tmp_path):
     columns = "no text column among: prose, n; name the one that holds the text, as PATH:NAME"
     with pytest.raises(ConfigError, match=columns):
         check_contamination(with_inputs(check, folder), tmp_path / "run", nothing_more)
+    (folder / "x.jsonl").write_text('{"messages": [{"content": "x"}]}\n')
+    way = "as PATH:messages.content, or --text-column messages.content for all"
+    with pytest.raises(ConfigError, match=way):
+        check_contamination(with_inputs(check, folder), tmp_path / "run", nothing_more)
+    (folder / "x.jsonl").write_text('{"prose": "x", "n": 1}\n')
     named = [{"path": str(folder), "text": "prose"}]
     prose = Check.model_validate({**check.model_dump(), "inputs": named})
     report = check_contamination(prose, tmp_path / "run", one_by_one)

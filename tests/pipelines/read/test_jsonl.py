@@ -155,16 +155,17 @@ OBJECT, OTHERS = (
     [
         ([{"lang": "en", "body": "words"}] * 2, f"{OBJECT}, of text.lang, text.body; name one"),
         ([{"n": 1, "of": {"m": [], "body": "b"}}], f"{OBJECT}, of text.n, text.of, text.of.m,"),
-        ([{"n": 1, "of": {"m": [], "body": "b"}}], "as {path: …, text: text.of.body}"),
+        ([{"n": 1, "of": {"m": [], "body": "b"}}], 'a.jsonl", text: text.of.body}'),
         ([[], {"body": "words"}], f"{OBJECT}, of text.body; name one in it in the recipe, as {{"),
         (
             [{"n": 1}],
             f"{OBJECT}, of text.n; name one in it in the recipe, as {{path: …, text: NAME}}",
         ),
         ([{}], f"{OBJECT}; name one in it in the recipe, as {{path: …, text: NAME}}"),
-        ([["a", None], []], "an array, not text; say what stands between them, as {path: …, join:"),
-        ([["a"], [{"body": "b"}]], f"{OTHERS}, as {{path: …, text: NAME}}"),
-        ([[{"body": "b"}], []], f"strings; `jq -c '{JQ}' FILE > NEW.jsonl` makes a line of each"),
+        ([["a", None], []], "an array, not text; say what stands between them, as {path: "),
+        ([["a"], [3]], f"{OTHERS}, as {{path: …, text: NAME}}"),
+        ([[{"body": "b"}], ["a"]], r'a.jsonl", text: text.body, join: "\n\n"}, or `jq -c '),
+        ([[{"n": 3}], []], f"strings; `jq -c '{JQ}' FILE > NEW.jsonl` makes a line of each"),
     ],
 )
 def test_texts_that_are_objects_are_told_before_they_are_read(tmp_path, texts, told):
@@ -181,14 +182,14 @@ def test_texts_that_are_objects_are_told_before_they_are_read(tmp_path, texts, t
 
 def test_lists_that_join_does_not_join_are_not_told_to_join(tmp_path):
     path = tmp_path / "a.jsonl"
-    path.write_text('{"text": [{"body": "a"}]}\n')
+    path.write_text('{"text": [{"body": 3}]}\n')
     (failed,) = read_all(path, join="\n").plan.failed
     way = f"`jq -c '{JQ}' FILE > NEW.jsonl` makes a line of each object in it"
     what = OTHERS.partition(";")[0]
     assert failed.message == f"{path}: column 'text' is {what}; {way}"
-    path.write_text(json.dumps({"text": [{"body": "a" * 2**20}]}))  # too wide to be kept till then
+    path.write_text(json.dumps({"text": [{"a" * 2**20: 3}]}))  # too wide to be kept till then
     (failure,) = read_all(path, join="\n").failures
-    assert failure["detail"] == f"{path} byte 0: 'text' is an array; {way}"
+    assert failure["detail"] == f"{path} byte 0: 'text' is an array with an object in it; {way}"
 
 
 @pytest.mark.parametrize("data", [b'[\n{"text": "a"}\n]\n'[:2], b"hello\nworld\n", b"1\n2\n"])

@@ -531,6 +531,29 @@ def test_images_at_a_path_within_objects(tmp_path):
     assert [[i["url"] for i in of] for of in got.images] == [["https://a.org/1.png"]]
 
 
+@quick
+@given(documents)
+def test_images_in_the_parts_of_messages_stand_between_their_texts(tmp_path, made):
+    made = numbered([["one", 0], *made])
+    rows = [
+        {
+            "messages": [
+                {"content": [{"url": {"at": url_of(n)}} if isinstance(n, int) else {"text": n}]}
+                for n in nodes
+            ]
+        }
+        for nodes in made
+    ]
+    named = {"text": "messages.content.text", "images": "messages.content.url.at"}
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "d.parquet")
+    for path in (write_lines(tmp_path / "d.jsonl", rows), tmp_path / "d.parquet"):
+        got = read_pictured(path, **named)
+        assert got.texts == [told(nodes) for nodes in made]
+        assert [[i["url"] for i in of] for of in got.images] == [
+            [url_of(n) for n in images_of(nodes)] for nodes in made
+        ]
+
+
 def test_a_run_of_several_layouts(tmp_path, tokenizer_path):
     """To the ids of the dataset, and to tars that are read again."""
     drawn = [picture(8 + n, 9) for n in range(3)]
