@@ -37,7 +37,9 @@ def parse_training(
         if name != "limits"
     }
     for name in inputs:
-        settings[name] = tuple(Input(path=path, text=args.text_column) for path in settings[name])
+        join = "\n" if args.text_column else None
+        of = (Input(path=p, text=args.text_column, join=join) for p in settings[name])
+        settings[name] = tuple(of)
     try:
         return kind(**settings)
     except ValidationError as e:

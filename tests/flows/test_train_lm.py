@@ -59,6 +59,24 @@ def test_files_of_a_folder_that_are_no_inputs_are_named(folder, tmp_path, capsys
     assert "notes.odt" in told
 
 
+def test_texts_of_conversations_are_taken_a_line_each(tmp_path, capsys):
+    talks = [text.split(" ", 1) for text in documents(60, 1)]
+    rows = {
+        "chat": [{"messages": [{"content": said} for said in talk]} for talk in talks],
+        "plain": [{"text": "\n".join(talk)} for talk in talks],
+    }
+    for name, of in rows.items():
+        lines = [json.dumps({"id": str(i), **row}) for i, row in enumerate(of)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
+    models = []
+    for name, more in (("chat", ["--text-column", "messages.content"]), ("plain", [])):
+        out = tmp_path / name / "lm.npz"
+        paths = ["--text", str(tmp_path / f"{name}.jsonl"), "--out", str(out)]
+        assert main(["train-lm", *paths, *more]) == 0, capsys.readouterr()
+        models.append(load_model(out))
+    assert [m.about["orders"] for m in models] == [models[0].about["orders"]] * 2
+
+
 def test_json_is_the_account_of_the_model(folder, tmp_path, capsys):
     out = tmp_path / "lm.npz"
     assert main(command(folder, out, "--json", "--holdout", "0.5", "--order", "2")) == 0
