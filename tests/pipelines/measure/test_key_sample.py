@@ -26,6 +26,14 @@ def key_of(number):
     return int(hashed(np.array([[number, number * number + 1]], np.uint64))[0])
 
 
+def test_keys_are_mixed_as_splitmix64_does():
+    """Its first two numbers for seed 0, as published with xoshiro (prng.di.unimi.it)."""
+    states = [0x9E3779B97F4A7C15, 0x3C6EF372FE94F82A]
+    first, second = 0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4
+    digests = np.array([[states[0], first ^ states[1]]], np.uint64)
+    assert hashed(digests).tolist() == [second]
+
+
 def expected(batches, units):
     numbers = [n for batch in batches for n in batch]
     of = [u for batch, u in zip(batches, units, strict=True) for _ in batch]
