@@ -36,11 +36,13 @@ from tokenmill.dedup.overlap.counts import MOST_ITEMS, MOST_ITEMS_FRAC, of_many_
 from tokenmill.dedup.overlap.index import postings
 from tokenmill.dedup.overlap.own import CONTEXT, Own
 from tokenmill.dedup.text.gram_words import (
+    HAN,
     Block,
     GramWords,
     blocks,
     chars,
     count_alone,
+    count_led,
     count_words,
     dense,
 )
@@ -94,7 +96,6 @@ PLAIN = (Family(4, 4), Family(6, 7), Family(8, 8))  # the last of `dense` texts 
 SPACED, LETTERED = Family(7, 7, 1), Family(3, 3, letters=18, below=64)
 FAMILIES = (*PLAIN, SPACED, LETTERED)
 MORE_FROM = 16  # of fewer words seeds are so short that they stand between words replaced
-HAN_FIRST, HAN_LAST = 0xE4, 0xE9  # first bytes of U+4000 to U+9FFF in UTF-8, of no other character
 BITS_PER_SEED = 16
 SLOTS_PER_SEED = 2
 
@@ -130,14 +131,6 @@ def seed_lengths(words: I64) -> I64:
     """Words of a seed of texts of so many words; 0 of a text that is too short."""
     lengths = np.array([0, *SEED_LENGTHS.values()])
     return lengths[np.searchsorted(list(SEED_LENGTHS), words, "right")]
-
-
-def count_han(texts: pa.Array) -> I64:
-    """(n_texts,) characters of CJK Unified Ideographs, but for extensions: by their first bytes."""
-    data, offsets = text_buffers(texts)
-    before: I64 = np.append(0, np.cumsum((data >= HAN_FIRST) & (data <= HAN_LAST)))
-    counts: I64 = before[offsets[1:]] - before[offsets[:-1]]
-    return counts
 
 
 def postings_of(
@@ -305,7 +298,7 @@ class ContainmentIndex(Saved):
         words = count_words(texts, gram_words, apart=True)
         by = dense(texts, words, gram_words)
         lengths = seed_lengths(words // by)
-        han = count_han(texts)
+        han = count_led(texts, HAN)
         telling = han + words - count_alone(texts, gram_words)
         of_dense = np.select(
             [2 * han > words, 5 * telling >= words], [HAN_SEED, MIXED_SEED], DENSE_SEED

@@ -35,6 +35,8 @@ from tokenmill.dedup.text.words import blocks as documents_in_blocks
 GramWords = Literal["scripts", "whitespace"]
 APOSTROPHES = "'\u2019"  # stand in words: "don't" is no better told from others by a "t"
 CHARACTERS_A_WORD = 2  # of English that says as much, where each character is a word
+# First bytes in UTF-8, and of no other character: of U+4000 to U+9FFF, of U+3000 to U+9FFF.
+HAN, HAN_OR_KANA = (0xE4, 0xE9), (0xE3, 0xE9)
 
 
 class Block(NamedTuple):
@@ -171,6 +173,15 @@ def count_alone(text: pa.Array, words: GramWords = "scripts") -> I64:
     alone = np.empty(len(text), np.int64)
     kernels.count_script_words(*text_buffers(text), word_kinds(words), alone)
     return alone
+
+
+def count_led(text: pa.Array, first_bytes: tuple[int, int]) -> I64:
+    """(n_docs,) int64, characters that one of these bytes begins, such as HAN."""
+    data, offsets = text_buffers(text)
+    led = (data >= first_bytes[0]) & (data <= first_bytes[1])
+    before: I64 = np.append(0, np.cumsum(led))
+    counts: I64 = before[offsets[1:]] - before[offsets[:-1]]
+    return counts
 
 
 def _parts(text: TextBuffers, doc: int, longest: int, how: _How) -> Iterator[Block]:

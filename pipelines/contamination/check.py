@@ -174,6 +174,9 @@ class Check(Config):
     limits: Limits = Limits()
     run: RunOptions = RunOptions()
 
+    def build_index(self) -> BenchmarkIndex:
+        return BenchmarkIndex.build(self.matching, published=self.verdict == "gpt3")
+
 
 @dataclass(frozen=True, kw_only=True)
 class ContaminationJob(Job):
@@ -294,7 +297,7 @@ def index_work(job: ContaminationJob, built: BenchmarkIndex | None = None) -> Wo
 
 
 def write_index(job: ContaminationJob, built: BenchmarkIndex | None) -> Done[IndexFacts]:
-    index = built or BenchmarkIndex.build(job.check.matching)
+    index = built or job.check.build_index()
     files = index.save(job.out / INDEX)
     made: dict[str, ContainmentIndex | ParaphraseIndex] = {}
     copies, others = job.check.copies is not None, job.check.paraphrases is not None
@@ -463,7 +466,7 @@ def opened(check: Check, out: Path, plan: Plan) -> Iterator[ContaminationJob]:
     """Hold `out` for this check, benchmarks read first; ConfigError as `check_contamination`."""
     check_apart(check.inputs, out)
     with held(out):
-        built = BenchmarkIndex.build(check.matching) if read_manifest(out) is None else None
+        built = check.build_index() if read_manifest(out) is None else None
         job = open_job(out, check, plan)
         if built is not None:
             do(job, index_work(job, built))

@@ -165,7 +165,7 @@ class Decontaminate(Matching, CuttingStep):
             yield from files_of(benchmark)
 
     def build(self) -> BenchmarkIndex:
-        return BenchmarkIndex.build(self)
+        return BenchmarkIndex.build(self, published=True)
 
     def setup(self, run: RunFolder, built: Any = None) -> Work:
         args = (self, built)

@@ -16,7 +16,9 @@ item has that many words, so that nothing is rounded.
 
 Where most words of a text are characters or clusters by themselves, as in Chinese, Japanese and
 Thai, two stand for one in this table: of such a text n-grams are 2 N characters, and 16 to 26 of
-them are matched as a whole.
+them are matched as a whole. Where items are judged by shares, N is 8 of Han and Kana, 8 to 10 of
+clusters: half of an item of 48 has none of 26. Of 20 clusters and 16 characters few of clean text
+are an item's, and these are phrases (README.md), of 16 clusters ten times as many.
 """
 
 import hashlib
@@ -35,7 +37,13 @@ from tokenmill.dedup.overlap.containment_index import LONG_WORDS
 from tokenmill.dedup.overlap.counts import MOST_DOCS, letterless, shared
 from tokenmill.dedup.overlap.index import MAX_NGRAM, MIN_WORDS, NgramIndex
 from tokenmill.dedup.text.fold import Folding, fold
-from tokenmill.dedup.text.gram_words import GramWords, count_words, dense
+from tokenmill.dedup.text.gram_words import (
+    HAN_OR_KANA,
+    GramWords,
+    count_led,
+    count_words,
+    dense,
+)
 from tokenmill.pipelines.contamination.items.items import item_texts, read_items
 from tokenmill.pipelines.contamination.items.spec import OTHER, WHOLE, Benchmark, role_of
 from tokenmill.pipelines.core.config import Config
@@ -46,6 +54,7 @@ from tokenmill.pipelines.storage.mirror import present
 
 PERCENTILE = 5
 LEAST_NGRAM, MOST_NGRAM = 8, 13
+MOST_OF_CHARACTERS, MOST_OF_CLUSTERS = 8, 10  # where two stand for a word
 LEAST_WHOLE = 3  # words of an item that is matched as a whole, though under 8
 
 
@@ -69,7 +78,7 @@ class ItemTexts:
     folding: disguises that are taken off before words are counted and n-grams made.
     words: what a gram word is.
     items: (n_texts,) int64, the item of each text; items count through the benchmarks.
-    ngrams: (n_texts,) int64, gram words of a window: N of the item's benchmark, or 2 N.
+    ngrams: (n_texts,) int64, gram words of a window: N of the item's benchmark, or up to 2 N.
     least: (n_texts,) int64, gram words from which on the text is matched as a whole.
     roles: (n_texts,) int64, what each is to its item: a number of `items.spec`.
     lengths: (n_items,) int64, words of each item, characters for half a word: of its longest text.
@@ -120,6 +129,8 @@ def prepare_texts(
     folding: Folding | None = None,
     words: GramWords = "scripts",
     roles: I64 | None = None,
+    *,
+    published: bool = False,
 ) -> ItemTexts:
     """Choose N of each benchmark, and which texts are matched as a whole.
 
@@ -130,11 +141,14 @@ def prepare_texts(
     ngrams: N of each benchmark; None computes it.
     folding: the default of `Folding` if None.
     roles: as of `ItemTexts`; None says nothing of them.
+    published: N is not less of characters and clusters: one n-gram makes an item dirty.
     """
     folding = folding or Folding()
     folded = fold(texts, folding).text
     counts = count_words(folded, words)
     by = dense(folded, counts, words)
+    of_characters = 2 * count_led(folded, HAN_OR_KANA) > counts
+    most = np.where(of_characters, MOST_OF_CHARACTERS, MOST_OF_CLUSTERS)
     counts //= by
     lengths = np.zeros(int(n_items.sum()), np.int64)
     np.maximum.at(lengths, items, counts)
@@ -147,6 +161,9 @@ def prepare_texts(
         ],
         np.int64,
     )
+    of = np.searchsorted(starts, items, "right") - 1
+    of_texts, computed = settled[of], np.array([n is None and not published for n in given])
+    np.minimum(of_texts, most, out=of_texts, where=(by > 1) & computed[of])
     order = np.lexsort((-counts, items))
     longest = order[np.unique(items[order], return_index=True)[1]]
     least = np.full(len(texts), MIN_WORDS)
@@ -156,7 +173,7 @@ def prepare_texts(
         folding=folding,
         words=words,
         items=items,
-        ngrams=np.minimum(by * settled[np.searchsorted(starts, items, "right") - 1], MAX_NGRAM),
+        ngrams=np.minimum(by * of_texts, MAX_NGRAM),
         least=by * least,
         roles=np.full(len(texts), OTHER) if roles is None else roles,
         lengths=lengths,
@@ -201,7 +218,8 @@ class Matching(Config):
     ngram: words in an n-gram; "auto" is, of each benchmark, the 5th percentile of its items'
         lengths, at least 8 and at most 13.
     words: "scripts" takes one character, or grapheme cluster, for a word where a script sets no
-        spaces; two of them for one in an n-gram and wherever words are counted.
+        spaces; two of them for one in an n-gram and wherever words are counted, but an "auto"
+        n-gram is 16 characters or 16 to 20 clusters unless one alone makes an item dirty.
     folding: disguises that documents and items are both freed from first.
     most_docs: an n-gram in more documents is ignored; None is no limit.
     """
@@ -254,8 +272,8 @@ class BenchmarkIndex:
     benchmarks: tuple[IndexedBenchmark, ...]
 
     @classmethod
-    def build(cls, matching: Matching) -> "BenchmarkIndex":
-        """Read the benchmarks and index their n-grams.
+    def build(cls, matching: Matching, *, published: bool = False) -> "BenchmarkIndex":
+        """Read the benchmarks and index their n-grams; published: as of `prepare_texts`.
 
         ConfigError: a benchmark cannot be read, or none of its items can be matched.
         OSError: a file could not be read.
@@ -279,6 +297,7 @@ class BenchmarkIndex:
             matching.folding.folding(),
             matching.words,
             np.concatenate(roles),
+            published=published,
         )
         ngrams = texts.indexed()
         folded = fold(texts.texts, texts.folding).text

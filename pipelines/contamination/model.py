@@ -46,7 +46,7 @@ class BenchmarkCounts(Data):
     own; as published, if the corpus has any.
     """
 
-    ngram: int = Field(description="Words in its n-grams")
+    ngram: int = Field(description="Words in its n-grams, where spaces part words")
     clean: int = Field(description="Items of which the corpus has no n-gram that counts")
     dirty: int = Field(description="Items of which it has one")
     untestable: int

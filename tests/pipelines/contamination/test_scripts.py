@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.dedup.strategies import script_documents
+from tests.pipelines.contamination.corpus import write_benchmark
 from tests.reference.overlap import gram_words
 from tests.strategies import code_points, text_columns
 from tokenmill.dedup.arrays import text_buffers
@@ -17,8 +18,11 @@ from tokenmill.dedup.overlap.containment import contained
 from tokenmill.dedup.overlap.find import find
 from tokenmill.dedup.overlap.index import NgramIndex
 from tokenmill.dedup.text.gram_words import blocks, count_words
+from tokenmill.pipelines.contamination.check import Check
 from tokenmill.pipelines.contamination.copies import index_copies
-from tokenmill.pipelines.contamination.index import prepare_texts
+from tokenmill.pipelines.contamination.decontaminate import Decontaminate
+from tokenmill.pipelines.contamination.index import Matching, prepare_texts
+from tokenmill.pipelines.core.shard import Input
 
 ITEMS = {
     "zh": "下列关于计算机网络中传输控制协议的说\uff0c哪一项是正确的\uff1f它怎样保证数据按顺序到达",
@@ -26,12 +30,13 @@ ITEMS = {
     "th": "ข้อใดต่อไปนี้กล่าวถูกต้องเกี่ยวกับการรับส่งข้อมูลในเครือข่ายคอมพิวเตอร์",
 }
 AROUND = {"zh": "考试说明。", "ja": "試験の説明。", "th": "คำชี้แจง "}
+NGRAMS = {"zh": 16, "ja": 16, "th": 20}  # gram words
 
 
-def texts_of(items, words="scripts"):
+def texts_of(items, words="scripts", **how):
     column = pa.array(items, pa.large_string())
     n = np.array([len(items)])
-    return prepare_texts(column, np.arange(len(items)), n, words=words)
+    return prepare_texts(column, np.arange(len(items)), n, words=words, **how)
 
 
 def several_blocks(draw):
@@ -94,12 +99,42 @@ def test_an_item_is_found_whatever_its_spaces_and_marks(language, change):
     document = pa.array([around + CHANGED[change](ITEMS[language]) + around, around * 9])
     texts = texts_of([ITEMS[language]])
     assert not texts.is_short.any()
-    assert texts.ngrams.tolist() == [26]
+    assert texts.ngrams.tolist() == [NGRAMS[language]]
     hits = find(document, texts.indexed())
     assert set(hits.docs.tolist()) == {0}
     found = contained(document, index_copies(texts))
     assert found.docs.tolist() == [0]
     assert found.containment.tolist() == [1.0]
+
+
+@pytest.mark.parametrize("language", ITEMS)
+def test_a_part_has_an_ngram_unless_one_alone_would_make_an_item_dirty(language):
+    item, around = ITEMS[language], AROUND[language]
+    parts = [item[:end] for end in range(len(item), 0, -1)]
+    part = parts[count_words(pa.array(parts)).tolist().index(NGRAMS[language])]
+    document = pa.array([f"{around}{part} {around}"])
+    assert len(find(document, texts_of([item]).indexed()).docs) > 0
+    for how in ({"published": True}, {"ngrams": [13]}):
+        texts = texts_of([item], **how)
+        assert texts.ngrams.tolist() == [26]
+        assert len(find(document, texts.indexed()).docs) == 0
+
+
+def test_the_published_verdict_and_the_step_have_the_longer_ngrams(tmp_path):
+    quiz = write_benchmark(tmp_path, "quiz", [ITEMS["th"]])
+    inputs, matching = (Input(path="."),), Matching(benchmarks=(quiz,))
+    built = [
+        Check(inputs=inputs, matching=matching).build_index(),
+        Check(inputs=inputs, matching=matching, verdict="gpt3").build_index(),
+        Decontaminate(benchmarks=(quiz,)).build(),
+    ]
+    assert [index.ngrams.ngrams for index in built] == [(20,), (26,), (26,)]
+
+
+def test_ngrams_of_clusters_are_no_longer_than_short_items():
+    texts = texts_of(["กขคงจฉชซฌญฎฏฐฑฒณดต", ITEMS["th"]])
+    assert texts.benchmark_ngrams.tolist() == [9]
+    assert texts.ngrams.tolist() == [18, 18]
 
 
 def test_words_of_white_space_find_no_such_item():
@@ -124,6 +159,6 @@ def test_two_characters_stand_for_a_word_where_lengths_count():
 def test_an_index_of_other_words_is_refused(tmp_path):
     index = texts_of([ITEMS["zh"]]).indexed()
     index.save(tmp_path / "ngrams.arrow")
-    NgramIndex.load(tmp_path / "ngrams.arrow", ngrams=(26,), words="scripts")
+    NgramIndex.load(tmp_path / "ngrams.arrow", ngrams=(16,), words="scripts")
     with pytest.raises(ValueError, match="whitespace"):
-        NgramIndex.load(tmp_path / "ngrams.arrow", ngrams=(26,), words="whitespace")
+        NgramIndex.load(tmp_path / "ngrams.arrow", ngrams=(16,), words="whitespace")
