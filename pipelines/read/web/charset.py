@@ -40,6 +40,8 @@ TOLD_APART = (
     *("iso-8859-10", "iso-8859-13", "iso-8859-15", "iso-8859-16", "ibm866", "cp932", "euc-jp"),
     *("iso-2022-jp", "gb18030", "big5hkscs", "cp949"),
 )
+TOLD_BY_LABEL = ("iso8859-3", "iso8859-14", "mac-roman", "mac-cyrillic")  # where a label names one
+MAC_CYRILLIC = ("x-mac-cyrillic", "x-mac-ukrainian")  # which resiliparse does not know
 META_BYTES = 1024  # at the beginning, where a meta tag may stand
 TELLING_BYTES = 4096  # with what stands around them; detection reads 0.8 MB/s
 AROUND = 4  # words on either side: a foreign one among many of English is taken for odd English
@@ -55,7 +57,8 @@ _CONTROLS = re.compile(rb"\xc2[\x80-\x9f]")  # C1, in UTF-8
 _LATIN = frozenset(
     [
         *("cp1250", "cp1252", "cp1254", "cp1257", "cp1258", "iso8859-2", "iso8859-4"),
-        *("iso8859-10", "iso8859-13", "iso8859-15", "iso8859-16"),
+        *("iso8859-3", "iso8859-10", "iso8859-13", "iso8859-14", "iso8859-15", "iso8859-16"),
+        "mac-roman",
     ]
 )
 _FOREIGN = re.compile(r"[^\W\d_]*[^\W\d_\x00-\x7f][^\W\d_]*")  # words with letters beyond ASCII
@@ -122,7 +125,7 @@ def _plain(data: bytes, labels: list[str]) -> tuple[bytes, str] | None:
 
 def _chosen(data: bytes, labels: list[str]) -> tuple[bytes, str]:
     """The text by a label that is likely enough, or by what detection takes for the best."""
-    likely = _likely(data)
+    likely = _likely(data, labels)
     by_likelihood = sorted(likely, key=lambda name: -likely[name])
     best = next((name for name in by_likelihood if _reads(data, name)), None)
     n_bytes = len(data) - len(data.translate(None, _HIGH))
@@ -163,7 +166,7 @@ def _n_foreign(utf8: bytes) -> int:
     return len(utf8) - len(utf8.translate(None, _FIRST))
 
 
-def _likely(data: bytes) -> dict[str, float]:
+def _likely(data: bytes, labels: list[str]) -> dict[str, float]:
     """How much each charset is like that of the data, 0 to 1, by the text beyond ASCII in it."""
     import chardet  # its models take a moment, and most pages are UTF-8
 
@@ -177,7 +180,10 @@ def _likely(data: bytes) -> dict[str, float]:
     if not held:
         return {}
     found = chardet.detect_all(
-        b"\n".join(held), ignore_threshold=True, include_encodings=TOLD_APART, compat_names=False
+        b"\n".join(held),
+        ignore_threshold=True,
+        include_encodings=(*TOLD_APART, *(name for name in labels if name in TOLD_BY_LABEL)),
+        compat_names=False,
     )
     likely: dict[str, float] = {}
     for one in found:
@@ -207,6 +213,8 @@ def _labels(data: bytes, declared: str | None) -> list[str]:
 @lru_cache(1024)
 def _meant(label: str) -> str | None:
     """The charset that the standard means by a label."""
+    if label.lower() in MAC_CYRILLIC:
+        return "mac-cyrillic"
     return _known(map_encoding_to_html5(label, fallback_utf8=False))
 
 
