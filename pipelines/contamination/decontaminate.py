@@ -26,7 +26,7 @@ from pydantic import Field, model_validator
 from tokenmill.dedup.arrays import F64, I64, Bools, text_buffers
 from tokenmill.dedup.overlap.containment_index import FORMAT, ContainmentIndex
 from tokenmill.dedup.overlap.cut import Pieces, cut, drop_paragraphs, piece_texts
-from tokenmill.dedup.overlap.find import Hits
+from tokenmill.dedup.overlap.find import Hits, find
 from tokenmill.dedup.text.fold import fold
 from tokenmill.pipelines.contamination.analysis import Analysis
 from tokenmill.pipelines.contamination.copies import (
@@ -195,8 +195,10 @@ class Decontaminate(Matching, CuttingStep):
         index = self._index(run)
 
         def without(documents: pa.RecordBatch) -> Bools:
-            found = search(documents, index, "")["doc_id"]
-            return ~np.isin(np.asarray(documents["doc_id"]), np.asarray(found))
+            found = find(fold(documents["text"], index.folding).text, index.ngrams)
+            free = np.ones(documents.num_rows, np.bool_)
+            free[found.docs] = False
+            return free
 
         return without
 

@@ -73,8 +73,9 @@ class Seconds:
         rng = np.random.default_rng([seed, 2])
         self._machine = Drawn(1.0, np.exp(MACHINE_SD * rng.standard_normal(DRAWS)))
         self._share = rng.random(DRAWS)
-        self._told: list[Mapping[str, float]] = [r.facts.seconds for r in receipts]
-        self._write = float(np.mean([r.facts.write_s_per_byte for r in receipts]))
+        facts = [receipt.facts for receipt in receipts]
+        self._told = [f.seconds for f in facts]
+        self._write = float(np.mean([f.write_s_per_byte for f in facts]))
 
     def of(self, name: str, text_bytes: float) -> Drawn:
         """Per byte of the text that went in; all of it was timed."""
@@ -185,12 +186,13 @@ class Findings:
         steps = [*counted, *self._corpus_wide(), *self._behind()]
         encoding = self._seconds.of(TOKENIZE, self._scanned.encoded_bytes)
         steps.append(Step(name=TOKENIZE, kept_text_frac=self._written(), cpu_s=encoding))
+        local = self._scanned.tokens(self._probed)
         prediction = predict(
             steps,
             shard_bytes=[float(shard.bytes) for shard in self._plan.shards],
             docs=self._scanned.went_in("docs"),
             text_bytes=self._scanned.went_in("bytes"),
-            text_bytes_per_token=self._scanned.tokens(self._probed).ratio("text_bytes", "tokens"),
+            text_bytes_per_token=local.ratio("text_bytes", "tokens"),
             stored_bytes_per_token=exact(width),
             cores=self._job.measuring.cores,
         )
@@ -210,7 +212,7 @@ class Findings:
             stored_bytes_per_token=stored[DATASET] / prediction.tokens,
         )
         unique_by, grown = unique_by_of(self._left), grown_to(self._job, self._left, self._docs)
-        stays = self._stays()
+        stays = self._stays(local)
         return Predicted(
             prediction=prediction,
             totals=self._scanned.first if self._probed else self._scanned.totals,
@@ -234,10 +236,9 @@ class Findings:
             ),
         )
 
-    def _stays(self) -> Stays:
+    def _stays(self, local: LocalSample) -> Stays:
         if not self._job.not_predicted:
             return Stays()
-        local = self._scanned.tokens(self._probed)
         told = [local.fraction(f"{STAYS}{what}", what) for what in Stays._fields]
         return Stays(*(drawn.limits()[0] if drawn.value else 0.0 for drawn in told))
 
@@ -287,7 +288,7 @@ class Findings:
         Told by the probes, whose verdicts behind duplicates are known. What the text of a
         document loses on the way counts at the last stage.
         """
-        if self._left is None:
+        if self._left is None or not self._scanned.later:
             return [self._counted_step(name, stats) for name, stats in self._scanned.later.items()]
         steps = []
         docs, text = self._left.of("docs"), self._left.of("text")

@@ -67,7 +67,7 @@ class Scanned:
     ) -> None:
         """receipts: of the parts, in their order; None for one that was not read."""
         self._job, self._sample = job, sample
-        self._columns = _columns(receipts)
+        self._columns, self._ratios = _columns(receipts), dict[str, Drawn]()
         self.totals = totals_of([r for r in receipts if r is not None])
         check_survivors(self.totals)
         n_first = 1 + len(job.first_pass.stages)
@@ -114,8 +114,10 @@ class Scanned:
 
     def ratio(self, name: str) -> Drawn:
         """Of documents chosen of what was read, that of the moments of a name."""
-        sums = {key: float(self._sum(key).sum()) for key in (f"{name} {m}" for m in MOMENTS)}
-        return ratio_of(name, sums, self._job.measuring.seed)
+        if name not in self._ratios:  # a millisecond or two each, and asked for by many figures
+            sums = {key: float(self._sum(key).sum()) for key in (f"{name} {m}" for m in MOMENTS)}
+            self._ratios[name] = ratio_of(name, sums, self._job.measuring.seed)
+        return self._ratios[name]
 
     def left(self, what: Counted) -> Drawn:
         """That duplicates are looked for among."""

@@ -105,7 +105,7 @@ class LocalSample:
             value,
             variance,
             undrawn=Undrawn(1.0, float(self.docs.sum())) if self._unread().any() else None,
-            score=self._multipliers() @ residual,
+            score=self._multipliers @ residual,
         )
 
     def _totals(self, name: str, per: str) -> tuple[float, float]:
@@ -122,7 +122,7 @@ class LocalSample:
         error = float(np.sqrt(squares.sum())) / value
         quantiles = stdtrit(self._df(squares), levels(self.n_draws)) * error
         draws = value * np.exp(np.clip(quantiles, -WIDEST, WIDEST))
-        return coupled(value, self._multipliers() @ residual, draws, draws)
+        return coupled(value, self._multipliers @ residual, draws, draws)
 
     def residuals(self, sums: F64) -> F64:
         """(m,): what each cluster adds to the total's error; squares sum to its variance.
@@ -177,6 +177,7 @@ class LocalSample:
         groups = total**2 / float((by_group**2).sum())
         return max(matter - groups, 1.0)
 
+    @cached_property
     def _multipliers(self) -> F64:
         """(n_draws, m) standard normal, the same for every quantity of the sample."""
         rng = generator("local", self.seed)
