@@ -16,26 +16,25 @@ LZ4_WINDOW_BYTES = 1 << 16
 NOUGHT_BYTES = 24  # that the head of a batch of no rows lacks: numbers that are 0 are not written
 
 
-def set_down(batch: pa.RecordBatch) -> int:
-    """Bytes of documents as a batch of their own, which is taken up again, as by the next pass."""
-    compressed = _lz4(batch)
-    for again in pa.ipc.open_stream(compressed):
-        again.filter(pa.array(np.ones(again.num_rows, np.bool_)))
-    return int(compressed.size - _empty(batch))
+def set_down(batch: pa.RecordBatch, *, is_piece: bool) -> int:
+    """Bytes of documents as a batch, which is taken up again, as by the next pass.
 
-
-def within_more(batch: pa.RecordBatch) -> int:
-    """Bytes of documents within a larger batch.
-
-    A piece of what a run compresses at once lacks the text before it; its own end is given it for
-    that, as far as lz4 looks back, unless the piece is shorter than that.
+    is_piece: of a larger batch. It lacks the text before it; its own end is given it for that, as
+        far as lz4 looks back, unless it is shorter than that.
     """
     offsets = text_buffers(batch["text"]).offsets
     first = int(np.searchsorted(offsets, offsets[-1] - LZ4_WINDOW_BYTES, "right")) - 1
-    if first < 0:
-        return int(_lz4(batch).size - _empty(batch))
+    if not is_piece or first < 0:
+        return _taken_up(batch) - _empty(batch)
     end = batch.take(pa.array(np.arange(first, batch.num_rows)))
-    return int(_lz4(pa.concat_batches([end, batch])).size - _lz4(end).size)
+    return _taken_up(pa.concat_batches([end, batch])) - int(_lz4(end).size)
+
+
+def _taken_up(batch: pa.RecordBatch) -> int:
+    compressed = _lz4(batch)
+    for again in pa.ipc.open_stream(compressed):
+        again.filter(pa.array(np.ones(again.num_rows, np.bool_)))
+    return int(compressed.size)
 
 
 def _empty(batch: pa.RecordBatch) -> int:

@@ -10,13 +10,16 @@ OUT.scratch/probes.arrow      the documents drawn, and how many are like each
 OUT.scratch/clusters.arrow    clusters of equal documents, a sample of all
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+import pyarrow as pa
 from pydantic import Field
 
+from tokenmill.dedup.arrays import Bools
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Plan
@@ -30,7 +33,7 @@ from tokenmill.pipelines.runs.folder import Folder
 from tokenmill.pipelines.runs.manifest import open_run
 
 # raise it when the same settings and inputs make another estimate, or another scratch
-MEASURE_VERSION = "22"
+MEASURE_VERSION = "23"
 DEFAULT_PROBES = 10_000
 QUICK_BYTES = 256e6  # read in some ten seconds of CPU: a minute beside other work
 ENDS_FOLDER, LOCAL_FOLDER, IMAGES_FOLDER = (
@@ -83,6 +86,11 @@ class MeasureJob(PrepareJob):
     def not_predicted(self) -> tuple[CorpusStep, ...]:
         """Those of which nothing is told: documents are taken to leave them as they came."""
         return tuple(s for s in corpus_steps(self.recipe.steps) if not is_predicted(s))
+
+    @cached_property
+    def leaves(self) -> tuple[Callable[[pa.RecordBatch], Bools] | None, ...]:
+        """Of each of these, what tells which documents it leaves unchanged; opened once a job."""
+        return tuple(step.leaves(self) for step in self.not_predicted)
 
     @cached_property
     def dedup(self) -> tuple[CorpusStep, ...]:

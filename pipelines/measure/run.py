@@ -57,7 +57,7 @@ class Measured(Finished):
 def phases(job: MeasureJob, sample: Sample) -> Phases[Measured]:
     """Yield the phases of the job in order."""
     finished = Measured(shards=sample.plan.shards)
-    ready = yield from set_up(job, finished)
+    ready, first = (yield from set_up(job, finished)), sample.first_drawn
     works = tuple(
         Work(
             step=SCAN,
@@ -65,11 +65,11 @@ def phases(job: MeasureJob, sample: Sample) -> Phases[Measured]:
             inputs=digest_of([job.identity, ready, repr(part.to_json())]),
             facts=PartFacts,
             call=scan_part,
-            args=(part, bool(drawn), sample.choice),
+            args=(part, bool(sample.drawn[number]), number in first, sample.choice),
             chain=part.chain,
         )
-        for part, drawn, read in zip(sample.plan.shards, sample.drawn, sample.read, strict=True)
-        if read
+        for number, part in enumerate(sample.plan.shards)
+        if sample.read[number]
     )
     finished.parts = yield from do_phase(Phase(name=SCAN, works=works, cost=1.0), finished)
     read = [

@@ -55,6 +55,14 @@ class Sample(NamedTuple):
     choice: Choice
 
     @property
+    def first_drawn(self) -> set[int]:
+        """Numbers of the first part drawn of each stratum of an input: enough for some things."""
+        first: dict[tuple[int, int], int] = {}
+        for number in np.flatnonzero(self.drawn).tolist():
+            first.setdefault((self.plan.shards[number].input, int(self.strata[number])), number)
+        return set(first.values())
+
+    @property
     def part_bytes(self) -> F64:
         return np.array([part.bytes for part in self.plan.shards], np.float64)
 

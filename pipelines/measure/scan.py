@@ -30,7 +30,7 @@ from tokenmill.pipelines.core.step import StageResult, Step, passed
 from tokenmill.pipelines.corpus.copies import columns_of
 from tokenmill.pipelines.corpus.step import document_keys, key_schema
 from tokenmill.pipelines.filters.images.edit import image_stats
-from tokenmill.pipelines.measure.beside import ROWS, rows_measured, set_down, within_more
+from tokenmill.pipelines.measure.beside import ROWS, rows_measured, set_down
 from tokenmill.pipelines.measure.chosen import Choice, chance, chosen, moments
 from tokenmill.pipelines.measure.images import IMAGES, image_row_bytes, image_rows, image_sums
 from tokenmill.pipelines.measure.job import ENDS_FOLDER, IMAGES_FOLDER, LOCAL_FOLDER, MeasureJob
@@ -202,15 +202,18 @@ class PartFacts(WorkFacts):
     damage: Sequence[str]
 
 
-def scan_part(job: MeasureJob, part: SourceShard, sampled: bool, choice: Choice) -> Done[PartFacts]:
+def scan_part(
+    job: MeasureJob, part: SourceShard, sampled: bool, first: bool, choice: Choice
+) -> Done[PartFacts]:
     """Read a part of the inputs: keys of all documents, and all steps for those chosen.
 
     sampled: what documents take between passes is seen too, of those that it begins with.
+    first: so is what rows of removed ones take, and tokens are made by the reference too.
     """
     with contextlib.ExitStack() as files:
         tally = _Tally(job, part, files)
         keys = _keys(tally) if job.is_probed else None
-        images, tokens = _images(tally), _tokens(tally, checked=sampled)
+        images, tokens = _images(tally), _tokens(tally, checked=first)
         for batches in _together(_read(tally)):
             seen = _seen(tally, batches, choice)
             ends = _ends(seen, part, job.recipe)
@@ -224,8 +227,9 @@ def scan_part(job: MeasureJob, part: SourceShard, sampled: bool, choice: Choice)
             tally.add(moments(ROW, np.ones(len(rows)), rows, chances))
             if keys:
                 keys(seen.keyed, ends)
-            if sampled and not tally.sums[ROWS[0]]:
-                tally.add(dict(zip(ROWS, rows_measured(_beginning(batches)), strict=True)))
+            if first and not tally.sums[ROWS[0]]:
+                measured = rows_measured(max(batches, key=len))
+                tally.add(dict(zip(ROWS, measured, strict=True)))
             if sampled and not tally.sums[BESIDE]:
                 _side_by_side(tally, seen, is_set_down=bool(job.first_pass.after))
             tokens(seen)
@@ -496,8 +500,8 @@ def _side_by_side(tally: _Tally, seen: _Seen, *, is_set_down: bool) -> None:
             tally.timed(f"{SLOWER_KEYS}{step.name}", keys_of, left)
     if is_set_down:  # the run does so between two passes
         is_piece = 2 * size < min(tally.job.recipe.shard_bytes, BLOCK_BYTES)
-        plain = tally.timed(DOCUMENTS, set_down, left)
-        tally.sums[DOCUMENTS] += within_more(left) if is_piece else plain
+        stored = partial(set_down, is_piece=is_piece)
+        tally.sums[DOCUMENTS] += tally.timed(DOCUMENTS, stored, left)
 
 
 def _tokens(tally: _Tally, *, checked: bool) -> Callable[[_Seen], None]:
@@ -508,14 +512,12 @@ def _tokens(tally: _Tally, *, checked: bool) -> Callable[[_Seen], None]:
     job, part = tally.job, tally.part
     local = tally.open(job.path(LOCAL_FOLDER, key=part.key), LOCAL)
 
-    leaves = [step.leaves(job) for step in job.not_predicted]
-
     def encode(batch: pa.RecordBatch) -> I64:
         return text_tokens(job, batch, checked=checked)
 
     def stays(batch: pa.RecordBatch) -> Bools:
         found = np.ones(batch.num_rows, np.bool_)
-        for of in leaves:
+        for of in job.leaves:
             found &= False if of is None else of(batch)
         return found
 

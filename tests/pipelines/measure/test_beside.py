@@ -16,14 +16,14 @@ def batch_of(n, n_words, seed=0):
 
 
 @pytest.mark.parametrize(("n", "n_words"), [(400, 200), (40, 2_000), (1, 60_000)])
-def test_within_more_is_what_a_batch_adds_behind_its_like(n, n_words):
+def test_a_piece_is_what_a_batch_adds_behind_its_like(n, n_words):
     batch = batch_of(n, n_words)
     twice = pa.concat_batches([batch, batch])
     added = beside._lz4(twice).size - beside._lz4(batch).size
-    assert beside.within_more(batch) == pytest.approx(added, rel=0.02)
+    assert beside.set_down(batch, is_piece=True) == pytest.approx(added, rel=0.02)
 
 
-def test_a_batch_within_the_reach_of_lz4_is_not_given_itself():
+def test_a_piece_within_the_reach_of_lz4_is_not_given_itself():
     batch = batch_of(5, 100)
     alone = beside._lz4(batch).size - beside._empty(batch)
-    assert beside.within_more(batch) == alone
+    assert beside.set_down(batch, is_piece=True) == alone

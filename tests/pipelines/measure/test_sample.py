@@ -68,6 +68,7 @@ def test_a_corpus_is_cut_into_parts_and_twenty_of_them_drawn(tmp_path):
     assert 25 <= len(sample.plan.shards) <= 27
     assert sample.strata.max() == 1
     assert 19 <= sample.drawn.sum() <= 21
+    assert sample.first_drawn == {int(sample.drawn.argmax()), len(sample.drawn) - 1}
     assert sample.choice.share == pytest.approx(0.2)
     assert len(draw_sample(recipe, plan, sample=0.2, seed=0).plan.shards) == len(sample.plan.shards)
     assert (draw_sample(recipe, plan, sample=0.2, seed=1).drawn != sample.drawn).any()
