@@ -72,6 +72,7 @@ from tokenmill.pipelines.read.text import BOM, BOMS_UTF16, to_utf8
 # How far to look for a line that tells the columns, before a file is given up as not JSON Lines.
 SNIFF_LINES, SNIFF_BYTES = 100, 256 * 1024**2
 LOOKED_AT = 16  # of them for the layout of texts and images
+LOOKED_INTO = 256  # values of a list, for the keys of objects
 
 
 def cut_jsonl(file: InputFile, wanted: Input, shard_bytes: int, limits: Limits) -> list[Piece]:
@@ -424,7 +425,7 @@ def _paths_in(value: dict[str, Any]) -> Iterator[tuple[str, bool]]:
             (f"{first}{key}.", item, listed or item is not inner)
             for first, of, listed in level
             for key, inner in of.items()
-            for item in (inner if isinstance(inner, list) else [inner])
+            for item in (inner[:LOOKED_INTO] if isinstance(inner, list) else [inner])
             if isinstance(item, dict)
         ]
 
