@@ -21,6 +21,8 @@ class Settings(Data, extra="allow"):
     """How items were looked for; those of the step decontaminate have its own settings too."""
 
     ngram: int | Literal["auto"] = Field(description="Words in an n-gram")
+    words: Literal["scripts", "whitespace"] = "scripts"
+    """Of scripts without spaces a word is a character or grapheme cluster, or what spaces part."""
     folding: dict[str, bool] = Field(description="The disguises that were seen through")
     most_docs: int | None
     """An n-gram in more documents is ignored; None is no limit."""

@@ -12,7 +12,13 @@ from pathlib import Path
 from tokenmill.dedup.overlap.containment import MIDDLE_THRESHOLD
 from tokenmill.dedup.overlap.containment_index import LONG_WORDS
 from tokenmill.dedup.overlap.index import MIN_WORDS
-from tokenmill.pipelines.contamination.index import LEAST_NGRAM, LEAST_WHOLE, MOST_NGRAM, PERCENTILE
+from tokenmill.pipelines.contamination.index import (
+    LEAST_NGRAM,
+    LEAST_WHOLE,
+    MOST_NGRAM,
+    MOST_OF_CLUSTERS,
+    PERCENTILE,
+)
 from tokenmill.pipelines.contamination.model import Report, Settings
 from tokenmill.pipelines.contamination.report_found import (
     dirty_means,
@@ -234,12 +240,20 @@ def _procedure(settings: Settings) -> str:
             f"N of a benchmark is the {PERCENTILE}th percentile of its items' lengths in words,"
             f" at least {LEAST_NGRAM} and at most {MOST_NGRAM}"
         )
+    words = "split at white space"
+    if settings.words == "scripts":
+        words += ", characters or grapheme clusters where a script sets none: two stand for a word"
+        if settings.ngram == "auto" and settings.verdict != "gpt3":
+            words += (
+                f", and N is {2 * LEAST_NGRAM} of Han and Kana, {2 * LEAST_NGRAM} to"
+                f" {2 * MOST_OF_CLUSTERS} of clusters"
+            )
     frequent = "" if most_docs is None else f" stands in more than {most_docs:,} documents,"
     copies = "" if settings.copies is None else COPIES
     copies += "" if settings.paraphrases is None else PARAPHRASES
     return (
         f"The method is the overlap analysis of GPT-3 ({SOURCE}): words in lower case, without"
-        f" punctuation, split at white space; {chosen}. {dirty_means(settings)}"
+        f" punctuation, {words}; {chosen}. {dirty_means(settings)}"
         " Beyond the paper, documents and items are first freed of disguises (see the"
         " settings), and the fields of an item are looked for each by itself"
         f" and all together. An n-gram counts for nothing that{frequent} is shared by many items of"

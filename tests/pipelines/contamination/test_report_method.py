@@ -12,7 +12,25 @@ from tests.pipelines.contamination.planting import (
     read_index,
     results,
 )
-from tokenmill.pipelines.contamination.report import EDITED_FRAC
+from tokenmill.pipelines.contamination.model import Settings
+from tokenmill.pipelines.contamination.report import EDITED_FRAC, method_section
+
+
+@pytest.mark.parametrize(
+    ("settings", "halves", "fewer"),
+    [
+        ({"verdict": 0.5}, True, True),
+        ({"verdict": "gpt3"}, True, False),
+        ({"verdict": 0.5, "ngram": 13}, True, False),
+        ({"verdict": 0.5, "words": "whitespace"}, False, False),
+    ],
+)
+def test_it_says_what_a_word_of_scripts_without_spaces_is(settings, halves, fewer):
+    folding = {"entities": True}
+    of = Settings(**{"ngram": "auto", "folding": folding, "most_docs": 10, **settings})
+    procedure = method_section(of).blocks[0]
+    assert ("characters or grapheme clusters" in procedure) == halves
+    assert ("N is 16 of Han and Kana, 16 to 20 of clusters" in procedure) == fewer
 
 
 @pytest.mark.long  # by test_planted's edited copies
