@@ -178,8 +178,8 @@ def text_at(value: Any, shard: SourceShard) -> Any:
     parts = [value_at(value, path, shard.join) for path in shard.texts]
     if odd := [part for part in parts if not (part is None or isinstance(part, str))]:
         return odd[0]
-    there = [part for part in parts if part is not None]
-    return (shard.join or "").join(there) if there else None
+    there = [part for part in parts if part]
+    return (shard.join or "").join(there) if there or "" in parts else None
 
 
 def are_texts(values: list[Any]) -> bool:
@@ -199,15 +199,16 @@ def laid_flat(table: pa.RecordBatch, shard: SourceShard) -> pa.RecordBatch:
 
 
 def _of_several(table: pa.RecordBatch, shard: SourceShard) -> pa.Array:
-    """(n_docs,) large_binary; null where all columns are, nulls in some are passed over."""
+    """(n_docs,) large_binary; null where all columns are, what is null or empty is passed over."""
     parts = [_bytes_of(table[name]) for name in shard.texts]
+    there = [pc.replace_with_mask(p, pc.equal(p, b""), pa.scalar(None, p.type)) for p in parts]
     between = pa.scalar((shard.join or "").encode(), pa.large_binary())
 
     def joined(before: pa.Array, part: pa.Array) -> pa.Array:
         both = pc.binary_join_element_wise(before, part, between)  # null where one of them is
         return pc.coalesce(both, before, part)
 
-    return reduce(joined, parts)
+    return pc.coalesce(reduce(joined, there), *parts)
 
 
 def with_paths(table: pa.RecordBatch, shard: SourceShard) -> pa.RecordBatch:

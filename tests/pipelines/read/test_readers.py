@@ -63,7 +63,7 @@ def test_folders_share_out_the_documents_in_order(tmp_path_factory, write, texts
     if not texts and write is write_texts:
         return
     folder = tmp_path_factory.mktemp("corpus")
-    texts = [t.removeprefix("\ufeff") for t in texts]
+    texts = [t.removeprefix("\ufeff").replace("\0", "0") for t in texts]  # as no text file has
     got = read_all(write(folder, texts), shard_bytes=shard_bytes)
     assert got.texts == texts
     assert got.failures == []

@@ -1,4 +1,4 @@
-"""Text of several columns: joined in order, what is null passed over, alike in every format."""
+"""Text of several columns: joined in order without what is null or empty, in every format alike."""
 
 import csv
 import json
@@ -70,11 +70,12 @@ def test_columns_are_joined_in_their_order_without_what_is_null(tmp_path, form):
     assert "'ask + meta.more + answer' is null" in message
 
 
-@pytest.mark.parametrize("form", ["csv", "tsv"])
-def test_fields_are_joined_without_those_that_are_empty(tmp_path, form):
+@pytest.mark.parametrize("form", ["jsonl", "parquet", "arrow", "csv", "tsv"])
+def test_columns_are_joined_without_those_that_are_empty(tmp_path, form):
     rows = [{"key": "a", "ask": "Who?", "answer": ""}, {"key": "b", "ask": "Why?", "answer": "So"}]
+    rows.append({"key": "c", "ask": "", "answer": ""})
     documents, failed = read(write(tmp_path / f"rows.{form}", rows), ["answer", "ask"])
-    assert documents == [("a", "Who?"), ("b", "So\n\nWhy?")]
+    assert documents == [("a", "Who?"), ("b", "So\n\nWhy?"), ("c", "")]
     assert not failed
 
 
@@ -91,7 +92,7 @@ def test_tables_and_lines_have_the_same_texts(tmp_path_factory, rows, join, kind
     folder = tmp_path_factory.mktemp("several")
     rows = [{"key": str(i), "a": a, "b": b} for i, (a, b) in enumerate(rows)]
     expected = [
-        (row["key"], join.join(t for t in (row["a"], row["b"]) if t is not None))
+        (row["key"], join.join(t for t in (row["a"], row["b"]) if t))
         for row in rows
         if (row["a"], row["b"]) != (None, None)
     ]
