@@ -9,9 +9,10 @@ from tokenmill.sizing.document.section import NONE, Table, count, table
 MOST_SOURCES = 30  # listed
 
 
-def failed_in_short(failures: Failures, docs: int) -> str:
-    """One sentence; docs: documents that failed."""
-    failed = [count(n, noun) for noun, n in failed_counts(failures, docs).items() if n]
+def failed_in_short(failures: Failures, docs: int, images: int = 0) -> str:
+    """One sentence; docs, images: that failed."""
+    counts = {**failed_counts(failures, docs), "image": images}
+    failed = [count(n, noun) for noun, n in counts.items() if n]
     return f"Failed: {', '.join(failed)}." if failed else "Nothing failed."
 
 

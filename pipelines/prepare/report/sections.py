@@ -314,7 +314,8 @@ def headline(report: Report) -> str:
             f" zstd level {text.zstd_level}, {format_bytes(text.bytes)}."
         )
     sentences += absent_columns(report)
-    failed = failed_in_short(report, sum(report.failed_documents().values()))
+    images = sum(n for _, how, _, n in report.images_that_left() if how == "failed")
+    failed = failed_in_short(report, sum(report.failed_documents().values()), images)
     return " ".join([*sentences, failed])
 
 

@@ -10,6 +10,7 @@ from tests.running import one_by_one, prepare
 from tokenmill.flows.troubles import exit_code, failures
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.prepare.report.model import Report
+from tokenmill.pipelines.prepare.report.sections import headline
 
 TEXT = {"tokenizer": None, "output": {"text": "jsonl.zst"}}
 
@@ -89,3 +90,4 @@ def test_images_of_a_source_count_for_themselves(tmp_path, tokenizer_path):
     report = report_of(tmp_path, inputs, images={}, **encoded)
     assert exit_code(report) == 3
     assert failures(report) == ["source a: 1 of its 2 images failed: damaged_header 1"]
+    assert headline(report).endswith(" Failed: 1 document, 1 image.")
