@@ -24,6 +24,9 @@ SAMPLE = {
     "text_bytes": "bytes",
 }
 PATCH, SQUARE = 14, 576.0  # pixels of a side; tokens of 336 x 336 pixels, as CLIP ViT-L/14
+# "Training with up to 4 epochs of repeated data yields negligible changes to loss", and more of it
+# comes to nothing in the end (Muennighoff et al. 2025, JMLR 26(53)).
+MOST_EPOCHS = 4.0
 WIDE_VOCAB = 65_500  # Megatron-LM's: ids of a vocabulary this large are stored in 4 bytes
 
 
@@ -111,6 +114,14 @@ def _stated_tokens(sheet: Sheet) -> Requirement | None:
 
 
 def _read_bytes(sheet: Sheet, source: SourceFacts, trained: Given) -> Requirement:
+    tokens = sheet.input("corpus_tokens", source.tokens)
+    seen = sheet.input("trained_tokens", trained).value / tokens.value
+    if seen > MOST_EPOCHS * (1 + AGREEING):
+        sheet.warnings.append(
+            f"{source.name} is seen {seen:,.1f} times in training: beyond {MOST_EPOCHS:g} times"
+            " repeated tokens are worth less than new ones (JMLR 26(53)); state more tokens of it,"
+            " or fewer to train on"
+        )
     return sheet.of(
         source,
         "read in training",

@@ -189,6 +189,22 @@ def test_what_a_measurement_overrides_is_said():
     ]
 
 
+@pytest.mark.parametrize(
+    ("plan", "seen"),
+    [
+        ("{corpus: {tokens: 1G}, training: {tokens: 4G}}", []),
+        ("{corpus: {tokens: 1G}, training: {tokens: 5G}}", ["corpus is seen 5.0 times"]),
+        ("{sources: [{name: a, tokens: 1G, epochs: 9}]}", ["a is seen 9.0 times"]),
+        (
+            "{sources: [{name: a, tokens: 1T, weight: 1}, {name: b, tokens: 1G, weight: 9}]}",
+            ["b is seen 900.9 times"],
+        ),
+    ],
+)
+def test_tokens_that_are_seen_more_often_than_helps_are_told(plan, seen):
+    assert [w.partition(" in training")[0] for w in sheet(plan).warnings] == seen
+
+
 def test_figures_without_any_result_are_refused_in_a_line():
     with pytest.raises(PlanError, match="stored in all, grown cannot be computed") as e:
         requirement_sheet(
