@@ -57,7 +57,7 @@ class Measured(Finished):
 def phases(job: MeasureJob, sample: Sample) -> Phases[Measured]:
     """Yield the phases of the job in order."""
     finished = Measured(shards=sample.plan.shards)
-    ready, first = (yield from set_up(job, finished)), sample.first_drawn
+    ready, checked = (yield from set_up(job, finished)), sample.checked
     works = tuple(
         Work(
             step=SCAN,
@@ -65,7 +65,7 @@ def phases(job: MeasureJob, sample: Sample) -> Phases[Measured]:
             inputs=digest_of([job.identity, ready, repr(part.to_json())]),
             facts=PartFacts,
             call=scan_part,
-            args=(part, bool(sample.drawn[number]), number in first, sample.choice),
+            args=(part, bool(sample.drawn[number]), number in checked, sample.choice),
             chain=part.chain,
         )
         for number, part in enumerate(sample.plan.shards)

@@ -55,12 +55,18 @@ class Sample(NamedTuple):
     choice: Choice
 
     @property
-    def first_drawn(self) -> set[int]:
-        """Numbers of the first part drawn of each stratum of an input: enough for some things."""
-        first: dict[tuple[int, int], int] = {}
+    def checked(self) -> set[int]:
+        """Numbers of the first and the last part drawn of each file, of which more is seen.
+
+        One may hold no two documents; files of an input may differ, as by the length of ids.
+        """
+        first, last = dict[tuple[int, str], int](), dict[tuple[int, str], int]()
         for number in np.flatnonzero(self.drawn).tolist():
-            first.setdefault((self.plan.shards[number].input, int(self.strata[number])), number)
-        return set(first.values())
+            part = self.plan.shards[number]
+            file = part.input, part.paths[0]
+            last[file] = number
+            first.setdefault(file, number)
+        return {*first.values(), *last.values()}
 
     @property
     def part_bytes(self) -> F64:

@@ -203,17 +203,17 @@ class PartFacts(WorkFacts):
 
 
 def scan_part(
-    job: MeasureJob, part: SourceShard, sampled: bool, first: bool, choice: Choice
+    job: MeasureJob, part: SourceShard, sampled: bool, checked: bool, choice: Choice
 ) -> Done[PartFacts]:
     """Read a part of the inputs: keys of all documents, and all steps for those chosen.
 
     sampled: what documents take between passes is seen too, of those that it begins with.
-    first: so is what rows of removed ones take, and tokens are made by the reference too.
+    checked: so is what rows of removed ones take, and tokens are made by the reference too.
     """
     with contextlib.ExitStack() as files:
         tally = _Tally(job, part, files)
         keys = _keys(tally) if job.is_probed else None
-        images, tokens = _images(tally), _tokens(tally, checked=first)
+        images, tokens = _images(tally), _tokens(tally, checked=checked)
         for batches in _together(_read(tally)):
             seen = _seen(tally, batches, choice)
             ends = _ends(seen, part, job.recipe)
@@ -227,7 +227,7 @@ def scan_part(
             tally.add(moments(ROW, np.ones(len(rows)), rows, chances))
             if keys:
                 keys(seen.keyed, ends)
-            if first and not tally.sums[ROWS[0]]:
+            if checked and not tally.sums[ROWS[0]]:
                 measured = rows_measured(max(batches, key=len))
                 tally.add(dict(zip(ROWS, measured, strict=True)))
             if sampled and not tally.sums[BESIDE]:

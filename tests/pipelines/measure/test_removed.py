@@ -1,3 +1,4 @@
+import hashlib
 import json
 
 import numpy as np
@@ -62,20 +63,58 @@ def test_rows_take_what_a_run_writes_of_what_one_rule_removes():
     assert least / rows * 0.75 <= actual <= most / rows / 2
 
 
+STAYS = "This is a sentence of some words that ends. " * 6
+
+
+def predicted_and_stored(folder, files):
+    """Limits of bytes of removed documents, and those of a run. files: documents by name."""
+    base = write_corpus(folder)
+    (folder / "in").mkdir()
+    for name, docs in files.items():
+        (folder / "in" / name).write_text("".join(json.dumps(doc) + "\n" for doc in docs))
+    data = {**yaml.safe_load(base.read_text()), "steps": ["c4", "exact", "near"]}
+    base.write_text(yaml.safe_dump(data | {"inputs": [{"path": str(folder / "in")}]}))
+    recipe = load_recipe(base, {"shard_bytes": "256MB"})
+    estimate = measure_corpus(Measuring(recipe=recipe), folder / "e.json", one_by_one).estimate
+    report = run_recipe(recipe, folder / "run", one_by_one)
+    return estimate.corpus.stored_bytes["removed"].limits(), report.stored_bytes["removed"]
+
+
+def long_id(number):
+    """256 hexadecimal digits, of which half are stored."""
+    return "".join(hashlib.sha512(f"{number} {part}".encode()).hexdigest() for part in "ab")
+
+
 def test_rows_are_those_of_documents_that_a_filter_left_nearly_none_of(tmp_path):
     """Rows as of duplicates, of the few that are left, were 3.6 times too large."""
-    base = write_corpus(tmp_path)
-    stays = "This is a sentence of some words that ends. " * 6
-    texts = [f"{n} is short" for n in range(3_000)] + [f"{stays}{n} of these." for n in range(9)]
-    (tmp_path / "docs.jsonl").write_text("".join(json.dumps({"text": t}) + "\n" for t in texts))
-    data = {**yaml.safe_load(base.read_text()), "steps": ["c4", "exact", "near"]}
-    data["inputs"] = [{"path": str(tmp_path / "docs.jsonl")}]
-    base.write_text(yaml.safe_dump(data))
-    recipe = load_recipe(base)
-    estimate = measure_corpus(Measuring(recipe=recipe), tmp_path / "e.json", one_by_one).estimate
-    low, high = estimate.corpus.stored_bytes["removed"].limits()
-    report = run_recipe(recipe, tmp_path / "run", one_by_one)
-    assert low <= report.stored_bytes["removed"] <= high
+    texts = [f"{n} is short" for n in range(3_000)] + [f"{STAYS}{n} of these." for n in range(9)]
+    (low, high), stored = predicted_and_stored(tmp_path, {"a.jsonl": [{"text": t} for t in texts]})
+    assert low <= stored <= high
+
+
+def test_rows_are_measured_though_the_first_part_of_a_file_is_one_document(tmp_path):
+    docs = [
+        {"id": long_id(n), "text": f"{STAYS}{n} of these." if n % 40 == 0 else f"{n} is short"}
+        for n in range(5_000)
+    ]
+    docs.insert(0, {"text": STAYS * 1_500})
+    (low, high), stored = predicted_and_stored(tmp_path, {"a.jsonl": docs})
+    assert low <= stored <= high
+
+
+def test_rows_are_measured_in_more_files_than_the_first(tmp_path):
+    def text(n):
+        return f"{n} is short" if n % 40 else f"{STAYS}{n} of these."
+
+    files = {
+        f"{f}.jsonl": [
+            {"id": long_id(n) if f else str(n), "text": text(n)}
+            for n in range(500 * f, 500 * f + 500)
+        ]
+        for f in range(9)
+    }
+    (low, high), stored = predicted_and_stored(tmp_path, files)
+    assert low <= stored <= high
 
 
 def test_one_document_tells_nothing_of_a_row():

@@ -68,7 +68,8 @@ def test_a_corpus_is_cut_into_parts_and_twenty_of_them_drawn(tmp_path):
     assert 25 <= len(sample.plan.shards) <= 27
     assert sample.strata.max() == 1
     assert 19 <= sample.drawn.sum() <= 21
-    assert sample.first_drawn == {int(sample.drawn.argmax()), len(sample.drawn) - 1}
+    large = np.flatnonzero(sample.drawn[:-1])
+    assert sample.checked == {int(large[0]), int(large[-1]), len(sample.drawn) - 1}
     assert sample.choice.share == pytest.approx(0.2)
     assert len(draw_sample(recipe, plan, sample=0.2, seed=0).plan.shards) == len(sample.plan.shards)
     assert (draw_sample(recipe, plan, sample=0.2, seed=1).drawn != sample.drawn).any()
@@ -77,6 +78,19 @@ def test_a_corpus_is_cut_into_parts_and_twenty_of_them_drawn(tmp_path):
     assert of_half.read.sum() > 20
     assert 18 <= of_half.drawn.sum() <= 20
     assert (of_half.drawn <= of_half.read).all()
+
+
+def test_more_is_seen_of_each_file_that_has_a_part_drawn(tmp_path):
+    """Of files of few parts there is one stratum, and of one of them little is known by others."""
+    for number in range(30):
+        (tmp_path / f"{number}.jsonl").write_text((json.dumps({"text": "words " * 500}) + "\n") * 9)
+    recipe = make_recipe(
+        {"inputs": [{"path": str(tmp_path)}], "tokenizer": {"path": "tokenizer.json"}}, where="test"
+    )
+    sample = draw_sample(recipe, plan_inputs(recipe.inputs, recipe.shard_bytes), sample=0.2, seed=0)
+    assert sample.strata.max() == 0
+    assert sample.checked == set(np.flatnonzero(sample.drawn).tolist())
+    assert len(sample.checked) == 20
 
 
 def test_a_larger_sample_draws_as_much_of_the_parts_up_to_all_that_are_read(tmp_path):
