@@ -10,9 +10,9 @@ from tests.e2e.corpus import write_corpus
 from tests.running import one_by_one
 from tokenmill.pipelines.core.schema import DOCUMENT, REMOVED
 from tokenmill.pipelines.core.step import keep_where
-from tokenmill.pipelines.measure.beside import rows_measured
+from tokenmill.pipelines.measure.beside import ROWS, rows_measured
 from tokenmill.pipelines.measure.job import Measuring
-from tokenmill.pipelines.measure.run import measure_corpus
+from tokenmill.pipelines.measure.run import SCAN, measure_corpus
 from tokenmill.pipelines.prepare.prepare import run_recipe
 from tokenmill.pipelines.prepare.recipe import load_recipe
 
@@ -67,7 +67,9 @@ STAYS = "This is a sentence of some words that ends. " * 6
 
 
 def predicted_and_stored(folder, files):
-    """Limits of bytes of removed documents, and those of a run. files: documents by name."""
+    """Limits of bytes of removed documents, those of a run, and whether rows were measured in each
+    part of the inputs. files: documents by name.
+    """
     base = write_corpus(folder)
     (folder / "in").mkdir()
     for name, docs in files.items():
@@ -75,9 +77,17 @@ def predicted_and_stored(folder, files):
     data = {**yaml.safe_load(base.read_text()), "steps": ["c4", "exact", "near"]}
     base.write_text(yaml.safe_dump(data | {"inputs": [{"path": str(folder / "in")}]}))
     recipe = load_recipe(base, {"shard_bytes": "256MB"})
-    estimate = measure_corpus(Measuring(recipe=recipe), folder / "e.json", one_by_one).estimate
-    report = run_recipe(recipe, folder / "run", one_by_one)
-    return estimate.corpus.stored_bytes["removed"].limits(), report.stored_bytes["removed"]
+    measured = list[bool]()
+
+    def noted(job, phase):
+        outcomes = one_by_one(job, phase)
+        if phase.name == SCAN:
+            measured.extend(o.receipt.facts.sums.get(ROWS[0], 0) > 0 for o in outcomes)
+        return outcomes
+
+    estimate = measure_corpus(Measuring(recipe=recipe), folder / "e.json", noted).estimate
+    stored = run_recipe(recipe, folder / "run", one_by_one).stored_bytes["removed"]
+    return estimate.corpus.stored_bytes["removed"].limits(), stored, measured
 
 
 def long_id(number):
@@ -88,7 +98,9 @@ def long_id(number):
 def test_rows_are_those_of_documents_that_a_filter_left_nearly_none_of(tmp_path):
     """Rows as of duplicates, of the few that are left, were 3.6 times too large."""
     texts = [f"{n} is short" for n in range(3_000)] + [f"{STAYS}{n} of these." for n in range(9)]
-    (low, high), stored = predicted_and_stored(tmp_path, {"a.jsonl": [{"text": t} for t in texts]})
+    (low, high), stored, _ = predicted_and_stored(
+        tmp_path, {"a.jsonl": [{"text": t} for t in texts]}
+    )
     assert low <= stored <= high
 
 
@@ -98,8 +110,10 @@ def test_rows_are_measured_though_the_first_part_of_a_file_is_one_document(tmp_p
         for n in range(5_000)
     ]
     docs.insert(0, {"text": STAYS * 1_500})
-    (low, high), stored = predicted_and_stored(tmp_path, {"a.jsonl": docs})
+    (low, high), stored, measured = predicted_and_stored(tmp_path, {"a.jsonl": docs})
     assert low <= stored <= high
+    assert measured == [False] * (len(measured) - 1) + [True]
+    assert len(measured) > 3
 
 
 def test_rows_are_measured_in_more_files_than_the_first(tmp_path):
@@ -113,8 +127,9 @@ def test_rows_are_measured_in_more_files_than_the_first(tmp_path):
         ]
         for f in range(9)
     }
-    (low, high), stored = predicted_and_stored(tmp_path, files)
+    (low, high), stored, measured = predicted_and_stored(tmp_path, files)
     assert low <= stored <= high
+    assert measured == [True] * 9
 
 
 def test_one_document_tells_nothing_of_a_row():
