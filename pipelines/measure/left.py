@@ -123,7 +123,7 @@ class Left:
         """(n,) what each probe weighs, and what is left of it."""
         weights = np.ones(len(counts))
         if what in ("text", "end"):
-            weights = np.maximum(self._probed.ends["text_bytes"], 1).astype(np.float64)
+            weights = self._probed.ends["text_bytes"].astype(np.float64)
         return weights, self._kept(copies.first, what, passed) / counts
 
     def _of_clusters(self, clusters: Clusters, what: What, passed: int) -> Drawn:

@@ -150,13 +150,15 @@ def test_what_a_further_step_takes_of_those_not_drawn_is_in_its_interval(base, t
 
 @pytest.mark.parametrize("copies", [1, 2])
 def test_who_leaves_of_a_few_documents_is_told_to_the_byte(base, tmp_path, copies):
-    """An odd number of rows has columns that end within a word."""
-    texts = [" ".join(f"w{n * k}" for n in range(60)) for k in range(1, 20)]
+    """An odd number of rows has columns that end within a word; empty ones weigh nothing."""
+    texts = ["", "", *(" ".join(f"w{n * k}" for n in range(60)) for k in range(1, 20))]
     texts += [f"{text} more" for text in texts[:copies]]
     recipe = recipe_of(base, tmp_path, ["near"], [{"text": text} for text in texts])
     estimate = measure_corpus(Measuring(recipe=recipe), tmp_path / "e.json", one_by_one).estimate
     report = prepare(recipe, tmp_path / "run", one_by_one)
     assert estimate.corpus.stored_bytes["12-stars"].value == report["stored_bytes"]["12-stars"]
+    total = report["measurement"]["total"]
+    assert estimate.corpus.text_bytes.value == pytest.approx(total["text_bytes"], rel=1e-12)
 
 
 def test_a_crowd_may_be_decided_in_one_round_whatever_its_size_is(base, tmp_path):
