@@ -38,12 +38,17 @@ def test_a_file_that_is_not_utf8_fails_alone(tmp_path):
     ("data", "why"),
     [
         ("漢字".encode("iso2022_jp"), "it is ISO-2022-JP; `iconv -f iso-2022-jp -t utf-8` makes"),
-        ("Привет, мир. Как твои дела?".encode("utf-16-le"), "7 of its 54 bytes are 0; `iconv -f u"),
-        ("plain".encode("utf-16-be"), "5 of its 10 bytes are 0; `iconv -f utf-16le -t utf-8` m"),
-        (bytes(4096), "4,096 of its 4,096 bytes are 0;"),
-        (b"\0" + b"x" * 48, "1 of its 49 bytes are 0;"),
+        ("Привет, мир. Как твои дела?".encode("utf-16-le"), "27 of its 54 bytes are 0, 4, 6 or 1"),
+        (
+            "ประเทศไทย".encode("utf-16-le"),
+            "9 of its 18 bytes are 0, 4, 6 or 14; `iconv -f utf-16le",
+        ),
+        ("plain".encode("utf-16-be"), "5 of its 10 bytes are 0, 4, 6 or 14; `iconv -f utf-16le"),
+        (bytes(4096), "4,096 of its 4,096 bytes are 0, 4, "),
+        (b"\0" + b"x" * 48, "1 of its 49 bytes are 0, 4, "),
         (b"\0" + b"x" * 49, None),
         (b"bold\x1b(B\x1b[m of a terminal, $B and \x1b$A", None),
+        ("a mail of 漢字 among those of UTF-8, \x1b$B4A;z\x1b(B".encode(), None),
     ],
 )
 def test_what_decodes_as_utf8_and_is_not_fails_alone(tmp_path, data, why):
