@@ -325,10 +325,10 @@ class FailedInput:
 
         way: where it says NAME the text that could be taken is named, where one was told.
         """
-        what, _, told = self.message.rpartition(";")
+        what, _, told = self.message.rpartition("; ")
         if not what or self.cause not in ("missing_column", "text_not_string"):
             return self
-        if named := re.search(r"text: ([^,}]+)", told):
+        if named := re.search(r'.*, text: ("(?:[^"\\]|\\.)*"|[^,}]+)', told):
             way = way.replace("NAME", named[1])
         return replace(self, message=f"{what}; {way}")
 

@@ -1,6 +1,7 @@
 """Which columns hold a document's text, id, address and images, and whether they can."""
 
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -18,7 +19,9 @@ ID = ("id", "doc_id", "document_id", "docid", "uuid", "_id", "warc_record_id")
 URL = ("url", "uri", "link", "source_url", "warc_target_uri", "webpage_url")
 TOKENS = "input_ids"  # of what has been tokenized
 SHOWN = 20
+PLAIN = re.compile(r"[\w.][\w./ -]*")  # what YAML takes as it stands
 MOST_DEPTH = 8  # of structs in one another, that are looked into
+MOST_PATH = 256  # characters, of a path that others lead on from: each of these has them again
 
 
 class Columns(NamedTuple):
@@ -77,7 +80,7 @@ def refuse_unknown(path: str, problems: Sequence[str], found: str) -> None:
 def find_columns(names: Mapping[str, bool], wanted: Input, path: str) -> Columns:
     """The columns the recipe names, else those with common names, in any case of letters.
 
-    names: of the columns, and paths into them; whether one leads through a list.
+    names: of the columns, and paths into them; whether one leads through a list, or to one.
     InputError: no column can be the text, or one named in the recipe is not there (cause
         "missing_column"); or what is there has been tokenized ("only_tokens").
     """
@@ -125,21 +128,22 @@ def type_at(schema: pa.Schema, path: str) -> pa.DataType | None:
     return pa.large_list(_values(kind) or kind) if listed and kind is not None else kind
 
 
-def paths_in(schema: pa.Schema) -> dict[str, bool]:
-    """The columns of a table, then what its structs hold, by paths; whether these lead through a
-    list.
+def paths_in(schema: pa.Schema) -> dict[str, pa.DataType]:
+    """The columns of a table, then what its structs hold, by paths; the type of each, as
+    `type_at` has it.
     """
     inner = [(f.name, f.type, False) for f in schema]
-    made = {path: listed for path, _, listed in inner}
-    for _ in range(MOST_DEPTH):
+    made: dict[str, pa.DataType] = {}
+    for _ in range(MOST_DEPTH + 1):
+        for path, kind, listed in inner:
+            made.setdefault(path, pa.large_list(_values(kind) or kind) if listed else kind)
         inner = [
-            (f"{path}.{of.field(i).name}", of.field(i).type, listed or of is not kind)
+            (f"{path}.{field.name}", field.type, listed or of is not kind)
             for path, kind, listed in inner
             for of in [_values(kind) or kind]
-            if pa.types.is_struct(of)
-            for i in range(of.num_fields)
+            if pa.types.is_struct(of) and len(path) <= MOST_PATH
+            for field in of
         ]
-        made |= {path: listed for path, _, listed in inner}
     return made
 
 
@@ -157,6 +161,7 @@ def likeliest(paths: Iterable[str]) -> str | None:
 def way_into(wanted: Input | None, text: str, listed: bool) -> str:
     """The input that takes the text at a path, as a recipe or `--set` takes it."""
     path = "…" if wanted is None else json.dumps(wanted.path, ensure_ascii=False)
+    text = text if PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
     return f"{{path: {path}, text: {text}" + (r', join: "\n\n"}' if listed else "}")
 
 
@@ -211,19 +216,18 @@ def table_columns(schema: pa.Schema, wanted: Input, path: str) -> Columns:
 
 
 def _columns(schema: pa.Schema, wanted: Input, path: str) -> Columns:
-    columns = find_columns(paths_in(schema), wanted, path)
+    kinds = paths_in(schema)
+    columns = find_columns({name: is_listed(kinds[name]) for name in kinds}, wanted, path)
     listed = columns.images is not None or wanted.join is not None
     for name in columns.of_text:
-        kind = type_at(schema, name)
-        assert kind is not None
+        kind = kinds[name]
         if _plain(kind) in TEXT_TYPES or (listed and _values(kind) in TEXT_TYPES):
             continue
         if columns.images is not None and turns_in(kind) is not None:
             continue
         way = "name another in the recipe, as {path: …, text: NAME}"
-        paths = [path for path in paths_in(schema) if path.startswith(f"{name}.")]
-        kinds = {path: type_at(schema, path) for path in paths}
-        texts = [p for p, k in kinds.items() if k and (_values(k) or k) in TEXT_TYPES]
+        within = {p: k for p, k in kinds.items() if p.startswith(f"{name}.")}
+        texts = [p for p, k in within.items() if (_values(k) or k) in TEXT_TYPES]
         if texts:
             inner = likeliest(texts) or texts[0]
             way = f"name text in it, as {way_into(wanted, inner, is_listed(kinds[inner]))}"
@@ -233,7 +237,7 @@ def _columns(schema: pa.Schema, wanted: Input, path: str) -> Columns:
             f"{path}: column {name!r} is {kind}, not text; {way}", cause="text_not_string"
         )
     if columns.images is not None:
-        kind = type_at(schema, columns.images)
+        kind = kinds[columns.images]
         if not _holds_images(_values(kind) or kind):
             raise InputError(
                 f"{path}: column {columns.images!r} is {kind}, not images: bytes, structs of"

@@ -44,6 +44,7 @@ from tokenmill.pipelines.read.beside import (
 )
 from tokenmill.pipelines.read.columns import (
     MOST_DEPTH,
+    MOST_PATH,
     SHOWN,
     Columns,
     Piece,
@@ -73,6 +74,7 @@ from tokenmill.pipelines.read.text import BOM, BOMS_UTF16, to_utf8
 SNIFF_LINES, SNIFF_BYTES = 100, 256 * 1024**2
 LOOKED_AT = 16  # of them for the layout of texts and images
 LOOKED_INTO = 256  # values of a list, for the keys of objects
+MOST_PATHS = 2**18  # behind the line with so many no others are looked for
 
 
 def cut_jsonl(file: InputFile, wanted: Input, shard_bytes: int, limits: Limits) -> list[Piece]:
@@ -333,7 +335,11 @@ def _sniff(
         if isinstance(value, dict):
             objects += 1
             first += [value] if len(first) < LOOKED_AT and len(line) <= WIDE_BYTES else []
-            keys |= {path: listed or keys.get(path, False) for path, listed in _paths_in(value)}
+            keys |= {
+                name: listed or keys.get(name, False)
+                for name, listed, _ in _paths_in(value)
+                if len(keys) < MOST_PATHS or name in keys
+            }
         else:
             problems.append(("invalid_json", f"a line is {json_type(value)}"))
     if objects:
@@ -378,7 +384,7 @@ def _refuse_structs(path: str, text: str, wanted: Input, objects: Sequence[dict[
     what, way = "an array, not text", _way_of(text, lists, wanted)
     of = next((v for v in texts if isinstance(v, dict)), None)
     if of is not None:
-        inner = [f"{text}.{p}" for p in islice(dict(_paths_in(of)), SHOWN)]
+        inner = [f"{text}.{p}" for p in islice(dict.fromkeys(p for p, *_ in _paths_in(of)), SHOWN)]
         what = "an object, not text" + (f", of {', '.join(inner)}" if inner else "")
         given = _given(text, [of], wanted) or "{path: …, text: NAME}"
         way = f"name one in it in the recipe, as {given}"
@@ -406,25 +412,29 @@ def _given(
     """The input that takes the likeliest text in some objects, None if there is none."""
     paths: dict[str, bool] = {}
     for value in values[:LOOKED_AT]:
-        for path in dict(_paths_in(value)) if isinstance(value, dict) else ():
-            found = value_at(value, path)
+        for path, within, found in _paths_in(value) if isinstance(value, dict) else ():
             if isinstance(found, str) or (isinstance(found, list) and found and are_texts(found)):
-                paths.setdefault(f"{text}.{path}", listed or isinstance(found, list))
+                paths.setdefault(f"{text}.{path}", listed or within)
     named = likeliest(paths) or next(iter(paths), None)
     return named and way_into(wanted, named, paths[named])
 
 
-def _paths_in(value: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+def _paths_in(value: dict[str, Any]) -> Iterator[tuple[str, bool, Any]]:
     """The keys of an object, and those of the objects in it, by paths; whether these lead through
-    a list.
+    a list, or to one; and what stands there.
     """
     level: list[tuple[str, dict[str, Any], bool]] = [("", value, False)]
     for _ in range(MOST_DEPTH):
-        yield from ((first + key, listed) for first, of, listed in level for key in of)
+        yield from (
+            (first + key, listed or isinstance(inner, list), inner)
+            for first, of, listed in level
+            for key, inner in of.items()
+        )
         level = [
             (f"{first}{key}.", item, listed or item is not inner)
             for first, of, listed in level
             for key, inner in of.items()
+            if len(first) + len(key) <= MOST_PATH
             for item in (inner[:LOOKED_INTO] if isinstance(inner, list) else [inner])
             if isinstance(item, dict)
         ]

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import sys
+import tracemalloc
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.pipelines.read.test_several import read, write_table
-from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.core.errors import InputError
+from tokenmill.pipelines.core.shard import Input, InputFile
 from tokenmill.pipelines.prepare.recipe import make_recipe
+from tokenmill.pipelines.read.jsonl import cut_jsonl
+from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.plan import plan_inputs
 
 TALKS = [
@@ -194,20 +199,57 @@ def made(inputs):
         ([{"conversations": [{"from": "human", "value": "Hi"}]}], None, "conversations.value"),
         ([{"data": {"title": "T", "text": "Hi"}}], None, "data.text"),
         ([{"data": {"title": "T", "text": ["Hi"]}}], "data", "data.text"),
+        ([{"data": {"title": "T", "text": ["Hi"]}}], None, "data.text"),
+        ([{"data": {"a: b, c": "Hi"}}], "data", "data.a: b, c"),
     ],
 )
 def test_the_input_that_a_message_tells_reads_the_file(tmp_path, form, rows, text, named):
-    path = tmp_path / f"a b.{form}"
+    path = tmp_path / f"a;b, text: c.{form}"
     write = jsonl if form == "jsonl" else lambda p, r: write_table(p, pa.Table.from_pylist(r))
     write(path, rows)
     (failed,) = plan_inputs([Input(path=str(path), text=text)], 2**30).failed
     told = failed.message[failed.message.index("{path: ") :].partition("}")[0] + "}"
-    assert f"text: {named}" in told
+    way = failed.with_way("as --text-column NAME").message.partition("; as --text-column ")[2]
+    assert yaml.safe_load(way) == named
     recipe = made([yaml.safe_load(told)])
     assert recipe.inputs[0].text == named
     plan = recipe.plan()
     assert not plan.failed
     assert [b.failed.num_rows for shard in plan.shards for b in recipe.read(shard)] == [0]
+
+
+def test_paths_of_a_long_name_are_not_each_made(tmp_path):
+    """5,000 behind a name of 20 kB, 100 MB in all, of a line or a schema of 80 kB."""
+    inner = {f"k{i}": 0 for i in range(5000)}
+    jsonl(tmp_path / "t.jsonl", [{"text": "t", "k" * 20_000: inner}])
+    struct = pa.struct([(name, pa.int8()) for name in inner])
+    schema = pa.schema([("text", pa.string()), ("k" * 20_000, struct)])
+    write_table(tmp_path / "t.arrow", schema.empty_table())
+    for name in ("t.jsonl", "t.arrow"):
+        tracemalloc.start()
+        assert not plan_inputs([Input(path=str(tmp_path / name))], 2**30).failed
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 2**25
+
+
+def test_text_in_a_wide_list_is_found_in_one_walk(tmp_path):
+    """300 paths into a list of 1,200: each was looked for in all."""
+    wide = {"of": [{f"k{i}": "a" for i in range(300)}, *[{}] * 900]}
+    path = str(jsonl(tmp_path / "t.jsonl", [{"data": [wide]}]))
+    file, calls = InputFile(path, "t.jsonl", 4000, 0), 0
+
+    def count(_frame, event, _arg):
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        with pytest.raises(InputError, match=r"text: data\.of\.k0, join"):
+            cut_jsonl(file, Input(path=path, text="data"), 2**30, Limits())
+    finally:
+        sys.setprofile(None)
+    assert calls < 30_000
 
 
 def test_a_path_through_a_list_that_stays_beside_the_text_is_a_list(tmp_path):
