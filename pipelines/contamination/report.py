@@ -245,8 +245,8 @@ def _procedure(settings: Settings) -> str:
         words += ", characters or grapheme clusters where a script sets none: two stand for a word"
         if settings.ngram == "auto" and settings.verdict != "gpt3":
             words += (
-                f", and N is {2 * LEAST_NGRAM} of Han and Kana, {2 * LEAST_NGRAM} to"
-                f" {2 * MOST_OF_CLUSTERS} of clusters"
+                f", but an n-gram is {2 * LEAST_NGRAM} of Han and Kana, {2 * LEAST_NGRAM} to"
+                f" {2 * MOST_OF_CLUSTERS} clusters"
             )
     frequent = "" if most_docs is None else f" stands in more than {most_docs:,} documents,"
     copies = "" if settings.copies is None else COPIES

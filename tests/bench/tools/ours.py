@@ -22,7 +22,6 @@ from tokenmill.dedup.same.verify import Forest, Touched, verified_edges
 from tokenmill.dedup.text.fold import Folding, fold
 from tokenmill.pipelines.contamination.decontaminate import Cleaner, Decontaminate
 from tokenmill.pipelines.contamination.found import search
-from tokenmill.pipelines.contamination.index import BenchmarkIndex
 from tokenmill.pipelines.contamination.items.spec import Benchmark
 from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.core.step import STEPS as REGISTRY
@@ -144,7 +143,7 @@ def overlap(part, scratch):
     path = str(part / "benchmark.jsonl")
     wanted = Benchmark(name="items", path=path, fields=("question",))
     step = Decontaminate(benchmarks=(wanted,), ngram=13, action="document")
-    index = BenchmarkIndex.build(step)
+    index = step.build()
     clean = Cleaner(step, index, index.ignored)
     batches = list(batches_of(part / "docs.parquet"))
 

@@ -14,7 +14,6 @@ from tokenmill.dedup.overlap.containment_index import FORMAT
 from tokenmill.pipelines.contamination.copies import index_copies
 from tokenmill.pipelines.contamination.decontaminate import Cleaner, Decontaminate
 from tokenmill.pipelines.contamination.found import search
-from tokenmill.pipelines.contamination.index import BenchmarkIndex
 from tokenmill.pipelines.contamination.items.spec import Benchmark
 from tokenmill.pipelines.contamination.rows import OVERLAP
 from tokenmill.pipelines.core.pieces import PIECE
@@ -42,7 +41,7 @@ def folder(tmp_path_factory):
 def cleaner(folder, ignored=(), **settings):
     benchmarks = tuple(Benchmark(name=n, path=f"{folder}/{n}.jsonl") for n in ("sums", "copy"))
     step = Decontaminate(benchmarks=benchmarks, **{"ngram": 13, **settings})
-    index = BenchmarkIndex.build(step)
+    index = step.build()
     mask = index.ignored.copy()
     mask[list(ignored)] = True
     return Cleaner(step, index, mask)
@@ -239,7 +238,7 @@ def test_real_benchmarks_in_real_text(shared_data):
     """Read by hand: pages of numbers apart, which have no letter, nothing is shared."""
     path = str(shared_data / "bench/gsm8k/test.jsonl")
     step = Decontaminate(benchmarks=(Benchmark(name="gsm8k", path=path),))
-    index = BenchmarkIndex.build(step)
+    index = step.build()
     with open(path) as f:
         planted = [json.loads(line)["question"] for line in f][17]
     made = cleaned(Cleaner(step, index, index.ignored), CLEAN, f"{CLEAN}\n{planted}\n{CLEAN}")
@@ -261,7 +260,7 @@ def editing(tmp_path, **settings):
     (tmp_path / "long.jsonl").write_text(json.dumps({"q": f"{ITEM} {LONG}"}))
     benchmark = Benchmark(name="long", path=str(tmp_path / "long.jsonl"))
     step = Decontaminate(benchmarks=(benchmark,), **settings)
-    index = BenchmarkIndex.build(step)
+    index = step.build()
     copies = index_copies(index.texts) if step.edited else None
     return Cleaner(step, index, index.ignored, copies, "web")
 

@@ -30,7 +30,7 @@ def test_it_says_what_a_word_of_scripts_without_spaces_is(settings, halves, fewe
     of = Settings(**{"ngram": "auto", "folding": folding, "most_docs": 10, **settings})
     procedure = method_section(of).blocks[0]
     assert ("characters or grapheme clusters" in procedure) == halves
-    assert ("N is 16 of Han and Kana, 16 to 20 of clusters" in procedure) == fewer
+    assert ("an n-gram is 16 of Han and Kana, 16 to 20 clusters" in procedure) == fewer
 
 
 @pytest.mark.long  # by test_planted's edited copies

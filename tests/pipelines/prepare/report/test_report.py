@@ -11,7 +11,6 @@ from tokenmill.dedup.overlap.counts import document_counts, frequent
 from tokenmill.pipelines.contamination.analysis import Analysis
 from tokenmill.pipelines.contamination.decontaminate import Decontaminate
 from tokenmill.pipelines.contamination.found import hits_of, search
-from tokenmill.pipelines.contamination.index import BenchmarkIndex
 from tokenmill.pipelines.contamination.items.spec import Benchmark
 from tokenmill.pipelines.core.ledger import StageStats, check_chain
 from tokenmill.pipelines.core.measured import measure
@@ -79,7 +78,7 @@ def found_in_a_corpus():
         path = Path(folder) / "items.jsonl"
         path.write_text("".join(json.dumps({"q": q}) + "\n" for q in (words, "just a few words")))
         step = Decontaminate(benchmarks=(Benchmark(name="quiz", path=str(path)),))
-        index = BenchmarkIndex.build(step)
+        index = step.build()
     found = search(document_batch(["x", f"x {words} y", words[:60]]), index, "crawl")
     counts = document_counts(hits_of(found))
     ignored = frequent(counts, index.ngrams, most_docs=1)
