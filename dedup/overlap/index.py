@@ -116,7 +116,7 @@ def bitmap_of(minimizers: U64, family: Family) -> U64:
     return bitmap
 
 
-FORMAT = "7"  # of the saved index; raise it with any change of hash, gram words or layout
+FORMAT = "8"  # of the saved index; raise it with any change of hash, gram words or layout
 MIN_WORDS = 8  # shorter items are ignored, as in GPT-3's appendix C
 
 _SPREAD = np.uint64(0xD6E8FEB86659FD93)  # of the bits of an item's number

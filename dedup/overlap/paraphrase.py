@@ -61,7 +61,7 @@ PRIOR_ITEMS = 200  # as if there were so many more: of few items shares say litt
 RAREST = 0.001
 UNITS = 1000  # of a weight, in the index
 FIRST_HITS = 1 << 10
-FORMAT = "1"  # of the saved index; raise it with any change of stems, weights or layout
+FORMAT = "2"  # of the saved index; raise it with any change of words, stems, weights or layout
 COMMON = Path(kernels.__file__).parents[1] / "text" / "common_words.json"
 
 _ONES = "zero one two three four five six seven eight nine ten eleven twelve"

@@ -3,7 +3,8 @@
 The *gram words* of a text are those of GPT-3's overlap analysis (Brown et al. 2020,
 arXiv:2005.14165, appendix C): lower case, without punctuation, delimited by whitespace.
 Exactly:
-- a word is a maximal run of characters at which `str.split()` does not split;
+- a word is a maximal run of characters at which `str.split()` does not split, nor is one the
+  Ethiopic wordspace or a mark in its place (U+1360 to U+1368);
 - punctuation is Unicode's general category P* and all of ASCII's `string.punctuation`
   (so `$+<=>^`|~` too); it is deleted, not replaced: "well-known" is the word "wellknown",
   and a word of punctuation alone vanishes;
@@ -28,11 +29,12 @@ from tokenmill.dedup.arrays import I64, U8, U64, TextBuffers, read_only, text_bu
 from tokenmill.dedup.kernels import gram_words as kernels
 from tokenmill.dedup.kernels.paraphrase import hash_stems
 from tokenmill.dedup.text import unicode_words
-from tokenmill.dedup.text.unicode import ALPHA, PUNCT, SPACE, tables
+from tokenmill.dedup.text.unicode import ALPHA, PAGE, PUNCT, SPACE, tables
 from tokenmill.dedup.text.words import BLOCK_BYTES, pieces
 from tokenmill.dedup.text.words import blocks as documents_in_blocks
 
 GramWords = Literal["scripts", "whitespace"]
+ETHIOPIC_MARKS = slice(0x60, 0x69)  # of their page, U+1300: section mark, wordspace, full stop, …
 APOSTROPHES = "'\u2019"  # stand in words: "don't" is no better told from others by a "t"
 CHARACTERS_A_WORD = 2  # of English that says as much, where each character is a word
 # First bytes in UTF-8, and of no other character: of U+4000 to U+9FFF, of U+3000 to U+9FFF.
@@ -92,6 +94,7 @@ def chars(*, apart: bool = False) -> kernels.Chars:
     kinds[(t.flags & ALPHA) != 0] = kernels.FIRST_LETTER
     kinds[(t.flags & PUNCT) != 0] = punctuation_kind = kernels.SPACE if apart else kernels.DELETE
     kinds[(t.flags & SPACE) != 0] = kernels.SPACE
+    kinds.reshape(-1, PAGE)[t.pages[0x13], ETHIOPIC_MARKS] = kernels.SPACE
     code_points = np.arange(128, dtype=np.uint32)
     slots = t.pages[0].astype(np.int64) * 256 + code_points
     kinds[slots[[ord(c) for c in punctuation]]] = punctuation_kind

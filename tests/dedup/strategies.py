@@ -20,10 +20,10 @@ TRICKY = (
     "AaΣ\u03c3ςİ\u0131ẞßK\u023a\u212a\u0345\u0307\u00ad'.:^`·_09²½٣東🙂\U00010400"
     " \t\n\x1c\x1f\x00\x85\u00a0\u2003\u3000"
 )
-# what stands between, behind and in words of scripts without spaces
+# what stands between, behind and in words of scripts without spaces, or with others
 SCRIPTS = (
     "東京々ーァｶﾞ\u3007\u3099\u0301กำิທຳខ្\u102d\u102cကོཀྱ་\u0f0b"
-    "\ufe00\U000e0100\u200b\u200d⼀\U00031350\u3000\u3002 \na1Σ한"
+    "\u1200\u1360፡።\u1368\u0f0c\ufe00\U000e0100\u200b\u200d⼀\U00031350\u3000\u3002 \na1Σ한"
 )
 script_documents = st.one_of(
     st.text(st.sampled_from(SCRIPTS), max_size=60),

@@ -43,7 +43,8 @@ def gram_words(text, apart=False):
             kept, place, script = [], after, "T" if kind == "T" else "A"
             continue
         flags = flags_of(ord(char))
-        if flags & SPACE or (apart and flags & PUNCT and char not in "'\u2019"):
+        is_space = flags & SPACE or "\u1360" <= char <= "\u1368"  # Ethiopic wordspace and its like
+        if is_space or (apart and flags & PUNCT and char not in "'\u2019"):
             if kept:
                 words.append(Word("".join(c for c, _, _ in kept), kept[0][1], kept[-1][2]))
             kept = []
