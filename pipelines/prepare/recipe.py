@@ -502,7 +502,7 @@ def _set(data: Mapping[str, Any], keys: list[str], value: Any, where: str) -> di
     if not rest:
         return {**data, head: value}
     inner = data.get(head)
-    if head == "inputs" and isinstance(inner, str | Mapping) and rest[0] == "0":
+    if head == "inputs" and isinstance(inner, str | Mapping) and rest[0].isdecimal():
         inner = [inner]  # one may stand for a list of one
     if isinstance(inner, list | tuple):
         return {**data, head: _set_entry(inner, keys, value, where)}

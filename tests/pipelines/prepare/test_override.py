@@ -47,6 +47,13 @@ def test_what_is_not_there(key, message):
         overridden({**RECIPE, "inputs": [], "against": ["old"]}, key, 1, where="r.yaml")
 
 
+@pytest.mark.parametrize("alone", ["a.jsonl", {"path": "a.jsonl"}])
+def test_a_second_input_of_one_is_not_there(alone):
+    message = "inputs.1, which is not in the recipe; there are: inputs[0] a.jsonl"
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        overridden({"inputs": alone}, "inputs[1].text", "b", where="r.yaml")
+
+
 WEB, BOOKS = {"path": "w.jsonl", "source": "web"}, "b.parquet"
 TWICE = [{"length": {"column": "a"}}, {"length": {"column": "b"}}, "exact", "exact"]
 ITEMS = {"benchmarks": [{"name": "gsm8k", "path": "g.jsonl"}]}
