@@ -185,7 +185,7 @@ def in_limits(group: Group, limit: int) -> Iterator[Group | LostLine]:
 
 # As Python objects `[],` takes 24 times its bytes. Each value but the first follows a mark.
 WIDE_BYTES, MOST_VALUES = 1024**2, 2**20
-_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)  # or one that does not end, at once
 
 
 def is_overfull(line: bytes) -> bool:

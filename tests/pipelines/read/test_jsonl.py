@@ -192,6 +192,13 @@ def test_lists_that_join_does_not_join_are_not_told_to_join(tmp_path):
     assert failure["detail"] == f"{path} byte 0: 'text' is an array with an object in it; {way}"
 
 
+def test_a_string_that_does_not_end_is_looked_for_once(tmp_path):
+    """It was looked for behind each quote in it, and then its marks were those of values."""
+    line = b'{"text": "' + b"," * (2**20 + 1) + rb"\"" * 2000
+    got = read_bytes(tmp_path, GOOD + line)
+    assert (got.texts, got.reasons) == (["good"], ["invalid_json"])
+
+
 @pytest.mark.parametrize("data", [b'[\n{"text": "a"}\n]\n'[:2], b"hello\nworld\n", b"1\n2\n"])
 def test_what_is_not_json_lines_is_listed(tmp_path, data):
     got = read_bytes(tmp_path, data)
