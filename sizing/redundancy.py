@@ -17,7 +17,8 @@ def redundancy_factor(redundancy: str) -> float:
 
     "8+2", "raid6 8+2": k data and m parity parts: (k + m) / k.  "3 replicas" or "3x": whole
     copies.  "raid10", "raid1": 2.  "none": 1.
-    PlanError: none of these, or a RAID level of another number of parity drives.
+    PlanError: none of these, a code without parity, or a RAID level of another number of parity
+    drives.
 
     >>> redundancy_factor("8+2"), redundancy_factor("3 replicas"), redundancy_factor("none")
     (1.25, 3.0, 1.0)
@@ -32,6 +33,11 @@ def redundancy_factor(redundancy: str) -> float:
     if (erasure := _ERASURE.fullmatch(text)) and int(erasure[2]) > 0:
         data, parity = int(erasure[2]), int(erasure[3])
         needed = parity if erasure["level"] is None else PARITY_DRIVES[erasure["level"]]
+        if parity == needed == 0:
+            raise PlanError(
+                f"redundancy {redundancy!r} has no parity: a lost drive is lost data; write"
+                f" '{data}+2', or 'none'"
+            )
         if parity != needed:
             raise PlanError(
                 f"redundancy {redundancy!r}: RAID {erasure['level']} has {needed} parity"

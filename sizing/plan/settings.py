@@ -438,7 +438,7 @@ class Corpus(Section):
     ] = None
     vocab_size: Annotated[Whole, Assumed("tokens", "Llama 3")] = 128_256
     tokens_per_doc: Annotated[
-        Positive, Assumed("tokens/document", f"{OUR_CHOICE}: web pages", verified=False)
+        Ratio, Assumed("tokens/document", f"{OUR_CHOICE}: web pages", verified=False)
     ] = 700.0
     kept_frac: Annotated[
         Share,

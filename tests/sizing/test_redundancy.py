@@ -18,7 +18,6 @@ from tokenmill.sizing.redundancy import redundancy_factor
         ("3x", 3.0),
         ("1 replica", 1.0),
         ("none", 1.0),
-        ("4+0", 1.0),
         ("raid6 8+2", 1.25),
         ("RAID 5 4+1", 1.25),
         ("raid10", 2.0),
@@ -29,7 +28,7 @@ def test_redundancy(redundancy, factor):
     assert redundancy_factor(redundancy) == factor
 
 
-@given(st.integers(1, 1000), st.integers(0, 1000))
+@given(st.integers(1, 1000), st.integers(1, 1000))
 def test_erasure_coding_stores_all_parts_for_the_data_parts(data, parity):
     assert redundancy_factor(f"{data}+{parity}") * data == pytest.approx(data + parity)
 
@@ -54,12 +53,16 @@ def test_what_is_no_redundancy_is_refused(redundancy):
             "redundancy 'raid6 9+1': RAID 6 has 2 parity drives; write 'raid6 9+2' or '9+1'",
         ),
         (
+            "8+0",
+            "redundancy '8+0' has no parity: a lost drive is lost data; write '8+2', or 'none'",
+        ),
+        (
             "raid5 8+2",
             "redundancy 'raid5 8+2': RAID 5 has 1 parity drive; write 'raid5 8+1' or '8+2'",
         ),
     ],
 )
-def test_a_raid_level_of_other_parity_is_refused(redundancy, message):
+def test_a_code_of_no_parity_or_another_than_its_raid_level_is_refused(redundancy, message):
     with pytest.raises(PlanError) as e:
         redundancy_factor(redundancy)
     assert str(e.value) == message

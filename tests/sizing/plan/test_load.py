@@ -183,6 +183,10 @@ def test_an_accelerator_that_is_not_in_the_table_can_be_given_by_its_figures():
             "training.days: input should be a valid number, got '1e2'; write a plain number, as"
             " 1500 or 0.5",
         ),
+        (
+            "corpus: {tokens_per_doc: 0.5}",
+            "corpus.tokens_per_doc: input should be greater than or equal to 1, got 0.5",
+        ),
         ("corpus: {tokens: 2}", "corpus.tokens: 2 has no unit; write the unit, as 2 T"),
         ("training: {tokens: 15}", "training.tokens: 15 has no unit; write the unit, as 15 T"),
         (
