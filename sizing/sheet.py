@@ -120,6 +120,7 @@ class Sheet:
     """The rows so far, in sections, by their names and in order.
 
     sources: at least one, from the section of the corpus on.  warnings: a sentence each.
+    obstacles: why nothing should be bought by it, in few words; a warning says more of each.
     """
 
     def __init__(self, plan: Plan, measurements: Mapping[str, CorpusMeasurement]) -> None:
@@ -129,6 +130,7 @@ class Sheet:
         self.sources: tuple[SourceFacts, ...] = ()
         self.sections: list[Section] = []
         self.warnings: list[str] = []
+        self.obstacles: list[str] = []
         self.jobs: dict[str, tuple[int, Sheet]] = {}  # how many of each run, and its own sheet
         self.rows: dict[str, Requirement] = {}
         self._of_formula: defaultdict[str, list[Requirement]] = defaultdict(list)

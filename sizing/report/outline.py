@@ -20,7 +20,7 @@ from tokenmill.sizing.report.tornado import tornado_table
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.requirements import headline
 from tokenmill.sizing.sections.capacity import PREPARED, TO_ADD, not_held, switch
-from tokenmill.sizing.sections.checkpoints import JOB_RATE, WITH_FAILURES, is_too_short
+from tokenmill.sizing.sections.checkpoints import JOB_RATE, WITH_FAILURES
 from tokenmill.sizing.sections.jobs import FIRST as FIRST_JOB
 from tokenmill.sizing.sheet import Sheet, SourceFacts
 from tokenmill.sizing.units import format_quantity, times
@@ -81,7 +81,7 @@ def about(sheet: Sheet) -> str:
 
 
 def answer(sheet: Sheet) -> str:
-    """What to buy, and how fast it must be, in one sentence; before it, if it is of a sample."""
+    """What to buy, and how fast it must be, in one sentence; before it, why not to."""
     told = [
         f"{sheet[name].shown} {what}"
         for name, what in (
@@ -93,17 +93,14 @@ def answer(sheet: Sheet) -> str:
     ]
     whom = "all jobs together" if sheet.plan.jobs else "the whole job"
     fast = f" that give {whom} {', '.join(told)}" if told else ""
-    short = {
-        job: own["training time"].shown
+    why = "; ".join(
+        f"{job}: {obstacle}".removeprefix(": ")
         for job, (_, own) in (sheet.jobs or {"": (1, sheet)}).items()
-        if is_too_short(own)
-    }
-    whose = ", ".join(f"{job}: {time}".removeprefix(": ") for job, time in short.items())
-    before = (
-        f"Do not buy by this: training takes less than one restart ({whose}), see the warning. "
+        for obstacle in own.obstacles
     )
+    before = f"Do not buy by this, see the warning: {why}. " if why else ""
     return (
-        f"{before if short else ''}What to buy: {sheet['raw capacity'].shown} of drives,"
+        f"{before}What to buy: {sheet['raw capacity'].shown} of drives,"
         f" {sheet['usable capacity'].shown} usable,{fast}."
     )
 

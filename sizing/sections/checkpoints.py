@@ -23,12 +23,13 @@ BEST = "optimal checkpoint interval that storage can follow"
 OFFERED = "checkpoints.write_bytes_per_s"
 WITH_FAILURES = "training time with failures"
 IN_RUN = "optimal checkpoint interval, within the run"
+MOST_DAYS = 3650.0  # our choice: longer than accelerators last
 REDONE_FRAC = 0.05  # our choice: of the work, that failures may undo where nothing waits
 MOST_TIME = 0.5  # from here on the waste is no small share, as its formula takes it to be
 
 
 def add(sheet: Sheet) -> None:
-    _warn_of_a_sample(sheet)
+    _warn_of_the_time(sheet)
     per_param = bytes_per_param(sheet)
     sheet.add("one checkpoint", checkpoint.checkpoint_bytes, bytes_per_param=per_param)
     sheet.add("checkpoint of one rank", checkpoint.rank_checkpoint_bytes)
@@ -43,20 +44,21 @@ def add(sheet: Sheet) -> None:
     _kept(sheet)
 
 
-def is_too_short(sheet: Sheet) -> bool:
-    """Whether training takes less than a restart."""
-    restart_s = sheet.plan.checkpoints.restart_s
-    return sheet["training time"].value * SECONDS_PER_DAY < restart_s
-
-
-def _warn_of_a_sample(sheet: Sheet) -> None:
-    """Warn of a training that takes less than a restart: most often that of a sample."""
+def _warn_of_the_time(sheet: Sheet) -> None:
+    """Warn of a training that takes less than a restart, most often of a sample; or for ever."""
     takes = sheet["training time"]
-    if is_too_short(sheet):
+    if takes.value * SECONDS_PER_DAY < sheet.plan.checkpoints.restart_s:
+        sheet.obstacles.append(f"training takes {takes.shown}, less than one restart")
         sheet.warnings.append(
             f"training takes {takes.shown}, less than one restart, so checkpoints would have to be"
             " written in no time: if the corpus is a sample, state the tokens of the whole as"
             " corpus.tokens, or what is trained on as training.tokens"
+        )
+    if takes.value > MOST_DAYS:
+        sheet.obstacles.append(f"training takes {takes.shown}, longer than accelerators last")
+        sheet.warnings.append(
+            f"training takes {takes.shown}, longer than accelerators last: state more accelerators"
+            " as cluster.count, or fewer tokens as training.tokens"
         )
 
 

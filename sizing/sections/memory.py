@@ -55,7 +55,12 @@ def _warn(sheet: Sheet, train: Requirement) -> None:
     if count < train.value:
         sheet.warnings.append(
             f"cluster.count {count:,} is less than the {train.value:,.0f} accelerators whose"
-            " memory holds the model in training"
+            " memory holds the model in training, were nothing offloaded"
+        )
+        some = "1 accelerator" if count == 1 else f"{count:,} accelerators"
+        sheet.obstacles.append(
+            f"the memory of {some} does not hold the model in training, that of"
+            f" {train.value:,.0f} does"
         )
 
 

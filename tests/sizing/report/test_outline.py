@@ -188,11 +188,17 @@ def test_a_sample_is_not_bought_by_and_times_say_whose_they_are():
     made = requirement_sheet(parse_plan(jobs, where="p"), {"corpus": measured()})
     (time,) = [row.shown for row in headline(made) if row.name == "training time"]
     assert answer(made).startswith(
-        f"Do not buy by this: training takes less than one restart (this plan: {time}), see the"
-        " warning. What to buy: "
+        f"Do not buy by this, see the warning: this plan: training takes {time}, less than one"
+        " restart. What to buy: "
     )
     told = [row.name for row in first_rows(made)]
     assert {"training time, this plan", "training time with failures, the longest job"} < set(told)
+    one = "model: {params: 70B}\ncluster: {count: 1}"
+    assert answer(requirement_sheet(parse_plan(one, where="p"), {})).startswith(
+        "Do not buy by this, see the warning: training takes 17,203 days, longer than"
+        " accelerators last; the memory of 1 accelerator does not hold the model in training, that"
+        " of 20 does. What to buy: "
+    )
     whole = requirement_sheet(parse_plan("", where="p"), {})
     assert answer(whole).startswith("What to buy: ")
     assert [row.name for row in first_rows(whole)] == [row.name for row in headline(whole)]

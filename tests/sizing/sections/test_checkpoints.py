@@ -196,5 +196,9 @@ def test_a_corpus_that_is_a_sample_is_warned_of():
     (told,) = (w for w in sheet("corpus: {tokens: 2M}").warnings if "less than one restart" in w)
     assert told.startswith("training takes 0.237 seconds, less than one restart")
     assert "state the tokens of the whole as corpus.tokens" in told
+    long = sheet("model: {params: 70B}\ncluster: {count: 1}")
+    (told,) = (w for w in long.warnings if "longer than" in w)
+    assert told.startswith("training takes 17,203 days, longer")
+    assert "state more accelerators as cluster.count" in told
     whole = sheet("corpus: {tokens: 2T}").warnings
     assert not any("less than one restart" in w for w in whole)
