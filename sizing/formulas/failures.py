@@ -57,31 +57,58 @@ def young_interval_s(*, stall_s: float, job_mttf_hours: float) -> float:
 
 @formula(
     unit="s",
-    equation="2 x lost_frac x job_mttf_hours x 3,600, but no longer than the run",
+    equation="2 x lost_frac x job_mttf_hours x 3,600, but no longer than most_interval_s, or"
+    " the run",
     source=f"{_YOUNG}: at the optimum as much is lost by waiting as by failures",
 )
-def interval_of_loss_s(*, lost_frac: float, job_mttf_hours: float, training_days: float) -> float:
+def interval_of_loss_s(
+    *, lost_frac: float, job_mttf_hours: float, most_interval_s: float, training_days: float
+) -> float:
     """Interval between checkpoints at which failures undo so large a share of the work.
 
     It is the optimum where the same share of the time is spent on writing them.
 
-    >>> interval_of_loss_s(lost_frac=0.05, job_mttf_hours=10.0, training_days=1.0)
+    >>> def interval_s(**given):
+    ...     return interval_of_loss_s(lost_frac=0.05, most_interval_s=10_800, **given)
+    >>> interval_s(job_mttf_hours=10.0, training_days=1.0)
     3600.0
-    >>> interval_of_loss_s(lost_frac=0.05, job_mttf_hours=1000.0, training_days=0.125)
-    10800.0
+    >>> interval_s(job_mttf_hours=1000.0, training_days=1.0)
+    10800
+    >>> interval_s(job_mttf_hours=1000.0, training_days=1 / 24)
+    3600.0
     """
     best_s = 2 * lost_frac * job_mttf_hours * SECONDS_PER_HOUR
-    return min(best_s, training_days * HOURS_PER_DAY * SECONDS_PER_HOUR)
+    return min(best_s, most_interval_s, training_days * HOURS_PER_DAY * SECONDS_PER_HOUR)
 
 
-@formula(unit="s", equation="interval_s, but no longer than the run", source="definition")
-def interval_in_run_s(*, interval_s: float, training_days: float) -> float:
-    """An interval between checkpoints that a run has room for.
+@formula(
+    unit="s",
+    equation="interval_s, but no longer than the run, or than the longer of most_interval_s and"
+    " stall_s / stall_frac",
+    source="definition",
+)
+def interval_within_s(
+    *,
+    interval_s: float,
+    most_interval_s: float,
+    training_days: float,
+    stall_s: float = 0.0,
+    stall_frac: float = 1.0,
+) -> float:
+    """An interval between checkpoints within its bounds.
 
-    >>> interval_in_run_s(interval_s=7200.0, training_days=1 / 24)
-    3600.0
+    stall_s, stall_frac: the wait for one, and the share of the time that it may take.
+
+    >>> interval_within_s(interval_s=90_000.0, most_interval_s=10_800.0, training_days=1.0)
+    10800.0
+    >>> interval_within_s(
+    ...     interval_s=90_000.0, most_interval_s=10_800.0, training_days=1.0,
+    ...     stall_s=1000.0, stall_frac=0.05,
+    ... )
+    20000.0
     """
-    return min(interval_s, training_days * HOURS_PER_DAY * SECONDS_PER_HOUR)
+    longest_s = max(most_interval_s, stall_s / stall_frac)
+    return min(interval_s, longest_s, training_days * HOURS_PER_DAY * SECONDS_PER_HOUR)
 
 
 @formula(

@@ -129,6 +129,8 @@ class Plan(Section):
                     f"checkpoints.{name} is stated but has no effect with mode: {mode}; it is of"
                     f" mode: {of_mode}"
                 )
+        if self.checkpoints.interval_s and self.stated("checkpoints.most_interval_s"):
+            made.append("checkpoints.most_interval_s is stated but has no effect beside interval_s")
         count, per_node = self.cluster.count, self.cluster.per_node
         if per_node is None:
             per_node = ACCELERATORS.find(self.cluster.accelerator, self.accelerators).per_node

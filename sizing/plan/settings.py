@@ -185,7 +185,8 @@ class Checkpoints(Section):
     """recipe: what is written, a row of the table.  bytes_per_param: in place of the table's.
 
     mode: sync, training waits until all is written; async, until it is copied to host memory.
-    interval_s: from one to the next.  stall_frac: of the time that training may wait for them.
+    interval_s: from one to the next.  most_interval_s: of one that is not stated, however seldom
+    the job fails.  stall_frac: of the time that training may wait for them.
     drain_frac: of the interval in which an asynchronous one must be written.
     write_bytes_per_s: that storage takes from the whole job, where known.
     keep_last: to restart from.  keep_every_s: one is kept for ever each so many seconds.
@@ -200,9 +201,15 @@ class Checkpoints(Section):
     bytes_per_param: Annotated[Positive | None, Assumed("bytes/parameter", "the recipe's")] = None
     mode: Annotated[Literal["sync", "async"], Assumed("name", OUR_CHOICE)] = "sync"
     interval_s: Annotated[
-        Duration | None, Assumed("s", "Young's optimum for the plan's failures, within the run")
+        Duration | None,
+        Assumed("s", "Young's optimum for the plan's failures, within the run and most_interval_s"),
     ] = None
-    stall_frac: Annotated[Share, Assumed("fraction", OUR_CHOICE)] = 0.05
+    most_interval_s: Annotated[
+        Duration, Assumed("s", f"{OUR_CHOICE}: as BLOOM on 384 A100 (Bekman)")
+    ] = 10_800.0
+    stall_frac: Annotated[
+        Share, Assumed("fraction", f"{OUR_CHOICE}: ten minutes at most for one")
+    ] = 0.05
     drain_frac: Annotated[Share, Assumed("fraction", OUR_CHOICE)] = 0.1
     write_bytes_per_s: Annotated[ByteRate | None, Assumed("bytes/s", "not known")] = None
     keep_last: Annotated[Whole, Assumed("checkpoints", OUR_CHOICE)] = 3

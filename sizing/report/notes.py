@@ -10,7 +10,7 @@ from tokenmill.sizing.formulas import checkpoint, failures
 from tokenmill.sizing.formulas.training import SECONDS_PER_DAY, SECONDS_PER_HOUR
 from tokenmill.sizing.requirements import requirement_sheet
 from tokenmill.sizing.sections.capacity import most_stored
-from tokenmill.sizing.sections.checkpoints import BEST, IN_RUN, JOB_RATE, OFFERED, YOUNG
+from tokenmill.sizing.sections.checkpoints import BEST, JOB_RATE, OFFERED, WITHIN, YOUNG
 from tokenmill.sizing.sections.corpus import patch_tokens
 from tokenmill.sizing.sections.jobs import FIRST
 from tokenmill.sizing.sections.stages import SCRATCH, STORED, held, part_of
@@ -108,21 +108,27 @@ def _capacity(sheet: Sheet) -> str:
 def _checkpoints(sheet: Sheet) -> str:
     """Which interval and which wait the write bandwidth is for, and how far that is from best."""
     plan, interval = sheet.plan.checkpoints, sheet["checkpoint interval"]
-    optimum = sheet[BEST if BEST in sheet else YOUNG]
+    optimum, failing = sheet[BEST if BEST in sheet else YOUNG], sheet["mean time to failure"].shown
+    best = (
+        f" and {percent(sheet['waste at the optimal interval'].value)} at the best, {optimum.shown}"
+    )
     if sheet.stated("checkpoints.interval_s"):
         origin = "as stated"
+    elif interval.value == plan.most_interval_s:
+        key = "checkpoints.most_interval_s"
+        chosen = "" if sheet.stated(key) else ", our choice"
+        origin = f"the longest{chosen}: {key}; a failure each {failing} would do with fewer"
+        best = ""
     elif sheet.stated(OFFERED):
         offered = format_quantity(sheet.plan.value(OFFERED), "bytes/s")
         origin = f"the best at the {offered} that the plan says storage takes"
     else:
-        failing = sheet["mean time to failure"].shown
         in_run = interval.value >= sheet["training time"].value * SECONDS_PER_DAY * (1 - 1e-9)
         origin = f"{'the whole run' if in_run else 'the best'}, at a failure each {failing}"
     wait = waits(sheet) if plan.mode == "sync" else _drain(sheet)
     return (
         f"The checkpoint write bandwidth is for one each {interval.shown} ({origin}), for which"
-        f" {wait}. Waste of time is {percent(sheet['waste'].value)} at that interval and"
-        f" {percent(sheet['waste at the optimal interval'].value)} at the best, {optimum.shown}"
+        f" {wait}. Waste of time is {percent(sheet['waste'].value)} at that interval{best}"
     )
 
 
@@ -137,12 +143,15 @@ def chosen_wait(sheet: Sheet, when: str = "") -> str | None:
 
 def waits(sheet: Sheet) -> str:
     """For which wait the write bandwidth is; of one that nobody stated, what a short one takes."""
-    told = f"training waits {percent(sheet.plan.checkpoints.stall_frac)} of the time"
+    given = {i.name: i.value for i in sheet[JOB_RATE].inputs}
+    told = f"training waits {percent(given['stall_frac'])} of the time"
     if sheet.stated("checkpoints.stall_frac"):
         return told
-    given = {i.name: i.value for i in sheet[JOB_RATE].inputs} | {"stall_frac": SHORT}
-    if IN_RUN in sheet and not sheet.stated(OFFERED):
-        of_best = {i.name: i.value for i in sheet[IN_RUN].inputs} | {"lost_frac": SHORT}
+    if given["stall_frac"] <= SHORT:
+        return f"{told} (our choice, ten minutes at most: checkpoints.stall_frac)"
+    given["stall_frac"] = SHORT
+    if WITHIN in sheet and not sheet.stated(OFFERED):
+        of_best = {i.name: i.value for i in sheet[WITHIN].inputs} | {"lost_frac": SHORT}
         given["interval_s"] = failures.interval_of_loss_s(**of_best)
     rate = checkpoint.write_bytes_per_s(**given)
     return (

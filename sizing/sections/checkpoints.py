@@ -4,13 +4,15 @@ synchronous     storage's rate gives the stall, the stall the interval
 asynchronous    the copy to host memory is the stall; storage's rate limits the interval
 
 Where the rate is not known, it follows from the interval: that is stated, or the optimum at which
-waiting and failures each take the share of time that the plan allows, within the run.
+waiting and failures each take the share of time that the plan allows, within the run and
+checkpoints.most_interval_s, which binds where failures are rare.
 """
 
 import math
 
 from tokenmill.sizing.formulas import checkpoint, failures
 from tokenmill.sizing.formulas.training import SECONDS_PER_DAY
+from tokenmill.sizing.plan.fields import OUR_CHOICE
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sheet import Given, Sheet
 from tokenmill.sizing.tables import RECIPES
@@ -22,7 +24,8 @@ YOUNG = "optimal checkpoint interval, Young"
 BEST = "optimal checkpoint interval that storage can follow"
 OFFERED = "checkpoints.write_bytes_per_s"
 WITH_FAILURES = "training time with failures"
-IN_RUN = "optimal checkpoint interval, within the run"
+WITHIN = "optimal checkpoint interval, within bounds"
+MOST_STALL_S = 600.0  # our choice, of a stated interval; BLOOM waited 40 s for 2.3 TB
 MOST_DAYS = 3650.0  # our choice: longer than accelerators last
 REDONE_FRAC = 0.05  # our choice: of the work, that failures may undo where nothing waits
 MOST_TIME = 0.5  # from here on the waste is no small share, as its formula takes it to be
@@ -87,11 +90,21 @@ def _synchronous(sheet: Sheet) -> None:
     if _is_offered(sheet):
         sheet.add("checkpoint stall", checkpoint.write_s, write_bytes_per_s=OFFERED)
         _optimal(sheet)
-    sheet.add("checkpoint interval", checkpoint.longest_interval_s, **_interval(sheet))
-    sheet.add(JOB_RATE, checkpoint.write_bytes_per_s)
+    interval = sheet.add("checkpoint interval", checkpoint.longest_interval_s, **_interval(sheet))
+    sheet.add(JOB_RATE, checkpoint.write_bytes_per_s, stall_frac=_share(sheet, interval))
     if not _is_offered(sheet):
         sheet.add("checkpoint stall", checkpoint.write_s)
         _optimal(sheet)
+
+
+def _share(sheet: Sheet, interval: Requirement) -> Given:
+    """Of the time, that training waits: as stated, else no more than minutes at once."""
+    key = "checkpoints.stall_frac"
+    frac = sheet.plan.checkpoints.stall_frac
+    if sheet.stated(key) or _is_offered(sheet) or frac * interval.value <= MOST_STALL_S:
+        return key
+    source = f"{OUR_CHOICE}: ten minutes for one checkpoint"
+    return sheet.assume(MOST_STALL_S / interval.value, unit="fraction", source=source, key=key)
 
 
 def _asynchronous(sheet: Sheet) -> None:
@@ -135,19 +148,21 @@ def _is_offered(sheet: Sheet) -> bool:
 
 
 def _interval(sheet: Sheet) -> dict[str, Given]:
-    """Stated; or the best at the rate on offer; or that at which no more is lost than may be."""
+    """Stated; or the best at the rate on offer, or at which no more is lost than may be."""
     key, days = "checkpoints.interval_s", sheet["training time"]
     if sheet.plan.value(key) is not None:
         return {"interval_s": key}
     if _is_offered(sheet):
-        within = failures.interval_in_run_s
-        best = sheet.add(IN_RUN, within, interval_s=sheet[YOUNG], training_days=days)
+        given: dict[str, Given] = {"interval_s": sheet[YOUNG], "training_days": days}
+        if sheet.plan.checkpoints.mode == "sync":
+            given |= {"stall_s": sheet["checkpoint stall"], "stall_frac": "checkpoints.stall_frac"}
+        best = sheet.add(WITHIN, failures.interval_within_s, **given)
         return {"optimal_interval_s": best}
     lost: Given = "checkpoints.stall_frac"
     if sheet.plan.checkpoints.mode == "async":
-        source = "our choice: of the work, that failures may undo"
+        source = f"{OUR_CHOICE}: of the work, that failures may undo"
         lost = sheet.assume(REDONE_FRAC, unit="fraction", source=source, key=key)
-    best = sheet.add(IN_RUN, failures.interval_of_loss_s, lost_frac=lost, training_days=days)
+    best = sheet.add(WITHIN, failures.interval_of_loss_s, lost_frac=lost, training_days=days)
     return {"optimal_interval_s": best}
 
 

@@ -188,7 +188,7 @@ def test_a_figure_of_a_tier_that_is_varied_shows():
 def test_no_amount_is_told_with_the_requirement_that_it_fails():
     made = sheet(tiers=[{"name": "ours", "total_write_bytes_per_s": "1 MB/s"}])
     ((told,),) = tier_figures([made]).values()
-    assert "checkpoint writes short 127 x" in told
+    assert "checkpoint writes short 207 x" in told
     assert tiers_json(made)[0]["to_buy"] is None
 
 

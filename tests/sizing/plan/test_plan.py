@@ -143,6 +143,10 @@ def test_an_accelerator_of_ones_own_is_known_by_its_name():
             " mode: async",
         ),
         (
+            "checkpoints: {interval_s: 1h, most_interval_s: 2h}",
+            "checkpoints.most_interval_s is stated but has no effect beside interval_s",
+        ),
+        (
             "cluster: {count: 1001}",
             "cluster.count 1,001 is not a multiple of the 8 accelerators of a node: one node is"
             " not full",

@@ -103,7 +103,7 @@ def test_a_tier_is_drawn_with_what_the_whole_job_gets_of_it():
     assert f"FSx Lustre 250: reads {rate}, writes {rate}" in told
     assert "NFS over RDMA" not in told  # of whose servers nothing is known
     assert "nothing is known of servers: NFS over RDMA" in sheet_html(sheet)
-    assert told.startswith("training reads 43.9 MB/s; checkpoints write 127 MB/s; restart reads")
+    assert told.startswith("training reads 43.9 MB/s; checkpoints write 207 MB/s; restart reads")
 
 
 def test_the_interval_of_the_plan_and_the_best_one_are_marked():

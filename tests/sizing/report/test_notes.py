@@ -53,8 +53,14 @@ def test_the_shares_of_all_stages_add_up_to_one():
 
 
 def test_the_write_bandwidth_names_its_interval_its_wait_and_the_best():
-    best = told("model: {params: 8B}")[1]
-    assert "one each 4.88 hours (the best, at a failure each 48.8 hours)" in best
+    best = told("model: {params: 8B}\ncluster: {count: 2048}")[1]
+    assert "one each 2.44 hours (the best, at a failure each 24.4 hours)" in best
+    most = told("model: {params: 8B}")[1]
+    assert (
+        "one each 3 hours (the longest, our choice: checkpoints.most_interval_s; a failure each"
+        " 48.8 hours would do with fewer)" in most
+    )
+    assert most.endswith("Waste of time is 8.64 % at that interval")
     short = told("model: {params: 8B}\ntraining: {tokens: 10B}")[1]
     assert "one each 19.7 minutes (the whole run, at a failure each 48.8 hours)" in short
     second = told("checkpoints: {interval_s: 1800}")[1]
@@ -68,14 +74,17 @@ def test_the_write_bandwidth_names_its_interval_its_wait_and_the_best():
 @pytest.mark.parametrize("stated", ["", "interval_s: 1800", "write_bytes_per_s: 1 GB/s"])
 def test_what_a_wait_of_our_choice_hides_is_told(stated):
     """A wait of 1 % takes 25 times the rate where the interval follows from it, else 5 times."""
-    made = sheet(f"checkpoints: {{{stated}}}")
-    short = sheet(f"checkpoints: {{{f'{stated}, ' if stated else ''}stall_frac: 1%}}")
+    job = "cluster: {count: 2048}\ncheckpoints: "
+    made = sheet(f"{job}{{{stated}}}")
+    short = sheet(f"{job}{{{f'{stated}, ' if stated else ''}stall_frac: 1%}}")
     rate, most = made[JOB_RATE], short[JOB_RATE]
     ratio = 5 if stated else 25
     assert most.value == pytest.approx(ratio * rate.value)
     told_of = f"at 1 % storage must take {most.shown}, {ratio} times as much)"
     assert told_of in notes(made)[1]
     assert "our choice" not in notes(short)[1]
+    day = told("checkpoints: {interval_s: 1 day}")[1]
+    assert "waits 0.694 % of the time (our choice, ten minutes at most: checkpoints.stall_" in day
 
 
 def test_beside_other_jobs_the_write_bandwidth_and_waste_are_told_of_the_plan_s_own():
