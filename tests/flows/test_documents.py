@@ -51,6 +51,7 @@ def test_long_equal_stretches_are_folded_around_the_changes():
     assert f" … {equal + 1 + len('end') - AROUND:,} equal characters … " in shown
     assert "word499 [-old-]{+new+} word0" in shown
     assert "word250" not in shown
+    assert "word499{+ new+}" in printed(LONG, f"{LONG} new")
 
 
 def test_long_changes_are_shortened_and_many_are_counted():

@@ -212,7 +212,7 @@ def test_a_column_that_has_the_name_of_several_is_refused(tmp_path):
 
 def test_fields_between_quotes_are_counted_each(tmp_path):
     path = tmp_path / "rows.tsv"
-    path.write_text('key\task\tanswer\na\t"Who?"\tI\nb\tWhy?\tSo\n')
+    path.write_text('key\task\tanswer\na\t"Who?"\tI\nb\tWhy?\tSo\nc\t"\tSo\n')
     given = {"path": str(path), "text": ["ask", "answer"], "join": " ", "quote": ""}
     recipe = make_recipe(
         {"inputs": [given], "tokenizer": None, "output": {"text": "parquet"}}, where="r"
