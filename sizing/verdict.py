@@ -10,8 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from tokenmill.sizing.formula import Formula
-from tokenmill.sizing.formulas import bandwidth, capacity, cost, supply
+from tokenmill.sizing.formulas import capacity, cost, supply
 from tokenmill.sizing.requirement import Input, Requirement
+from tokenmill.sizing.sections.checkpoints import NODE_WRITE
+from tokenmill.sizing.sections.reads import NODE_REQUESTS
 from tokenmill.sizing.sections.restart import NODE_READ
 from tokenmill.sizing.sections.stages import all_datasets
 from tokenmill.sizing.sheet import Given, Sheet
@@ -40,6 +42,13 @@ NEEDS: Mapping[str, Mapping[str, str]] = {
     "read requests, whole job": _REQUESTS,
     WRITES: _WRITE,
     RESTART: _READ,
+}
+# of what the whole job needs, the row of one node: of several jobs, the node that needs most
+OF_ONE: Mapping[str, str] = {
+    "read bandwidth, whole job": "read bandwidth, one node",
+    "read requests, whole job": NODE_REQUESTS,
+    WRITES: NODE_WRITE,
+    RESTART: NODE_READ,
 }
 OF_CHECKPOINTS = (WRITES, RESTART)  # must be shared, or a lost node takes its part with it
 ONE_CLIENT = "one client"
@@ -75,8 +84,7 @@ def limits(sheet: Sheet, tier: TierRow, needed: Requirement) -> Iterator[Limit]:
 
 
 def _of_client(sheet: Sheet, _tier: TierRow, needed: Requirement, given: Input) -> Limit:
-    share = _of_node(sheet, needed)
-    return Limit(ONE_CLIENT, share, given, (), steps=(share,))
+    return Limit(ONE_CLIENT, sheet[OF_ONE[needed.name]], given, ())
 
 
 def _of_tib(sheet: Sheet, tier: TierRow, needed: Requirement, given: Input) -> Limit:
@@ -109,7 +117,7 @@ def _of_drive(sheet: Sheet, tier: TierRow, needed: Requirement, given: Input) ->
     asked = _asked_of_drives(sheet, tier, needed)
     offered = _together(sheet, tier, needed, rows[-1], given)
     enough = _units(sheet, "drives", f"{needed.name}: drives of {tier.name}", asked, given)
-    steps = (*rows, offered, *([asked] if asked is not needed else []))
+    steps = (*rows, offered, *([] if asked.name in sheet else [asked]))
     what = "the drives for its capacity"
     return Limit(what, asked, offered.as_input("offered"), ("drive_bytes",), enough, steps)
 
@@ -117,7 +125,7 @@ def _of_drive(sheet: Sheet, tier: TierRow, needed: Requirement, given: Input) ->
 def _asked_of_drives(sheet: Sheet, tier: TierRow, needed: Requirement) -> Requirement:
     """Of a node's own drives its share; of shared ones all, of writes with their redundancy."""
     if tier.local:
-        return _of_node(sheet, needed)
+        return sheet[OF_ONE[needed.name]]
     if needed.name != WRITES:
         return needed
     name = f"{needed.name}: with redundancy"
@@ -143,16 +151,6 @@ _LIMITS = {
     "drive": _of_drive,
     "prefix": _of_prefix,
 }
-
-
-def _of_node(sheet: Sheet, needed: Requirement) -> Requirement:
-    """What one node must be given: of reading a checkpoint more than its share, else that."""
-    if needed.name == RESTART and NODE_READ in sheet:
-        return sheet[NODE_READ]
-    if sheet.jobs and needed.name == "read bandwidth, whole job":
-        return sheet["read bandwidth, one node"]  # of the job that needs most
-    share = in_unit(bandwidth.node_read_bytes_per_s, needed.unit)
-    return sheet.aside(f"{needed.name}: of one node", share, read_bytes_per_s=needed)
 
 
 def _together(

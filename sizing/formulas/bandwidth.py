@@ -56,6 +56,9 @@ node_read_bytes_per_s = of_node(
     source="definition; every accelerator reads a share of its own",
 )
 
+# Of the requests, the share of one node.
+node_reads_per_s = of_node("node_reads_per_s", "reads_per_s", unit="reads/s")
+
 # The share of one accelerator.
 accelerator_read_bytes_per_s = quotient(
     "accelerator_read_bytes_per_s",

@@ -20,6 +20,7 @@ from tokenmill.sizing.units import format_quantity
 
 TITLE = "Checkpoints"
 JOB_RATE = "checkpoint write bandwidth, whole job"
+NODE_WRITE = "checkpoint write bandwidth, one node"
 YOUNG = "optimal checkpoint interval, Young"
 BEST = "optimal checkpoint interval that storage can follow"
 OFFERED = "checkpoints.write_bytes_per_s"
@@ -174,7 +175,7 @@ def _optimal(sheet: Sheet) -> None:
 def _written(sheet: Sheet) -> None:
     """The rate of a node, bytes a day, and whether what storage takes is enough."""
     rate, interval = sheet[JOB_RATE], sheet["checkpoint interval"]
-    sheet.add("checkpoint write bandwidth, one node", checkpoint.node_write_bytes_per_s)
+    sheet.add(NODE_WRITE, checkpoint.node_write_bytes_per_s)
     sheet.add("checkpoint bytes a day", checkpoint.bytes_per_day)
     offered = sheet.plan.checkpoints.write_bytes_per_s
     if offered is not None and offered < rate.value * (1 - 1e-9):  # equal but for rounding

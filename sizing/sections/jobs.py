@@ -34,6 +34,8 @@ SUMMED: Mapping[str, Formula[...]] = {
 }
 GREATEST: Mapping[str, Formula[...]] = {
     "read bandwidth, one node": greatest(unit="bytes/s"),
+    reads.NODE_REQUESTS: greatest(unit="reads/s"),
+    checkpoints.NODE_WRITE: greatest(unit="bytes/s"),
     "one checkpoint": greatest(unit="bytes"),
     RESTART: greatest(unit="bytes/s"),
     "restart read bandwidth, one node": greatest(unit="bytes/s"),

@@ -11,7 +11,7 @@ from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
 from tokenmill.sizing.tables import ACCESS, AccessRow
 
 TITLE = "Reads"
-REQUESTS = "read requests, whole job"
+REQUESTS, NODE_REQUESTS = "read requests, whole job", "read requests, one node"
 USED = "bytes used of a read"
 
 
@@ -61,6 +61,7 @@ def _wasted(sheet: Sheet, pattern: AccessRow) -> Given:
 
 def _shares(sheet: Sheet) -> None:
     sheet.add("read bandwidth, one node", bandwidth.node_read_bytes_per_s)
+    sheet.add(NODE_REQUESTS, bandwidth.node_reads_per_s)
     sheet.add("read bandwidth, one accelerator", bandwidth.accelerator_read_bytes_per_s)
     sheet.add(
         "FLOP-ratio demand of one accelerator, upper bound",

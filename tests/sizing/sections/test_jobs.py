@@ -187,7 +187,26 @@ def test_a_job_has_the_interval_of_what_it_states_or_takes_from_the_plan(job, in
     assert made.jobs["a"][1].plan.cluster.interval_of("mfu") == interval
 
 
-def test_one_client_is_held_against_a_node_of_the_job_that_needs_most(three):
-    made = three[0]
-    (limit,) = limits(made, tier(client_read_bytes_per_s=1e9), made["read bandwidth, whole job"])
-    assert limit.needed is made["read bandwidth, one node"]
+@pytest.mark.parametrize(
+    ("column", "of_all", "of_node"),
+    [
+        ("client_read_bytes_per_s", "read bandwidth, whole job", "read bandwidth, one node"),
+        ("client_write_bytes_per_s", SUMMED[2], "checkpoint write bandwidth, one node"),
+        ("client_read_bytes_per_s", "restart read bandwidth", "restart read bandwidth, one node"),
+    ],
+)
+def test_one_client_is_held_against_a_node_of_the_job_that_needs_most(column, of_all, of_node):
+    """Writes of all jobs were divided among the nodes of the plan: 64 MB/s, not 16.3 GB/s."""
+    few = "model: {params: 70B}, cluster: {count: 16}, checkpoints: {interval_s: 600}"
+    made = sheet(f"model: {{params: 1B}}\ncluster: {{count: 4096}}\njobs: [{{name: few, {few}}}]")
+    (limit,) = limits(made, tier(**{column: 1e9}), made[of_all])
+    assert limit.needed is made[of_node]
+    assert made[of_node].value == max(own[of_node].value for _, own in made.jobs.values())
+
+
+def test_a_nodes_own_drives_answer_the_requests_of_the_job_that_asks_most_of_a_node():
+    made = sheet("cluster: {count: 4096}\njobs: [{name: small, model: {params: 1B}}]")
+    cells = {"local": True, "drive_bytes": "1 TB", "drive_read_iops": 1e5}
+    (limit,) = limits(made, tier(**cells), made[SUMMED[1]])
+    assert limit.needed is made["read requests, one node"]
+    assert limit.needed.value == made.jobs["small"][1]["read requests, one node"].value
