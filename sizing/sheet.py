@@ -26,7 +26,6 @@ Given: TypeAlias = str | Requirement | Input  # an argument: a plan's key, a row
 # argument of formulas -> the plan's key, or the row, that it is of where a row names no other
 USUAL: Mapping[str, str] = {
     "accelerators": "cluster.count",
-    "attention_width": "model.hidden",
     "corpus_tokens": "corpus tokens",
     "epochs": "training.epochs",
     "host_memory_bytes": "cluster.host_memory",

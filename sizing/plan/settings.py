@@ -38,7 +38,8 @@ class Model(Section):
 
     active_params: that work on each token, for a mixture of experts; None is all.
     layers, hidden: with them attention's FLOPs are counted too.  hidden: its width, the heads'
-    together.  heads, kv_heads, head_dim: with layers, for the KV cache.
+    together.  heads, kv_heads, head_dim: with layers, for the KV cache; heads x head_dim, where
+    stated, is the width of attention in place of hidden.
     seq_len: tokens of a sequence in training.
     """
 
@@ -50,6 +51,13 @@ class Model(Section):
     kv_heads: Annotated[Whole | None, Assumed("heads", "as many as heads")] = None
     head_dim: Annotated[Whole | None, Assumed("dimensions", "hidden / heads")] = None
     seq_len: Annotated[Whole, Assumed("tokens", "Llama 3 8B")] = 8192
+
+    def merged(self, own: Section) -> Section:
+        """As of any section; but with other params it is another model, in all but seq_len."""
+        if "params" not in own.model_fields_set:
+            return super().merged(own)
+        shared = {name: getattr(self, name) for name in self.model_fields_set & {"seq_len"}}
+        return Section.merged(Model(**shared), own)
 
     @model_validator(mode="after")
     def _params_have_their_unit(self) -> "Model":
@@ -490,6 +498,7 @@ class Source(Corpus):
 class Job(Section):
     """One that runs beside the plan's own, and is like it but for what it states.
 
+    Of a model of other params only seq_len is the plan's.
     name: by which figures call it.  copies: that run at the same time.
     """
 

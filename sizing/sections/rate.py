@@ -25,9 +25,12 @@ def add(sheet: Sheet) -> None:
     model = sheet.plan.model
     active = "model.params" if model.active_params is None else "model.active_params"
     flops: dict[str, Given] = {"active_params": active}
-    if model.layers is not None and model.hidden is not None:
+    width: Given | None = None if model.hidden is None else "model.hidden"
+    if model.heads is not None and model.head_dim is not None:
+        width = sheet.plan.input("model.head_dim", value=model.heads * model.head_dim)
+    if model.layers is not None and width is not None:
         flops["attention_flops_per_token"] = sheet.add(
-            "attention FLOP a token", compute.attention_flops_per_token
+            "attention FLOP a token", compute.attention_flops_per_token, attention_width=width
         )
     sheet.add("train FLOP a token", compute.train_flops_per_token, **flops)
     sheet.add(

@@ -173,6 +173,17 @@ def test_what_a_job_states_has_to_go_with_what_it_takes_from_the_plan(plan, job,
         sheet(f"cluster: {{{plan}}}\njobs: [{{name: a, cluster: {{{job}}}}}]")
 
 
+def test_a_job_of_other_params_is_of_another_model_with_the_plans_sequences():
+    """A job of 7B took the layers of the plan's 13B, and active_params were more than params."""
+    moe = "model: {params: 671B, active_params: 37B, layers: 61, hidden: 7168, seq_len: 4096}"
+    made = sheet(
+        f"{moe}\njobs: [{{name: a, model: {{params: 1B}}}}, {{name: b, model: {{heads: 64}}}}]"
+    )
+    a, b = (made.jobs[name][1].plan.model for name in "ab")
+    assert a.model_dump(exclude_none=True) == {"params": 1e9, "seq_len": 4096}
+    assert (b.params, b.active_params, b.layers, b.heads) == (671e9, 37e9, 61, 64)
+
+
 @pytest.mark.parametrize(
     ("job", "interval"),
     [
