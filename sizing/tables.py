@@ -302,7 +302,7 @@ class TierRow(Row):
     client_*: of one client, that is one node, or one mount where that is the limit.
     tib_*: of each TiB that is bought.  total_*: of all of it, however large.
     group_*: of each `group_nodes` nodes, as reference designs tell it.
-    drive_*: of one drive; drive_bytes is its capacity.  *_iops: of small random requests.
+    drive_*: of one drive; drive_bytes is its capacity.  *_iops: of small random reads.
     prefix_*_per_s: requests to one prefix (partition) of an object store.
     least_bytes, most_bytes: that can be bought, of one instance.
     step_bytes: what is bought is a multiple of it, or the least.
@@ -319,11 +319,9 @@ class TierRow(Row):
     tib_read_bytes_per_s: ByteRate | None = None
     tib_write_bytes_per_s: ByteRate | None = None
     tib_read_iops: Operations | None = None
-    tib_write_iops: Operations | None = None
     total_read_bytes_per_s: ByteRate | None = None
     total_write_bytes_per_s: ByteRate | None = None
     total_read_iops: Operations | None = None
-    total_write_iops: Operations | None = None
     group_nodes: Whole | None = None
     group_read_bytes_per_s: ByteRate | None = None
     group_write_bytes_per_s: ByteRate | None = None

@@ -34,6 +34,10 @@ from tokenmill.sizing.strict import parse_yaml
 from tokenmill.sizing.tables import ACCELERATORS, OF_THE_PLAN, TIERS, AcceleratorRow, Row, TierRow
 
 _OF_A_MODE = {"stall_frac": "sync", "drain_frac": "async"}  # of checkpoints
+_ONLY_WITH = {  # a setting -> another that it says more of
+    "storage.growth_years": "storage.growth_frac",
+    "prices.egress_per_gb": "prices.egress",
+}
 _SHARED = {"vocab_size", "token_width_bytes"}  # of a corpus, that its sources may have in common
 # sections of a plan that add rows to a table, and where the table's own are found
 _TABLES: Mapping[str, Callable[[str], Row]] = {
@@ -129,12 +133,15 @@ class Plan(Section):
                     f"checkpoints.{name} is stated but has no effect with mode: {mode}; it is of"
                     f" mode: {of_mode}"
                 )
+        for key, other in _ONLY_WITH.items():
+            if self.stated(key) and not self.value(other):
+                made.append(f"{key} is stated but has no effect without {other}")
         if self.checkpoints.interval_s and self.stated("checkpoints.most_interval_s"):
             made.append("checkpoints.most_interval_s is stated but has no effect beside interval_s")
         count, per_node = self.cluster.count, self.cluster.per_node
         if per_node is None:
             per_node = ACCELERATORS.find(self.cluster.accelerator, self.accelerators).per_node
-        if count % per_node:
+        if count > per_node and count % per_node:
             made.append(
                 f"cluster.count {count:,} is not a multiple of the {per_node} accelerators of a"
                 " node: one node is not full"

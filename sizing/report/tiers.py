@@ -62,12 +62,11 @@ SCOPES: Mapping[str, str] = {
     "drive": "a drive of {drive_bytes}",
     "prefix": "one prefix",
 }
-# how they end -> unit: reads, writes, and requests, which one of two pairs has
+# how they end -> unit: reads, writes, and requests, of a file system or an object store
 KINDS: Mapping[str, str] = {
     "read_bytes_per_s": "bytes/s",
     "write_bytes_per_s": "bytes/s",
     "read_iops": "requests/s",
-    "write_iops": "requests/s",
     "get_per_s": "requests/s",
     "put_per_s": "requests/s",
 }
@@ -200,7 +199,8 @@ def _delivered(tier: TierRow) -> Iterator[tuple[str, ...]]:
         )
         reads, writes, *others = shown.values()
         counts = [n.replace(" requests/s", "") for n in others]
-        requests = [f"{n} {of}" for n, of in zip(counts, ("read", "written") * 2, strict=True) if n]
+        of_each = zip(counts, ("read", "read", "written"), strict=True)
+        requests = [f"{n} {of}" for n, of in of_each if n]
         source = "; ".join(dict.fromkeys(tier.sources.get(c, tier.source) for c in given))
         told = ", ".join(requests)
         yield tier.name, what, reads or NONE, writes or NONE, told or NONE, sold, source

@@ -220,6 +220,11 @@ def _sample(
     """What a sample of images with text is: measured, or as the plan says; None of text."""
     setting = f"{key}.image_text"
     if measurement is None:
+        if sheet.plan.value(f"{key}.tokens_per_image") is not None:
+            sheet.warnings.append(
+                f"{key}.tokens_per_image is not used, as {key} was not measured: state"
+                f" {setting}.tokens_per_image"
+            )
         stated = sheet.plan.value(setting)
         return None if stated is None else {name: f"{setting}.{name}" for name in SAMPLE}
     if measurement.images is None:

@@ -170,6 +170,16 @@ def test_a_client_is_held_against_the_share_of_one_node():
     assert got.steps == ()
 
 
+@pytest.mark.parametrize("speed", [125, 250, 500, 1000])
+def test_requests_to_managed_lustre_are_held_against_what_its_maker_publishes(speed):
+    """725 reads a second of each TiB at 125 MB/s, and in proportion; it was 'not published'."""
+    name = f"GCP Managed Lustre {speed}"
+    got = judged(f"storage: {{candidates: [{name}]}}", name)[REQUESTS]
+    offered = next(i.value for i in got.shortfall.inputs if i.name == "offered")
+    assert (got.outcome, got.limit) == ("enough", "each TiB")
+    assert offered == pytest.approx(72000 * 1024**3 / TIB * 725, rel=1e-6)
+
+
 def test_what_is_provisioned_by_capacity_is_bought_larger():
     made = sheet(own(tib_write_bytes_per_s="100 MB/s"))
     got = {v.requirement: v for v in judge(made)}[WRITE]

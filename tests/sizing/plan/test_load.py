@@ -257,9 +257,9 @@ def test_whose_limit_a_figure_of_a_tier_is_is_not_guessed(key):
 
 
 def test_requests_a_second_as_people_write_them():
-    rows = "[{name: a, total_read_iops: 2M, total_write_iops: 5e5}]"
+    rows = "[{name: a, total_read_iops: 2M, tib_read_iops: 5e5}]"
     (tier,) = parse_plan(f"tiers: {rows}", where="f").tiers
-    assert (tier.total_read_iops, tier.total_write_iops) == (2e6, 5e5)
+    assert (tier.total_read_iops, tier.tib_read_iops) == (2e6, 5e5)
 
 
 def test_durations_and_percentages_as_people_write_them():

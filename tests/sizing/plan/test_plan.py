@@ -147,6 +147,14 @@ def test_an_accelerator_of_ones_own_is_known_by_its_name():
             "checkpoints.most_interval_s is stated but has no effect beside interval_s",
         ),
         (
+            "storage: {growth_years: 3}",
+            "storage.growth_years is stated but has no effect without storage.growth_frac",
+        ),
+        (
+            "prices: {egress_per_gb: 0.05}",
+            "prices.egress_per_gb is stated but has no effect without prices.egress",
+        ),
+        (
             "cluster: {count: 1001}",
             "cluster.count 1,001 is not a multiple of the 8 accelerators of a node: one node is"
             " not full",
@@ -169,6 +177,9 @@ def test_what_has_no_effect_or_is_odd_is_remarked(text, remark):
         "checkpoints: {stall_frac: 1%}",
         "checkpoints: {mode: async, drain_frac: 50%}",
         "cluster: {accelerator: ours, dense_flops_per_s: 1 PFLOP/s, per_node: 4, count: 12}",
+        "cluster: {count: 1}",
+        "storage: {growth_frac: 0.1, growth_years: 3}",
+        "prices: {egress: true, egress_per_gb: 0.05}",
     ],
 )
 def test_what_is_as_it_should_be_is_not(text):

@@ -219,3 +219,12 @@ def test_a_formula_of_a_sample_takes_the_sample_s_text_not_the_corpus():
     made.of(source, "text of all", capacity.text_bytes)
     again = made.of(source, "bytes of one", image_text.sample_bytes)
     assert again.value == made["bytes a sample"].value
+
+
+def test_tokens_of_an_image_that_nothing_uses_are_told_with_the_key_that_is_used():
+    """Of samples that are stated, 1,024 were taken in silence."""
+    (warning,) = sheet("corpus: {tokens: 3B, image_text: {}, tokens_per_image: 576}").warnings
+    assert warning == (
+        "corpus.tokens_per_image is not used, as corpus was not measured: state"
+        " corpus.image_text.tokens_per_image"
+    )
