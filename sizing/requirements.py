@@ -75,10 +75,12 @@ HEADLINE = (
 def requirement_sheet(plan: Plan, measurements: Mapping[str, CorpusMeasurement]) -> Sheet:
     """Every requirement of a plan.
 
-    measurements: of the corpus as "corpus", or of the plan's sources by their names.
+    measurements: of the corpus as "corpus", or of the plan's sources by their names; of a job that
+        has its own as "jobs.NAME".
     PlanError: what the plan says cannot be, in a way that only shows in figures.
     """
     known = {source.name for source in plan.sources} or {"corpus"}
+    known |= {f"jobs.{job.name}" for job in plan.jobs}
     for name in measurements:
         if name not in known:
             raise PlanError(
@@ -104,13 +106,16 @@ def _of_jobs(
     """Each job's sheet by name, the plan's first, and how many run; a hot pool is for all."""
     storage = plan.storage.model_copy(update={"hot": None})
     alone = plan.model_copy(update={"jobs": (), "storage": storage})
-    made = {jobs.FIRST: (1, requirement_sheet(alone, measurements))}
+    common = {name: m for name, m in measurements.items() if not name.startswith("jobs.")}
+    made = {jobs.FIRST: (1, requirement_sheet(alone, common))}
     for job in plan.jobs:
         if job.name == jobs.FIRST:
             raise PlanError(f"job {job.name!r}: that is the plan's own; give it another name")
         try:
             own = jobs.plan_of(alone, job)
-            known = {} if "corpus" in job.model_fields_set else measurements
+            found = measurements.get(f"jobs.{job.name}")
+            known = common if job.corpus.model_fields_set <= {"tokens"} else {}
+            known = known if found is None else {"corpus": found}
             made[job.name] = (job.copies, requirement_sheet(own, known))
         except (PlanError, ValidationError) as e:
             told = explain(e, Plan) if isinstance(e, ValidationError) else str(e)
@@ -162,6 +167,7 @@ def find_plan(name: str) -> Path:
 def _measurements(plan: Plan, folder: Path, corpus: Path | None) -> dict[str, CorpusMeasurement]:
     """Of every corpus that was measured; paths in a plan are relative to its folder."""
     paths = {s.name: folder / s.path for s in plan.sources if s.path is not None}
+    paths |= {f"jobs.{j.name}": folder / j.corpus.path for j in plan.jobs if j.corpus.path}
     if corpus is not None:
         paths["corpus"] = corpus
     elif plan.corpus.path is not None:

@@ -148,6 +148,18 @@ def test_a_corpus_named_beside_the_plan_takes_the_place_of_its_own(folder):
     assert sheet.measurements["corpus"].name == "crawl"
 
 
+def test_a_job_has_the_corpus_that_it_states_or_the_plans(folder):
+    """A path that a job stated was not opened, not even one that is not there."""
+    text = "corpus: {path: run}\njobs:\n- {name: a, corpus: {path: estimate.json}}\n- {name: b}\n"
+    made = size(plan(folder, f"{text}- {{name: c, corpus: {{tokens: 3T}}}}"))
+    named = {n: [m.name for m in own.measurements.values()] for n, (_, own) in made.jobs.items()}
+    assert named == {"this plan": ["docs"], "a": ["crawl"], "b": ["docs"], "c": ["docs"]}
+    assert made.jobs["a"][1]["corpus tokens"].value == 2e12
+    assert made.jobs["c"][1]["corpus tokens"].value == 3e12
+    with pytest.raises(PlanError, match="nothing: cannot read the corpus"):
+        size(plan(folder, "jobs: [{name: a, corpus: {path: nothing}}]"))
+
+
 def test_every_source_has_its_corpus(folder):
     text = "sources: [{name: a, path: run}, {name: b, path: estimate.json}, {name: c, tokens: 1T}]"
     sheet = size(plan(folder, text))
