@@ -30,7 +30,6 @@ USUAL: Mapping[str, str] = {
     "epochs": "training.epochs",
     "host_memory_bytes": "cluster.host_memory",
     "interval_s": "checkpoint interval",
-    "load_frac": "checkpoints.restart_load_frac",
     "processes": "cluster.count",
     "read_ahead_bytes": "training.read_ahead",
     "read_bytes_per_s": "read bandwidth, whole job",

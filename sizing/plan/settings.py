@@ -200,7 +200,8 @@ class Checkpoints(Section):
     keep_last: to restart from.  keep_every_s: one is kept for ever each so many seconds.
     keep_forever: others never deleted, the final one included.
     restart_s: from a failure to the first new step, loading included.
-    restart_load_frac: of it, that may be loading.
+    restart_load_frac: of it, that may be loading; where neither is stated, no less than a
+    checkpoint takes to write, up to ten minutes.
     broadcast: one replica reads the weights and sends them to the others.
     host_copy_bytes_per_s: of one accelerator's memory to its host's.
     """

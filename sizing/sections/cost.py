@@ -4,6 +4,7 @@ from tokenmill.sizing.formulas import checkpoint, compute, cost, failures, train
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sections.capacity import most_stored
 from tokenmill.sizing.sections.checkpoints import WITH_FAILURES
+from tokenmill.sizing.sections.restart import load_frac
 from tokenmill.sizing.sheet import Given, Sheet
 
 TITLE = "Time and money"
@@ -72,7 +73,8 @@ def _requests(sheet: Sheet) -> dict[str, Given]:
 
 def _worth(sheet: Sheet) -> None:
     """What the best of all storage would save, and the storage that this would rent."""
-    rest = sheet.add("waste of restarts, loading aside", failures.restart_frac)
+    name = "waste of restarts, loading aside"
+    rest = sheet.add(name, failures.restart_frac, load_frac=load_frac(sheet))
     saved = sheet.add(
         "waste that storage could save, at most", cost.saved_frac, faster_waste_frac=rest
     )

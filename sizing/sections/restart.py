@@ -1,7 +1,9 @@
 """What storage must deliver when the job starts again after a failure."""
 
 from tokenmill.sizing.formulas import failures
+from tokenmill.sizing.plan.fields import OUR_CHOICE
 from tokenmill.sizing.requirement import Input, Requirement
+from tokenmill.sizing.sections.checkpoints import MOST_STALL_S
 from tokenmill.sizing.sheet import Given, Sheet
 from tokenmill.sizing.tables import RECIPES
 from tokenmill.sizing.units import format_quantity
@@ -48,10 +50,26 @@ def _weight_bytes(sheet: Sheet, per_param: Input) -> Input:
     return sheet.assume(weights, unit="bytes/parameter", source=source)
 
 
+def load_frac(sheet: Sheet) -> Given:
+    """Of a restart, the part that may be loading: as stated, or as long as one takes to write.
+
+    Where failures are rare a fast restart saves nothing, and would be what is bought for.
+    """
+    key, plan = "checkpoints.restart_load_frac", sheet.plan.checkpoints
+    written = sheet["checkpoint drain" if plan.mode == "async" else "checkpoint stall"]
+    frac = min(written.value, MOST_STALL_S) / plan.restart_s
+    is_stated = sheet.stated(key) or sheet.stated("checkpoints.restart_s")
+    if is_stated or frac <= plan.restart_load_frac:
+        return key
+    source = f"{OUR_CHOICE}: as long as a checkpoint is written, ten minutes at most"
+    return sheet.assume(frac, unit="fraction", source=source, key=key)
+
+
 def _rate(sheet: Sheet, name: str, read: Requirement) -> None:
     """The rate that loads it in time; none where no part of a restart may be loading."""
     if sheet.plan.checkpoints.restart_load_frac > 0:
-        sheet.add(name, failures.restart_read_bytes_per_s, restart_read_bytes=read)
+        rate = failures.restart_read_bytes_per_s
+        sheet.add(name, rate, restart_read_bytes=read, load_frac=load_frac(sheet))
 
 
 def _node_rate(sheet: Sheet, read: Requirement) -> None:
@@ -65,6 +83,7 @@ def _node_rate(sheet: Sheet, read: Requirement) -> None:
         bytes_per_param=own["bytes_per_param"],
         weight_bytes_per_param=own["weight_bytes_per_param"],
         replica_nodes=sheet.assume(of_replica, unit="nodes", source=source),
+        load_frac=load_frac(sheet),
     )
 
 
