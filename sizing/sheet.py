@@ -268,9 +268,7 @@ class Sheet:
             "replicas of the weights",
             memory.fitting_replicas,
             nodes=self["nodes"],
-            bytes_per_param=self.assume(
-                memory.TRAIN_BYTES_PER_PARAM, unit="bytes/parameter", source=rule
-            ),
+            bytes_per_param="training.memory_bytes_per_param",
             overhead=self.assume(memory.OVERHEAD, unit="ratio", source=rule),
         )
 

@@ -4,7 +4,6 @@ import math
 
 from tokenmill.sizing.formula import formula, product, quotient
 
-TRAIN_BYTES_PER_PARAM = 18.0  # 2 + 4 weights, 4 gradients, 8 Adam's moments
 SERVE_BYTES_PER_PARAM = 2.0  # BF16 weights
 OVERHEAD = 1.25  # activations, buffers, fragmentation
 # of ZeRO, in bytes of a parameter: BF16 weights, BF16 gradients, FP32 weights and two moments

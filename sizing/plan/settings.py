@@ -93,6 +93,8 @@ class Training(Section):
     read_ahead: of the kernel, around what a memory map is asked for.
     read_amplification: bytes fetched from storage for each byte used, in place of the table's.
     sequences_per_read: that lie in a row and are fetched at once; of images with text, samples.
+    memory_bytes_per_param: that accelerators hold of weights, gradients and optimizer; fewer with
+    an 8-bit optimizer (8 to 12), or LoRA (little over 2).
     """
 
     tokens: Annotated[Tokens | None, Assumed("tokens", "the corpus times epochs")] = None
@@ -116,6 +118,10 @@ class Training(Section):
     ] = 131_072.0
     read_amplification: Annotated[Ratio | None, Assumed("ratio", "the access pattern's")] = None
     sequences_per_read: Annotated[Whole, Assumed("sequences", OUR_CHOICE)] = 1
+    memory_bytes_per_param: Annotated[
+        Positive,
+        Assumed("bytes/parameter", "Bekman: 6 weights, 4 gradients, 8 Adam's moments"),
+    ] = 18.0
 
     @model_validator(mode="after")
     def _one_length(self) -> "Training":

@@ -5,6 +5,7 @@ from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sheet import Given, Sheet
 
 TITLE = "Accelerator memory"
+PER_PARAM = "training.memory_bytes_per_param"
 ZERO_STAGES = (0, 1, 2, 3)
 KV_BYTES = 2.0  # of an element in BF16
 USABLE_FRAC = 0.9  # of its memory
@@ -14,22 +15,21 @@ def add(sheet: Sheet) -> None:
     """Add the rows of the section; none where the memory of an accelerator is not known."""
     if sheet.accelerator_if_known("hbm_bytes") is None:
         return
-    train = _least(sheet, "accelerators to train, at least", memory.TRAIN_BYTES_PER_PARAM)
-    serve = _least(sheet, "accelerators to serve, at least", memory.SERVE_BYTES_PER_PARAM)
-    _zero(sheet)
+    train = _least(sheet, "accelerators to train, at least", PER_PARAM)
+    bf16 = sheet.assume(memory.SERVE_BYTES_PER_PARAM, unit="bytes/parameter", source="BF16")
+    serve = _least(sheet, "accelerators to serve, at least", bf16)
+    if not sheet.stated(PER_PARAM):  # whose parts ZeRO's are not
+        _zero(sheet)
     _warn(sheet, train)
     if sheet.plan.model.layers is not None:
-        _serve(sheet, serve)
+        _serve(sheet, serve, bf16)
 
 
-def _least(sheet: Sheet, name: str, per_param: float) -> Requirement:
+def _least(sheet: Sheet, name: str, per_param: Given) -> Requirement:
     rule = "Bekman, Machine Learning Engineering"
-    return sheet.add(
-        name,
-        memory.least_accelerators,
-        bytes_per_param=sheet.assume(per_param, unit="bytes/parameter", source=rule),
-        overhead=sheet.assume(memory.OVERHEAD, unit="ratio", source=rule),
-    )
+    overhead = sheet.assume(memory.OVERHEAD, unit="ratio", source=rule)
+    of_memory = memory.least_accelerators
+    return sheet.add(name, of_memory, bytes_per_param=per_param, overhead=overhead)
 
 
 def _zero(sheet: Sheet) -> None:
@@ -55,7 +55,8 @@ def _warn(sheet: Sheet, train: Requirement) -> None:
     if count < train.value:
         sheet.warnings.append(
             f"cluster.count {count:,} is less than the {train.value:,.0f} accelerators whose"
-            " memory holds the model in training, were nothing offloaded"
+            " memory holds the model in training, were nothing offloaded; where its optimizer takes"
+            f" less, as with 8 bits or LoRA, state {PER_PARAM}"
         )
         some = "1 accelerator" if count == 1 else f"{count:,} accelerators"
         sheet.obstacles.append(
@@ -64,7 +65,7 @@ def _warn(sheet: Sheet, train: Requirement) -> None:
         )
 
 
-def _serve(sheet: Sheet, serve: Requirement) -> None:
+def _serve(sheet: Sheet, serve: Requirement, bf16: Given) -> None:
     """Keys and values of a sequence, and how many sequences fit beside the weights."""
     heads = _heads(sheet)
     if heads is None:
@@ -76,7 +77,6 @@ def _serve(sheet: Sheet, serve: Requirement) -> None:
         element_bytes=sheet.assume(KV_BYTES, unit="bytes", source="BF16"),
     )
     sheet.add("KV cache of a sequence", memory.kv_sequence_bytes)
-    bf16 = sheet.assume(memory.SERVE_BYTES_PER_PARAM, unit="bytes/parameter", source="BF16")
     weights = sheet.add("weights to serve", checkpoint.checkpoint_bytes, bytes_per_param=bf16)
     source = "vLLM, default of gpu_memory_utilization"
     sheet.add(

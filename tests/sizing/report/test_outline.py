@@ -217,4 +217,5 @@ def test_no_figure_is_listed_under_the_key_of_another():
     blocks = chain(*(section.blocks for section in sections(requirement_sheet(plan, {}))))
     (inputs,) = (b for b in blocks if isinstance(b, Table) and b.caption == "Inputs")
     (told,) = (row for row in inputs.rows if row[1] == "18 bytes/parameter")
-    assert told[:4] == ("bytes per param", "18 bytes/parameter", "assumed", NONE)
+    key = "training.memory_bytes_per_param"
+    assert told[:4] == ("memory bytes per param", "18 bytes/parameter", "assumed", key)

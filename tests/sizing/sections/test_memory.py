@@ -44,6 +44,18 @@ def test_too_few_accelerators_are_warned_of():
     )
 
 
+def test_what_the_optimizer_takes_can_be_stated():
+    """4B on one card of 80 GB was not to buy by, whatever the optimizer."""
+    plan = "model: {params: 4B}\ncluster: {accelerator: A100, count: 1}\ntraining: {tokens: 10B}"
+    by_rule, stated = sheet(plan), sheet(plan.replace("10B", "10B, memory_bytes_per_param: 12"))
+    assert "or LoRA, state training.memory_bytes_per_param" in by_rule.warnings[-1]
+    assert by_rule.obstacles
+    assert not stated.obstacles
+    assert "bytes of a parameter, ZeRO 0" not in stated  # of Adam in 32 bits
+    large = "model: {params: 405B}\ntraining: {memory_bytes_per_param: 9}"
+    assert sheet(large)["replicas of the weights"].value == 1024 // 8 // 8  # 57 accelerators
+
+
 def test_a_model_that_fits_no_node_has_replicas_of_several():
     of_unknown = OF_405B.replace("data_parallel: 128, ", "")
     assert sheet(of_unknown)["replicas of the weights"].value == 2048 // 15  # 115 accelerators
