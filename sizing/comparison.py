@@ -147,12 +147,13 @@ def _judged(cases: Sequence[Case]) -> Table:
 
 
 def warned(cases: Sequence[Case]) -> list[str]:
-    """What is warned of, each with the settings that it is about."""
-    return [
-        f"with {listed(case.changes)}: {sentence}"
-        for case in cases
-        for sentence in case.sheet.warnings
-    ]
+    """What is warned of, each with the settings that it is about; first, why not to buy by them."""
+    made = []
+    for case in cases:
+        why = case.sheet.why_not()
+        first = [f"do not buy by this: {why}"] if why else []
+        made += [f"with {listed(case.changes)}: {told}" for told in (*first, *case.sheet.warnings)]
+    return made
 
 
 def _check(variations: Sequence[Variation]) -> None:

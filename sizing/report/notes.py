@@ -11,7 +11,7 @@ from tokenmill.sizing.formulas.training import SECONDS_PER_DAY, SECONDS_PER_HOUR
 from tokenmill.sizing.requirements import requirement_sheet
 from tokenmill.sizing.sections.capacity import most_stored
 from tokenmill.sizing.sections.checkpoints import BEST, JOB_RATE, OFFERED, WITHIN, YOUNG
-from tokenmill.sizing.sections.corpus import patch_tokens
+from tokenmill.sizing.sections.corpus import IMAGE_TRIED, patch_tokens
 from tokenmill.sizing.sections.jobs import FIRST
 from tokenmill.sizing.sections.stages import SCRATCH, STORED, held, part_of
 from tokenmill.sizing.sheet import Sheet
@@ -23,7 +23,6 @@ SHORT = 0.01  # a wait that is told beside the one that we chose
 PUBLISHED_WASTE, FAR = 0.1, 1.5  # of Llama 3 405B, at most; times that, to be explained
 IMAGE_CAPTION = "By the tokens of an image, which are not known"
 IMAGE_KEY = "tokens_per_image"
-IMAGE_TRIED = (64.0, 256.0, 576.0)
 IMAGE_FIGURES = (
     "tokens trained on",
     "read bandwidth, whole job",

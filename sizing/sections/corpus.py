@@ -23,6 +23,7 @@ SAMPLE = {
     "text_tokens": "tokens",
     "text_bytes": "bytes",
 }
+IMAGE_TRIED = (64.0, 256.0, 576.0)  # tokens of an image, where nobody knows them
 PATCH, SQUARE = 14, 576.0  # pixels of a side; tokens of 336 x 336 pixels, as CLIP ViT-L/14
 # "Training with up to 4 epochs of repeated data yields negligible changes to loss", and more of it
 # comes to nothing in the end (Muennighoff et al. 2025, JMLR 26(53)).
@@ -195,6 +196,8 @@ def _images_as_stated(sheet: Sheet, key: str, found: CorpusMeasurement) -> Corpu
         f"tokens of an image are unknown: {found.name} has a placeholder for each; {tokens:,.0f}"
         f" are taken, {key}.tokens_per_image states yours"
     )
+    if tokens > IMAGE_TRIED[0]:
+        sheet.obstacles.append("the tokens of an image are not known, and fewer read faster")
     return found.with_image_tokens(tokens)
 
 

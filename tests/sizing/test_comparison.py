@@ -204,3 +204,14 @@ def test_without_candidates_the_first_tiers_are_compared_own_ones_first():
     names = list(tier_figures([size(changes={"tiers": OURS})]))
     assert len(names) == MOST_TIERS
     assert names[0] == "ours"
+
+
+def test_a_case_that_is_not_to_be_bought_by_says_so_before_it_warns():
+    """Of `--vary` only the warning told it, which says nothing of buying."""
+    made = cases("model.params=8B,405B", "training.tokens=1B", "cluster.count=64")
+    told = [sentence.partition(" with")[0] for sentence in warned(made)]
+    why = "do not buy by this: the memory of 64 accelerators does not hold the model in training"
+    assert told[0].startswith(
+        f"with model.params=405B, training.tokens=1B, cluster.count=64: {why}"
+    )
+    assert sum("do not buy" in sentence for sentence in told) == 1

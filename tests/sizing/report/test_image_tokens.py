@@ -5,6 +5,7 @@ import pytest
 from tests.sizing.corpora import illustrated
 from tokenmill.sizing.plan.plan import parse_plan
 from tokenmill.sizing.report.notes import by_image_tokens
+from tokenmill.sizing.report.outline import answer
 from tokenmill.sizing.requirements import requirement_sheet
 
 PLACEHOLDERS = {"tokens_per_image": {"value": 1.0}, "text_tokens": {"value": 22.25}}
@@ -25,6 +26,16 @@ def test_a_placeholder_for_each_image_is_not_taken_for_what_a_model_sees():
     assert stated["tokens a sample"].value == pytest.approx(278.25)
     assert by_image_tokens(stated) is None
     assert by_image_tokens(sheet(tokens=200.0)) is None
+
+
+def test_nothing_is_bought_by_reads_that_are_the_least_of_what_images_may_ask():
+    """What to buy took the lowest reads of the table beside it."""
+    made = sheet()
+    told = "the tokens of an image are not known, and fewer read faster"
+    assert answer(made).startswith(f"Do not buy by this, see the warning: {told}; training")
+    few, read = sheet("corpus: {tokens_per_image: 64}"), "read bandwidth, whole job"
+    assert few[read].value > made[read].value
+    assert "not known" not in answer(few)
 
 
 def test_the_sheet_is_shown_for_four_numbers_of_them():

@@ -7,7 +7,7 @@ import pytest
 from tests.sizing.corpora import estimate, measured
 from tests.sizing.document.pages import tables_of
 from tokenmill.sizing.corpus import read_corpus
-from tokenmill.sizing.document.section import NONE, Derivations, Table
+from tokenmill.sizing.document.section import Derivations, Table
 from tokenmill.sizing.plan.plan import parse_plan
 from tokenmill.sizing.report.outline import about, answer, first_rows, sections, sheet_markdown
 from tokenmill.sizing.requirement import Input
