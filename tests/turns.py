@@ -2,15 +2,20 @@
 
 A new clone has no bytecode: processes that all begin with the first module make that of every
 module at the same time, so each begins with another. Each is given a stretch of the tests, and
-takes from the ends of others' when it is done: tests of one server stand at the begin of one.
+takes from the ends of others' when it is done: tests of one server stand at the begin of one, and
+so do those that fork processes of their own, of one that takes 3 s of CPU to import what they need.
 """
 
 import os
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+
+from tests.apart import apart
 
 ROOT = Path(__file__).parent.parent
 ELSEWHERE = {"cluster", "peers"}  # what has commands of its own
@@ -31,7 +36,7 @@ def import_in_turns(asked: list[str]) -> None:
 
 
 def in_stretches(items: list[pytest.Item]) -> None:
-    """Put the modules with tests of a server where the stretch of a process begins."""
+    """Put the modules with tests of a server, and those that fork, where stretches begin."""
     count = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
     if count == 1:
         return
@@ -48,4 +53,14 @@ def in_stretches(items: list[pytest.Item]) -> None:
 
 
 def server_of(item: pytest.Item) -> str:
-    return next((name for name in SERVERS if name in getattr(item, "fixturenames", ())), "")
+    """Of those that fork some have tests of S3 too, so both begin one stretch."""
+    names = getattr(item, "fixturenames", ())
+    forks = SERVERS[-1] if _forks(getattr(item, "module", None)) else ""
+    return next((name for name in SERVERS if name in names), forks)
+
+
+@cache
+def _forks(module: ModuleType | None) -> bool:
+    """Whether its functions, or those it imports, see `apart`."""
+    seen = [getattr(thing, "__globals__", {}) for thing in vars(module or object).values()]
+    return any(names.get("apart") is apart for names in seen)

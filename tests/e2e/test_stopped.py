@@ -11,16 +11,16 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.apart import apart
-from tests.e2e import killed
 from tests.e2e.corpus import write_corpus
 from tests.e2e.test_kill import contents
 from tests.pipelines.plugged import plug
 from tests.receipts import receipts
+from tests.running import one_by_one, prepare
 from tests.strategies import THOROUGH
 from tokenmill.flows.cli import main
 from tokenmill.flows.exits import OK
 from tokenmill.pipelines.core.step import STEPS
+from tokenmill.pipelines.prepare.recipe import load_recipe
 
 ROOT = Path(__file__).parent.parent.parent
 WITHIN_S = 600  # of a machine that does much else
@@ -113,8 +113,10 @@ def recipe(tmp_path_factory, server):
 def undisturbed(recipe, tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed")
     (folder / "open").touch()
-    ended = apart(killed.main, str(recipe), str(folder / "run"), "never", "1", env=gated(folder))
-    assert ended.returncode == 0, ended.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GATE", str(folder))
+        plug(patch, "tests.e2e.gate", STEPS)
+        prepare(load_recipe(recipe), folder / "run", one_by_one)
     return folder / "run"
 
 
