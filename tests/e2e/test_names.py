@@ -48,6 +48,7 @@ def test_there_are_as_many_scripts_as_are_tested_here():
     assert set(scripts()) == {"contamination_flow", "probe_storage"}
 
 
+@pytest.mark.long  # `make lint` holds that no file of ours imports one by the name of its folder
 def test_a_check_of_benchmarks_and_a_probe_of_storage(server, folder):
     """One after the other in one process, for imports are most of what they take."""
     text = scripts()["probe_storage"]
