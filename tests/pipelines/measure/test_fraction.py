@@ -86,6 +86,8 @@ def test_where_all_was_drawn_nothing_was_not():
 CHANCES = [(0.45, 0.98), (0.1, 0.9), (0.5, 0.5), (0.95, 0.95)]
 
 
+# each number and each chance once
+@pytest.mark.long_but("0.45-0.98-1", "0.1-0.9-2", "0.5-0.5-5", "0.95-0.95-400")
 @pytest.mark.parametrize("bad", [1, 2, 5, 400])
 @pytest.mark.parametrize(("rare", "often"), CHANCES)
 def test_a_few_odd_documents_are_in_the_interval_where_most_are_drawn(bad, rare, often):
