@@ -111,7 +111,8 @@ def _own(texts: pa.Array, items: I64, contexts: Bools, sizes: I64) -> tuple[I64,
     """
     data, offsets = text_buffers(texts)
     letters, ends = np.empty(len(data), np.uint8), np.empty_like(offsets)
-    spell_texts(data, offsets, chars(), np.full(len(texts), len(data)), letters, ends)
+    most = read_only(np.full(len(texts), len(data)))
+    spell_texts(data, offsets, chars(), most, letters, ends)
     n = int(ends[-1])
     of = np.repeat(np.arange(len(texts)), np.diff(ends))
     padded = np.append(letters[:n], np.zeros(LETTERS, np.uint8)).astype(np.uint32)
