@@ -91,6 +91,7 @@ def server(tmp_path_factory):
         patch.delenv("PREFECT_API_URL", raising=False)
         for name, value in EMBEDDED_SETTINGS.items():
             patch.setenv(name, os.environ.get(name, value))
+        patch.setenv("PREFECT_API_SSL_CERT_FILE", str(prefect_home.one_authority(home)))
         with own_server() as started:
             url = started.up()
             patch.setenv("PREFECT_API_URL", url)

@@ -7,7 +7,10 @@ from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
 
+import certifi
+
 KEPT = Path(__file__).parent.parent / ".pytest_cache" / f"prefect-{version('prefect')}.db"
+LAST = "-----END CERTIFICATE-----\n"  # line of a certificate
 
 
 def filled(home: Path) -> Path:
@@ -16,6 +19,13 @@ def filled(home: Path) -> Path:
     if KEPT.exists():
         shutil.copy(KEPT, home / "prefect.db")
     return home
+
+
+def one_authority(home: Path) -> Path:
+    """A file of one: each client reads all of certifi's, 150 here, which no http: address needs."""
+    path = home / "authority.pem"
+    path.write_text(Path(certifi.where()).read_text().partition(LAST)[0] + LAST)
+    return path
 
 
 def keep(home: Path) -> None:
