@@ -129,7 +129,8 @@ def test_a_step_is_offered_under_its_own_name(name):
     assert STEPS[name].name == name
 
 
-def test_a_demo_that_cannot_be_written_is_a_mistake(tmp_path, capsys):
+def test_a_demo_that_cannot_be_written_is_a_mistake(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:1/api")  # else it starts one
     (tmp_path / "file").touch()
     assert main(["demo", "--out", str(tmp_path / "file")]) == 2
     assert "file: cannot write there (File exists); choose another" in capsys.readouterr().err
