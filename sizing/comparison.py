@@ -92,7 +92,8 @@ def comparison_json(cases: Sequence[Case]) -> dict[str, Any]:
     """The cases as plain data.
 
     comparison: version of this schema.  cases: of each changes (settings by key, as written),
-    headline (name, value, unit, shown, low, high), tiers (tier, to_buy, told) and warnings.
+    headline (name, value, unit, shown, low, high), tiers (tier, to_buy, told), obstacles, why
+    nothing should be bought by it, and warnings.
     """
     return {
         "comparison": COMPARISON_VERSION,
@@ -111,6 +112,7 @@ def comparison_json(cases: Sequence[Case]) -> dict[str, Any]:
                     for row in headline(case.sheet)
                 ],
                 "tiers": tiers_json(case.sheet),
+                "obstacles": case.sheet.why_not(),
                 "warnings": list(case.sheet.warnings),
             }
             for case in cases
@@ -150,7 +152,7 @@ def warned(cases: Sequence[Case]) -> list[str]:
     """What is warned of, each with the settings that it is about; first, why not to buy by them."""
     made = []
     for case in cases:
-        why = case.sheet.why_not()
+        why = "; ".join(case.sheet.why_not())
         first = [f"do not buy by this: {why}"] if why else []
         made += [f"with {listed(case.changes)}: {told}" for told in (*first, *case.sheet.warnings)]
     return made

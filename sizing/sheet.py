@@ -272,12 +272,12 @@ class Sheet:
             overhead=self.assume(memory.OVERHEAD, unit="ratio", source=rule),
         )
 
-    def why_not(self) -> str:
-        """Why nothing should be bought by it, of each of its jobs; empty where it may be."""
+    def why_not(self) -> list[str]:
+        """Why nothing should be bought by it, of each of its jobs."""
         named = (
             {"": self} if not self.jobs else {f"{n}: ": own for n, (_, own) in self.jobs.items()}
         )
-        return "; ".join(f"{of}{why}" for of, own in named.items() for why in own.obstacles)
+        return [f"{of}{why}" for of, own in named.items() for why in own.obstacles]
 
     def node_accelerators(self) -> Given:
         """Accelerators of a node that work in the job: all of them, or the few that the job has."""

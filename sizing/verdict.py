@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.formula import Formula, greatest
 from tokenmill.sizing.formulas import capacity, cost, supply
+from tokenmill.sizing.redundancy import redundancy_drives
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sections.checkpoints import NODE_WRITE
 from tokenmill.sizing.sections.reads import NODE_REQUESTS
@@ -200,13 +201,19 @@ def is_sold(tier: TierRow, wanted: Requirement) -> bool:
 def drives(sheet: Sheet, tier: TierRow) -> tuple[Requirement, ...]:
     """Drives for capacity, the rows before them first.
 
-    Shared ones hold all, with its redundancy; those in a node hold the datasets of all sources.
+    Shared ones hold all, with its redundancy, and are at least as many as one stripe of it; those
+    in a node hold the datasets of all sources.
     """
     held = on_drives(sheet) if tier.local else sheet[RAW]
     of_one = sheet.cell(tier, "drive_bytes", "bytes")
     made = _units(sheet, "drives", f"{CAPACITY}: drives of {tier.name}", held, of_one)
     if not tier.local:
-        return (made,)
+        stripe = redundancy_drives(sheet.plan.storage.redundancy)[1]
+        least = replace(sheet.plan.input("storage.redundancy", value=stripe), unit="drives")
+        if stripe <= made.value:
+            return (made,)
+        name, most = f"{made.name}, at least a stripe", greatest(unit="drives")
+        return (made, sheet.aside(name, most, drives_for_capacity=made, drives_of_a_stripe=least))
     part = sheet.aside(OF_NODE, capacity.node_dataset_bytes, dataset_bytes=all_datasets(sheet))
     return (part, held, made)
 

@@ -6,7 +6,7 @@ asynchronous    training waits until it is copied to host memory; storage takes 
 
 import math
 
-from tokenmill.sizing.formula import formula, of_node, product, quotient
+from tokenmill.sizing.formula import formula, greatest, of_node, product, quotient
 from tokenmill.sizing.formulas.training import SECONDS_PER_DAY
 
 # One checkpoint: weights and optimizer state of all parameters, active or not.
@@ -99,19 +99,8 @@ drain_interval_s = quotient(
 )
 
 
-@formula(
-    unit="s",
-    equation="the longest of its inputs",
-    source="one checkpoint is written before the next begins",
-)
-def longest_interval_s(**intervals_s: float) -> float:
-    """The interval that was stated; or the optimal one, or a longer one that storage can follow.
-
-    >>> longest_interval_s(optimal_interval_s=600.0, drain_interval_s=1800.0)
-    1800.0
-    """
-    return max(intervals_s.values())
-
+# The interval that was stated; or the optimal one, or a longer one that storage can follow.
+longest_interval_s = greatest(unit="s", source="one checkpoint is written before the next begins")
 
 # Seconds that storage takes for a checkpoint; training waits for them if synchronous.
 write_s = quotient("write_s", "checkpoint_bytes", "write_bytes_per_s", unit="s")

@@ -36,6 +36,7 @@ def sheet_json(sheet: Sheet) -> dict[str, Any]:
         "assumptions": [given.to_json() for given in assumed],
         "unverified": [given.to_json() for given in assumed if not given.verified],
         "notes": notes(sheet),
+        "obstacles": sheet.why_not(),
         "warnings": list(sheet.warnings),
     }
 

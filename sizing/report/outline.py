@@ -93,7 +93,7 @@ def answer(sheet: Sheet) -> str:
     ]
     whom = "all jobs together" if sheet.plan.jobs else "the whole job"
     fast = f" that give {whom} {', '.join(told)}" if told else ""
-    why = sheet.why_not()
+    why = "; ".join(sheet.why_not())
     before = f"Do not buy by this, see the warning: {why}. " if why else ""
     return (
         f"{before}What to buy: {sheet['raw capacity'].shown} of drives,"

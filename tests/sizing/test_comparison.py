@@ -215,3 +215,5 @@ def test_a_case_that_is_not_to_be_bought_by_says_so_before_it_warns():
         f"with model.params=405B, training.tokens=1B, cluster.count=64: {why}"
     )
     assert sum("do not buy" in sentence for sentence in told) == 1
+    of_cases = [case["obstacles"] for case in comparison_json(made)["cases"]]
+    assert of_cases == [[], made[1].sheet.obstacles]

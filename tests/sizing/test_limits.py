@@ -58,6 +58,13 @@ def test_shared_drives_hold_all_that_is_stored():
     assert count.value == -(-made["raw capacity"].value // 1e12)
 
 
+@pytest.mark.parametrize(("redundancy", "count"), [("8+2", 10), ("3 replicas", 3), ("none", 1)])
+def test_shared_drives_are_at_least_those_of_a_stripe(redundancy, count):
+    """One drive was to buy for 260 GB as 8+2."""
+    made = sheet(f"corpus: {{tokens: 10B}}\nstorage: {{redundancy: {redundancy}}}")
+    assert drives(made, tier(drive_bytes="20 TB"))[-1].value == count
+
+
 def test_no_more_than_is_needed_is_bought_where_there_is_no_least():
     made = sheet()
     assert bought(made, tier(), made[CAPACITY]) == (made[CAPACITY],)

@@ -276,7 +276,8 @@ def test_checkpoints_in_drives_of_a_node_are_not_shared():
 
 def test_drives_are_added_for_requests():
     row = {"drive_bytes": "1 PB", "drive_read_iops": 150}
-    got = judged(own(**row), "mine")[REQUESTS]
+    plan = own(**row).replace("[mine]", "[mine], redundancy: none")
+    got = judged(plan, "mine")[REQUESTS]
     assert got.told == "short 6.87 x (the drives for its capacity); enough with 7 drives"
 
 

@@ -130,6 +130,7 @@ class SheetData(_Data):
     ]
     unverified: Annotated[list[InputData], Field(description="Those of them from memory")]
     notes: Annotated[list[str], Field(description="Sentences beside the headline")]
+    obstacles: Annotated[list[str], Field(description="Why nothing should be bought by it")]
     warnings: list[str]
 
 
