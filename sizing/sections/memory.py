@@ -19,7 +19,7 @@ def add(sheet: Sheet) -> None:
     bf16 = sheet.assume(memory.SERVE_BYTES_PER_PARAM, unit="bytes/parameter", source="BF16")
     serve = _least(sheet, "accelerators to serve, at least", bf16)
     if not sheet.stated(PER_PARAM):  # whose parts ZeRO's are not
-        _zero(sheet)
+        _zero(sheet, train)
     _warn(sheet, train)
     if sheet.plan.model.layers is not None:
         _serve(sheet, serve, bf16)
@@ -32,15 +32,18 @@ def _least(sheet: Sheet, name: str, per_param: Given) -> Requirement:
     return sheet.add(name, of_memory, bytes_per_param=per_param, overhead=overhead)
 
 
-def _zero(sheet: Sheet) -> None:
-    """What an accelerator holds in each stage of ZeRO."""
-    divided = sheet.add("accelerators of a replica", memory.replica_accelerators)
+def _zero(sheet: Sheet, train: Requirement) -> None:
+    """What an accelerator holds in each stage of ZeRO; a replica on each that holds the model."""
+    divided, ranks = train, sheet.input("ranks", "cluster.count")
+    if train.value > 1 or sheet.stated("training.data_parallel"):
+        divided = sheet.add("accelerators of a replica", memory.replica_accelerators)
+        ranks = sheet.input("ranks", sheet.replicas())
     for stage in ZERO_STAGES:
         per_param = sheet.add(
             f"bytes of a parameter, ZeRO {stage}",
             memory.zero_bytes_per_param,
             stage=sheet.assume(stage, unit="ratio", source=f"ZeRO {stage}"),
-            ranks=sheet.replicas(),
+            ranks=ranks,
         )
         sheet.add(
             f"model states of one accelerator, ZeRO {stage}",

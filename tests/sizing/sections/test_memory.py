@@ -19,6 +19,14 @@ def test_what_each_holds_by_stage_of_zero():
     assert divided[names[0]].value == 15e9
 
 
+def test_a_model_that_one_accelerator_holds_is_divided_by_zero_alone():
+    """3B on a node of 8 was 6 GB each in every stage, as if always divided by 8."""
+    made = sheet("model: {params: 3B}\ncluster: {count: 8}")
+    names = [f"model states of one accelerator, ZeRO {stage}" for stage in range(4)]
+    assert values(made, *names) == pytest.approx([48e9, 16.5e9, 11.25e9, 6e9])
+    assert "accelerators of a replica" not in made
+
+
 def test_keys_and_values_of_llama_3_8b():
     made = sheet("model: {layers: 32, hidden: 4096, heads: 32, kv_heads: 8}")
     assert values(made, "KV cache of a token", "KV cache of a sequence") == [2**17, 2**30]
