@@ -23,7 +23,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tokenmill.flows.show import MATCH, filled, printable, table
-from tokenmill.pipelines.contamination.decontaminate import NAME
+from tokenmill.pipelines.contamination.model import NAME
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.schema import OWN_COLUMNS, PLACEHOLDER, shard_and_row
 from tokenmill.pipelines.core.shard import shard_number

@@ -48,6 +48,7 @@ from tokenmill.pipelines.contamination.found import (
 from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching
 from tokenmill.pipelines.contamination.items.items import read_items
 from tokenmill.pipelines.contamination.items.rows import check_outside, files_of, is_hub
+from tokenmill.pipelines.contamination.model import NAME
 from tokenmill.pipelines.contamination.rows import (
     OVERLAP,
     copy_rows,
@@ -85,7 +86,6 @@ from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import atomic_path, write_json
 from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 
-NAME = "decontaminate"
 COPIES, SOURCE = "copies.arrow", b"tokenmill.source"
 WIDESPREAD = "widespread_items"  # names, beside what a summary has
 BENCHMARKS = Folder("05-index", "", of_pass=False)

@@ -14,6 +14,7 @@ from tokenmill.pipelines.core.data import Data
 from tokenmill.pipelines.runs.finished import Failures, Inventory
 from tokenmill.pipelines.storage.atomic import write_json
 
+NAME = "decontaminate"  # of the step
 SCHEMA = Path(__file__).with_name("schema.json")
 
 

@@ -29,7 +29,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tokenmill.pipelines.contamination.rows import OVERLAP
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.pieces import NUMBERS, PIECE
 from tokenmill.pipelines.core.schema import DOCUMENT, IMAGE, REMOVED, REMOVED_IMAGE, shard_and_row
@@ -235,6 +234,8 @@ def _rows_of(
 
 def overlaps_of(out: Path, doc_ids: Iterable[int]) -> list[dict[str, Any]]:
     """Rows of schema OVERLAP of these documents."""
+    from tokenmill.pipelines.contamination.rows import OVERLAP  # loads all that searches
+
     return _rows_of(out, "overlaps", OVERLAP, doc_ids, "doc_id")
 
 

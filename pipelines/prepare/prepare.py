@@ -20,8 +20,6 @@ from tokenmill.pipelines.prepare.job import PrepareJob, open_job
 from tokenmill.pipelines.prepare.phases import phases
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.prepare.report.model import Report
-from tokenmill.pipelines.prepare.report.sections import write_report
-from tokenmill.pipelines.prepare.report.summary import summarize
 from tokenmill.pipelines.read.images.stored import check_shards
 from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.drive import drive
@@ -67,6 +65,9 @@ def run_recipe(recipe: Recipe, out: Place, execute: Execute, plan: Plan | None =
         finished = drive(job, phases(job, plan), execute)
         _sweep_strays(job, finished)
         sweep_partials(job.out / "receipts")  # of workers that died while the run went on
+        # here and below: what reads or predicts a run has no use for these
+        from tokenmill.pipelines.prepare.report.summary import summarize
+
         report = summarize(job, plan, finished)
         report = report.model_copy(update={"seconds": time.perf_counter() - started})
         _publish_report(job, report)
@@ -198,6 +199,8 @@ def _sweep_strays(job: PrepareJob, finished: Finished) -> None:
 
 
 def _publish_report(job: PrepareJob, report: Report) -> None:
+    from tokenmill.pipelines.prepare.report.sections import write_report
+
     write_report(job.out, report)
     for name in REPORTS:
         mirror.publish(job.out / name)
