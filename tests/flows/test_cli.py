@@ -32,7 +32,7 @@ COMMANDS = sorted(next(a for a in parser()._actions if a.dest == "command").choi
 
 @pytest.fixture(scope="module")
 def recipe(tmp_path_factory):
-    return write_corpus(tmp_path_factory.mktemp("corpus"))
+    return write_corpus(tmp_path_factory.mktemp("corpus"), shard_bytes="200kB")
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from tokenmill.pipelines.prepare.recipe import load_recipe
 
 @pytest.fixture(scope="module")
 def recipe(tmp_path_factory):
-    return write_corpus(tmp_path_factory.mktemp("corpus"))
+    return write_corpus(tmp_path_factory.mktemp("corpus"), shard_bytes="200kB")
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ FILES = {"requirements.md", "requirements.html", "requirements.json"}
 def finished(tmp_path_factory, server):
     """A recipe and its run with a plan."""
     folder = tmp_path_factory.mktemp("planned")
-    recipe, out = write_corpus(folder), folder / "run"
+    recipe, out = write_corpus(folder, shard_bytes="200kB"), folder / "run"
     assert main(["prepare", str(recipe), "--out", str(out), "--plan", SMALL, "--json"]) == 0
     return recipe, out
 

@@ -18,7 +18,7 @@ WITHIN_S = 1000.0
 
 @pytest.fixture(scope="module")
 def recipe(tmp_path_factory):
-    return write_corpus(tmp_path_factory.mktemp("corpus"))
+    return write_corpus(tmp_path_factory.mktemp("corpus"), shard_bytes="200kB")
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_a_mistake_is_the_states_message(prepare_flow, tmp_path, server):
 
 
 def test_a_failed_input_fails_the_run_whose_report_is_complete(prepare_flow, tmp_path, server):
-    recipe = write_corpus(tmp_path)
+    recipe = write_corpus(tmp_path, shard_bytes="200kB")
     (tmp_path / "broken.jsonl").write_text("no json at all\n")
     data = yaml.safe_load(recipe.read_text())
     data["inputs"].append(str(tmp_path / "broken.jsonl"))
