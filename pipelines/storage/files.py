@@ -25,13 +25,17 @@ from tokenmill.pipelines.storage.inputs import is_outage
 from tokenmill.pipelines.storage.ipc import check_blocks
 from tokenmill.pipelines.storage.mirror import present
 
+# a work packs and unpacks in its own thread: there is one for each core, and of threads of
+# Arrow's, an eighth of a run's CPU, no step's seconds told
+READ_ALONE = pa.ipc.IpcReadOptions(use_threads=False)
+
 
 @contextlib.contextmanager
 def arrow_file(
     path: Path, schema: pa.Schema, *, compression: str | None = None
 ) -> Iterator[pa.ipc.RecordBatchFileWriter]:
     """Write an Arrow IPC file (random access by record batch), atomically."""
-    options = pa.ipc.IpcWriteOptions(compression=compression)
+    options = pa.ipc.IpcWriteOptions(compression=compression, use_threads=False)
     with _sink(path) as sink, pa.ipc.new_file(sink, schema, options=options) as writer:
         yield writer
 
@@ -111,7 +115,7 @@ def _mapped(
     """wanted: which of its batches; None takes all."""
     with whole_file(path), present(path).open("rb") as f:
         mapped = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
-        reader = pa.ipc.open_file(pa.py_buffer(mapped))
+        reader = pa.ipc.open_file(pa.py_buffer(mapped), options=READ_ALONE)
         numbers = [*(wanted(reader) if wanted else range(reader.num_record_batches))]
         _check_once(os.fstat(f.fileno()), mapped, numbers)
         batches = [reader.get_batch(i) for i in numbers]
@@ -130,7 +134,11 @@ def _check_once(file: os.stat_result, mapped: mmap.mmap, numbers: list[int]) -> 
 
 def read_batch(path: Path, number: int) -> pa.RecordBatch:
     """As `open_batch`, in memory: no file stays open."""
-    with whole_file(path), pa.OSFile(str(present(path))) as f, pa.ipc.open_file(f) as reader:
+    with (
+        whole_file(path),
+        pa.OSFile(str(present(path))) as f,
+        pa.ipc.open_file(f, options=READ_ALONE) as reader,
+    ):
         return reader.get_batch(number)
 
 

@@ -2,6 +2,8 @@
 
 import errno
 import mmap
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -151,3 +153,31 @@ def test_one_batch_is_read_alone_and_one_that_is_not_there_is_told(tmp_path):
     assert open_batch(tmp_path / "file", 2)["id"].to_pylist() == [4]
     with pytest.raises(ShardError, match="not a complete Arrow IPC file"):
         open_batch(tmp_path / "file", 3)
+
+
+IN_A_PROCESS = """
+import os, sys
+from pathlib import Path
+import pyarrow as pa
+from tokenmill.pipelines.storage.files import arrow_file, open_batch
+
+folder = Path(sys.argv[1])
+batch = pa.record_batch({name: pa.array(range(50_000)) for name in "abcd"})
+
+def write(path, compression):
+    with arrow_file(path, batch.schema, compression=compression) as writer:
+        writer.write_batch(batch)
+
+write(folder / "warm.arrow", None)
+before = set(os.listdir("/proc/self/task"))
+write(folder / "packed.arrow", "zstd")
+assert open_batch(folder / "packed.arrow", 0) == batch
+print(len(set(os.listdir("/proc/self/task")) - before))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_what_is_packed_and_unpacked_starts_no_thread(tmp_path):
+    """Its CPU seconds are the work's own then, and workers have the cores that they are given."""
+    asked = [sys.executable, "-c", IN_A_PROCESS, str(tmp_path)]
+    assert subprocess.run(asked, check=True, capture_output=True, text=True).stdout == "0\n"
