@@ -135,7 +135,7 @@ FOUND_FOLDER, COPIES_FOLDER, OTHERS_FOLDER = SCRATCH
 # there is no recipe to do so in
 WAY = "name the one that holds the text, as PATH:NAME, or --text-column NAME for all"
 SEARCH = "search"
-CHECK_VERSION = "14"  # raise it when the same settings and input make other output bytes
+CHECK_VERSION = "15"  # raise it when the same settings and input make other output bytes
 
 # what the command line calls settings, for a run that finds others in its folder
 WORDS = {

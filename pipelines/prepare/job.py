@@ -47,7 +47,7 @@ class PrepareJob(TokenRun):
         return replace(self, recipe=self.recipe.model_copy(update={"tokenizer": tokenizer}))
 
 
-OUTPUT_VERSION = "16"  # raise it when the same recipe and input make other output bytes
+OUTPUT_VERSION = "17"  # raise it when the same recipe and input make other output bytes
 
 
 def run_identity(recipe: Recipe, plan: Plan) -> dict[str, Any]:

@@ -16,11 +16,8 @@ from tokenmill.pipelines.read.text import BOM
 INVALID, DAMAGED = "invalid_json", "damaged_json"
 GROUP_BYTES = 1024**2
 # No whole line of JSON ends in a mark behind which more must stand. The first of JSON Lines may,
-# cut short or with a comma behind it; then the next begins with an object.
-_OPEN_LINE = (
-    rb'\{(?:"(?:[^"\\\n]++|\\.)*+"|[^"\r\n]++){0,999}+'
-    rb"(?:(?<=[\[:])|(?<=[{,])(?!\r?\n\{))\r?\n"
-)
+# cut short or with a comma behind it; then the next begins with an object, as in a list alone.
+_OPEN_LINE = rb'(\{(?:"(?:[^"\\\n]++|\\.)*+"|[^"\r\n]++){0,999}+)(?:(?<=[\[:])|(?<=[{,]))\r?\n(\{)?'
 _BEGIN = re.compile(rb"\s*(?:(\[)\s*(?=\{)|(?=" + _OPEN_LINE + b"))")
 # A whole string, or what opens or closes; a quote alone begins a string that goes on.
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["\[\]{}]', re.DOTALL)
@@ -33,7 +30,21 @@ def is_no_lines(begin: bytes) -> bool:
     >>> is_no_lines(b' [\\n  {"id": 7'), is_no_lines(b'{\\n  "id": 7'), is_no_lines(b'{"id": 7}\\n')
     (True, True, False)
     """
-    return _BEGIN.match(begin.removeprefix(BOM)) is not None
+    return _begun(begin) is not None
+
+
+def _begun(data: bytes | bytearray) -> re.Match[bytes] | None:
+    """The beginning of what is no lines."""
+    found = _BEGIN.match(data.removeprefix(BOM))
+    if found is None or found[3] is None or found[2].endswith((b"[", b":")):
+        return found
+    open_marks = bytearray()
+    for token in _TOKEN.finditer(found[2]):
+        if token[0] in (b"[", b"{"):
+            open_marks += token[0]
+        elif token[0] in (b"]", b"}"):
+            del open_marks[-1:]
+    return found if open_marks.endswith(b"[") else None
 
 
 class _Array:
@@ -82,7 +93,7 @@ class _Array:
         return self._lost(0, left, f"the {what} does not end")._replace(cause=DAMAGED)
 
     def _begin(self) -> None:
-        begin = _BEGIN.match(self.held.removeprefix(BOM))
+        begin = _begun(self.held)
         if begin is not None:
             self._begun, self._depth, self._alone = True, 1, begin[1] is None
             self._drop(begin.end() + len(BOM) * self.held.startswith(BOM))

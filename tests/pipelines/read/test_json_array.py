@@ -114,6 +114,7 @@ def test_what_begins_a_file_that_is_no_lines():
         b'{"a\\",": 1,\n',
         b'{"a":\n',
         b'{"a": [\n{"b": 1},\n',
+        b'{"a": [{"b": "]}"},\r\n{"b',
     )
     assert all(map(is_no_lines, others))
     lines = (
@@ -129,6 +130,7 @@ def test_what_begins_a_file_that_is_no_lines():
         b'{\n{"text": "a"}\n',
         b'{"text": "a",\r\n{"text": "b"}\n',
         b'{"text": "a"},\n{"text": "b"},\n',
+        b'{"text": "a", "of": {"n": [1]},\n{"text": "b"}\n',
     )
     assert not any(map(is_no_lines, lines))
 
