@@ -120,6 +120,35 @@ def test_a_label_by_which_no_words_come_out_is_not_believed(text, charset, label
     assert found.text == text
 
 
+POLISH = "Łódź ma ładną ulicę."
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"<script>" + b"x" * 5000 + b"</script>", b""),
+        (b"<script src=a charset=utf-8></script>", b""),
+        (b"<!-- <META charset=koi8-r> --><a href=b charset=big5>", b"<meta charset=koi8-r>"),
+    ],
+)
+def test_of_meta_tags_the_first_one_that_counts_is_believed_wherever_it_stands(before, after):
+    tag = b'<Meta http-equiv=Content-Type content="text/html; charset=iso-8859-2">'
+    found = decode_page(before + tag + after + POLISH.encode("iso-8859-2"), None)
+    assert found.text.endswith(POLISH)
+    assert (found.overruled, found.guessed) == (False, False)
+
+
+@pytest.mark.parametrize("tag", [b"<script charset=utf-8>", b"<meta content='<charset=big5>'>"])
+def test_a_charset_of_another_tag_is_no_label(tag):
+    assert decode_page(tag + POLISH.encode("iso-8859-2"), None).guessed
+
+
+def test_pages_told_to_be_utf8_with_one_byte_that_is_not_stay_utf8():
+    page = "<p>you\u2019re here".encode() + b" zo\x92n"
+    assert decode_page(page, "utf-8")[1:3] == ("utf-8", 1)
+    assert decode_page(page, None).charset == "cp1252"
+
+
 def test_a_label_means_more_than_python_has_under_its_name():
     found = decode_page(KOREAN.encode("cp949"), "euc-kr")
     assert (found.text, found.overruled) == (KOREAN, False)
