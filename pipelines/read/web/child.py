@@ -33,6 +33,11 @@ MEMORY_BYTES = 8 * 1024**3  # of addresses, not of memory used
 # between links, for an icon of a font, and leaves it out; it means those of the private use area.
 # So a character that no text has stands beside it until the text is made.
 BESIDE = "\x7f"
+# How a word is read, as kana above kanji: of <ruby>, and to be seen beside the word at most.
+_READING = re.compile(
+    r"<r(?:tc?|p)\b[^<>]*+>[^<]*+(?:<(?!/?(?:r|p\b|div\b))[^<]*+){0,8}+(?:</r[tp]\s*+>)?",
+    re.IGNORECASE,
+)
 _ALONE = re.compile(r">\s*+([\u0800-\uffff]|&#?\w++;)(?=\s*<)")
 
 
@@ -116,7 +121,8 @@ def serve(sizes: BinaryIO, texts: BinaryIO, fd: int, make: Callable[[str], str])
 def answer(page: str, make: Callable[[str], str]) -> tuple[int, str]:
     """Text, or the name of what the library raised, which is no business of its caller."""
     try:
-        return TEXT, make(page).lstrip("\r\n").rstrip()  # a list begins with blanks
+        shown = _READING.sub("", page) if "<ruby" in page or "<RUBY" in page else page
+        return TEXT, make(shown).lstrip("\r\n").rstrip()  # a list begins with blanks
     except Exception as e:  # noqa: BLE001
         return REFUSED, f"{type(e).__name__}: {e}"
 

@@ -76,6 +76,19 @@ def test_golden_pages(case):
         assert text_of(extractor, case["page"]) == case["text"]
 
 
+RUBY = (
+    "<p>私は<ruby>東京<rp>(</rp><rt>とうきょう</rt><rp>)</rp></ruby>へ<ruby>行<rt><b>い</b></ruby>"
+    "きました。<RUBY><RB>長<RT>なが<RB>文<RT>ぶん</RUBY>です。<p>The <rt>rest"
+)
+
+
+@pytest.mark.parametrize("options", [{}, {"main_content": False}, {"extractor": "trafilatura"}])
+def test_readings_beside_words_are_left_out(options):
+    with Extractor(Html(**options)) as extractor:
+        text = text_of(extractor, f"<article>{RUBY}</article>{'<p>これは文章です。' * 20}")
+    assert text.startswith("私は東京へ行きました。長文です。\n")
+
+
 @pytest.mark.parametrize(("favor", "kept"), [(None, True), ("precision", False), ("recall", True)])
 def test_trafilatura_can_be_asked_for_what_is_certain_alone(favor, kept):
     body = "The harbour was built in 1810 and is still in use today by fishing boats. " * 3
