@@ -71,6 +71,11 @@ class Step(Config):
         """What of it is English alone, as "stop words"; "" if nothing is."""
         return ""
 
+    @property
+    def asks_urls(self) -> bool:
+        """Whether it finds nothing of documents that have no URL."""
+        return False
+
     def hint(self, reason: str) -> str:
         """What to know where most documents left for a reason; "" if it says all."""
         named = self.speaks and self.speaks.replace(" ", "_") in reason

@@ -190,6 +190,10 @@ class SameUrl(EqualStep):
     url: Literal["exact", "normalized"] = "exact"
     drop_parameters: tuple[str, ...] = TRACKING
 
+    @property
+    def asks_urls(self) -> bool:
+        return True
+
     @model_validator(mode="after")
     def _can_normalize(self) -> "SameUrl":
         if self.url == "normalized" and find_spec(LIBRARY) is None:

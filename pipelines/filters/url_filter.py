@@ -260,6 +260,10 @@ class UrlFilter(Filter):
     subwords: Listed = ()
     ignore_case: bool = False
 
+    @property
+    def asks_urls(self) -> bool:
+        return True
+
     @model_validator(mode="after")
     def _blocks_something(self) -> "UrlFilter":
         lists = (self.domains, self.urls, self.words, self.soft_words, self.subwords)

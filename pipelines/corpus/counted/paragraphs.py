@@ -111,6 +111,10 @@ class RepeatedParagraphs(CountedStep):
     count: Literal["copies", "documents"] = "copies"
     empty: Literal["stay", "count"] = "stay"
 
+    @property
+    def asks_urls(self) -> bool:
+        return self.within == "domain"
+
     @field_validator("within", mode="before")
     @classmethod
     def _of_a_kind(cls, within: Any) -> Any:

@@ -38,6 +38,8 @@ LIBRARIES = (
     "tokenmill", "pyarrow", "numpy", "numba", "tokenizers", "gigatoken", "datasets", "xxhash"
 )  # fmt: skip
 
+WITH_URLS = ("warc", "webdataset")  # formats whose documents may have some without a column
+
 
 def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Report:
     """The report of a run, from which all else is drawn; LedgerError where it does not add up."""
@@ -70,7 +72,11 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
         ledger_by_source={
             source: _rows(stages.items()) for source, stages in sorted(by_source.items())
         },
-        warnings=[*_without_documents(job, finished), *mostly_removed(by_source, job.recipe.steps)],
+        warnings=[
+            *_without_documents(job, finished),
+            *_without_urls(job, finished),
+            *mostly_removed(by_source, job.recipe.steps),
+        ],
         **dict(failures(plan, finished, damage, lost)),
         # what is measured are documents once: of what copies take as well, their part
         measurement=measure(facts, _stored_once(facts, mixed, stored, text)),
@@ -105,6 +111,19 @@ def _without_documents(job: PrepareJob, finished: Prepared) -> list[str]:
             docs[shard.input] += read[shard.key]
     empty = [job.recipe.inputs[i].path for i, n in docs.items() if not n]
     return [f"no document in {', '.join(empty)}"] if empty else []
+
+
+def _without_urls(job: PrepareJob, finished: Prepared) -> list[str]:
+    """Lines that name the steps which had nothing to go by."""
+    if not finished.shards or any(s.url or s.format in WITH_URLS for s in finished.shards):
+        return []
+    return [
+        f"step {step.stage_name!r} goes by URLs, and no input has them: it did nothing; name their"
+        " column, as {path: …, url: NAME}"
+        + (", or set within: corpus" if step.name == "repeated_paragraphs" else "")
+        for step in job.recipe.steps
+        if step.asks_urls
+    ]
 
 
 def _rows(stages: Iterable[tuple[str, StageStats]]) -> list[model.LedgerRow]:

@@ -53,18 +53,27 @@ def test_a_step_says_what_to_know_of_its_reason(settings, reason, hint):
     assert told.endswith(f" of laws, mostly {reason}" + (f": {hint}" if hint else ""))
 
 
+NO_URLS = (
+    "goes by URLs, and no input has them: it did nothing; name their column, as"
+    " {path: …, url: NAME}"
+)
+
+
 def test_a_run_names_the_source_its_filter_emptied_and_inputs_without_documents(tmp_path, capsys):
     inputs = []
     for name, texts in {"laws": [GERMAN] * 10, "web": [ENGLISH] * 10, "empty": []}.items():
         path = tmp_path / f"{name}.jsonl"
         path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
         inputs.append({"path": str(path), "source": name})
-    data = {"inputs": inputs, "steps": [{"gopher_quality": {}}]}
+    steps = [{"gopher_quality": {}}, "repeated_paragraphs", "same_url"]
+    data = {"inputs": inputs, "steps": steps}
     data |= {"tokenizer": None, "output": {"text": "jsonl.zst"}}
     out = tmp_path / "run"
     report = Report.model_validate(prepare(make_recipe(data, where="test"), out, one_by_one))
     assert report.warnings == [
         f"no document in {tmp_path}/empty.jsonl",
+        f"step 'repeated_paragraphs' {NO_URLS}, or set within: corpus",
+        f"step 'same_url' {NO_URLS}",
         f"gopher_quality removed 100 % of the 10 documents of laws, {STOP_WORDS}",
     ]
     assert report.left_by_source() == {
