@@ -319,7 +319,8 @@ def _of_collection(out: Path, args: argparse.Namespace) -> Answer:
 def _found(runs: Sequence[Path], text: str, shown: Callable[[int], Answer]) -> Answer:
     """A document by any form in which commands and reports print it.
 
-    These are the number, with commas or in brackets behind the id, the id, and "source: id".
+    These are the number, with commas or in brackets behind the id, the id, and "source: id"; or
+    its URL.
     Digits are an id where no document has the number.
     """
     number = text.replace(",", "")
@@ -336,7 +337,7 @@ def _found(runs: Sequence[Path], text: str, shown: Callable[[int], Answer]) -> A
     if doc_id is None:
         raise ConfigError(
             f"--doc {text}: no document that left, or is kept, has this id; write its number, the"
-            " doc_id of --documents and --reason, or its id as the input has it"
+            " doc_id of --documents and --reason, or its id or URL as the input has it"
         )
     return shown(doc_id)
 
@@ -354,6 +355,7 @@ def _of_id(runs: Sequence[Path], text: str) -> int | None:
             hint = meant(source, there, f"there are: {some}")
             raise ConfigError(f"--doc {text}: no source {source!r}; {hint}")
         of = [(run, d) for run, d in of if known.get((run, part_number(run, d))) == source]
+    of = of or [(run, d) for run in runs for d in doc_ids_of(run, text, "url")]
     if len(of) > 1:
         some = ", ".join(str(one) for _, one in of[:MOST_NAMED]) + ", …" * (len(of) > MOST_NAMED)
         told = f"{len(of):,} documents have this id: {some}; name one"

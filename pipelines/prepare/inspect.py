@@ -375,13 +375,14 @@ def removals(
     reason: str | None = None,
     doc_id: int | None = None,
     name: str | None = None,
+    column: str = "id",
     limit: int | None = None,
     images: bool = False,
 ) -> pa.Table:
     """Receipts of documents that left, shard by shard (schema REMOVED).
 
     reason: only those removed or failed for it.  doc_id: only that document's.
-    name: only of documents with this id.
+    name: only of documents with this id, or what else the column is.
     images: those of images that left their documents (schema REMOVED_IMAGE).
     """
     folder, schema = ("removed-images", REMOVED_IMAGE) if images else ("removed", REMOVED)
@@ -389,7 +390,7 @@ def removals(
     if reason is not None:
         wanted &= pc.field("reason") == reason
     if name is not None:
-        wanted &= pc.field("id") == name
+        wanted &= pc.field(column) == name
     if doc_id is not None:
         wanted &= pc.field("doc_id") == pa.scalar(doc_id, pa.uint64())
         shard = f"{part_number(out, doc_id):05d}-"
@@ -403,18 +404,22 @@ def removals(
     return receipts.slice(0, limit) if limit is not None else receipts
 
 
-def doc_ids_of(out: Path, name: str) -> list[int]:
-    """The documents, ascending, with an id of the input; of packed ones only those that left."""
-    doc_ids = {row["doc_id"] for _, row in kept_rows(out, id=name)}
-    doc_ids |= set(removals(out, name=name)["doc_id"].to_pylist())
-    for path in find(out / "pieces", "part-*.parquet"):  # of those that were cut
+def doc_ids_of(out: Path, name: str, column: str = "id") -> list[int]:
+    """The documents, ascending, with an id of the input; of packed ones only those that left.
+
+    column: "url", and the name is an address.
+    """
+    doc_ids = {row["doc_id"] for _, row in kept_rows(out, **{column: name})}
+    doc_ids |= set(removals(out, name=name, column=column)["doc_id"].to_pylist())
+    cut = find(out / "pieces", "part-*.parquet") if column == "id" else []
+    for path in cut:
         wanted = pc.field("parent_id") == name
         table = pq.read_table(bounded(present(path)), columns=["parent_doc_id"], filters=wanted)
         doc_ids |= set(table["parent_doc_id"].to_pylist())
     for path in [p for pattern in ("*", "*/*") for p in find(out / "dataset", f"{pattern}.arrow")]:
         with open_input(str(present(path)), mapped=True) as file, pa.ipc.open_stream(file) as rows:
-            for batch in rows if "id" in rows.schema.names else ():
-                doc_ids |= set(batch["doc_id"].filter(pc.equal(batch["id"], name)).to_pylist())
+            for batch in rows if {column, "doc_id"} <= set(rows.schema.names) else ():
+                doc_ids |= set(batch["doc_id"].filter(pc.equal(batch[column], name)).to_pylist())
     return sorted(doc_ids)
 
 

@@ -20,6 +20,7 @@ def words(of):
 
 
 # line ends and a decomposed letter: what is cut has other bytes than what was read
+URL = "https://a.example/?of="
 WHOLE = f"e\u0301 {words('a')}\r\n{LEAK}\r\nshort {LEAK} {words('b')}\r\n"
 
 
@@ -27,7 +28,7 @@ WHOLE = f"e\u0301 {words('a')}\r\n{LEAK}\r\nshort {LEAK} {words('b')}\r\n"
 def out(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pieces")
     docs = [{"id": "other", "text": words("c")}, {"id": "whole", "text": WHOLE}]
-    docs.append({"id": "copy", "text": f"{LEAK} {words('b')}"})
+    docs.append({"id": "copy", "text": f"{LEAK} {words('b')}", "url": f"{URL}copy"})
     (folder / "docs.jsonl").write_text("".join(json.dumps(doc) + "\n" for doc in docs))
     (folder / "items.json").write_text(json.dumps([{"q": LEAK}]))
     benchmark = {"name": "items", "path": str(folder / "items.json")}
@@ -70,6 +71,13 @@ def test_a_piece_that_duplicates_another_is_shown_beside_it(out, capsys):
     shown = json.loads(capsys.readouterr().out)
     assert shown["kept"]["id"] == "whole#piece-2"
     assert [link["parent_id"] for link in shown["pieces"]] == ["copy"]
+
+
+def test_a_document_that_left_is_shown_by_its_url_too(out, capsys):
+    assert main(["inspect", str(out), "--doc", f"{URL}copy", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["removed"]["doc_id"] == COPY
+    assert main(["inspect", str(out), "--doc", URL]) == 2
+    assert f"--doc {URL}: no document that left, or is kept" in capsys.readouterr().err
 
 
 def test_documents_that_left_are_listed_with_their_ids_as_they_are_asked_for(out, capsys):
@@ -129,7 +137,7 @@ def test_a_document_is_found_in_any_form_in_which_it_is_printed(out, capsys, tex
 
 def test_an_id_that_no_document_or_several_have_is_told(tmp_path, capsys):
     lines = [{"id": "twice", "text": words("a")}, {"id": "twice", "text": words("b")}]
-    lines.append({"id": "777", "text": words("c")})
+    lines.append({"id": "777", "text": words("c"), "url": URL})
     (tmp_path / "docs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     recipe = {"inputs": [{"path": str(tmp_path / "docs.jsonl")}], "tokenizer": None}
     recipe["output"] = {"text": "parquet"}
@@ -143,8 +151,9 @@ def test_an_id_that_no_document_or_several_have_is_told(tmp_path, capsys):
     ):
         assert main(["inspect", str(tmp_path / "run"), "--doc", text]) == 2
         assert told in capsys.readouterr().err
-    assert main(["inspect", str(tmp_path / "run"), "--doc", "777"]) == 0
-    assert capsys.readouterr().out.startswith("kept: 777 (docs)")
+    for text in ("777", URL):  # which kept text has too
+        assert main(["inspect", str(tmp_path / "run"), "--doc", text]) == 0
+        assert capsys.readouterr().out.startswith("kept: 777 (docs)")
 
 
 def test_documents_that_were_cut_are_listed(out, capsys):
