@@ -34,7 +34,7 @@ from tokenmill.sizing.units import format_quantity
 class Inventory(Data):
     """What was to be read."""
 
-    files: int = Field(description="Input files")
+    files: int = Field(description="Input files, but for those of `skipped`")
     bytes: int = Field(description="Of all of them")
     shards: int = Field(description="Into how many shards they were cut")
     skipped: list[str] = Field(description="Paths not read, for what their names tell of format")
@@ -84,9 +84,11 @@ class Failures(Data):
 
 
 def inventory(plan: Plan, texts: dict[str, dict[str, int]]) -> Inventory:
+    skipped = frozenset(plan.skipped)
+    read = [f for f in plan.files if f.path not in skipped]
     return Inventory(
-        files=len(plan.files),
-        bytes=sum(f.bytes for f in plan.files),
+        files=len(read),
+        bytes=sum(f.bytes for f in read),
         shards=len(plan.shards),
         skipped=list(plan.skipped),
         other_format=list(plan.other_format) or None,

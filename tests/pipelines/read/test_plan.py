@@ -24,6 +24,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Input, SourceShard
 from tokenmill.pipelines.read.plan import plan_inputs, texts_from
 from tokenmill.pipelines.read.readers import passed_over
+from tokenmill.pipelines.runs.finished import inventory
 
 LINE = b'{"text": "some text"}\n'
 
@@ -106,6 +107,8 @@ def test_a_bad_file_does_not_stop_the_others(tmp_path):
     ]
     assert got.plan.skipped == (f"{tmp_path}/LICENSE",)
     assert len(got.plan.files) == 5
+    told = inventory(got.plan, {})  # of what is read, and could not be
+    assert (told.files, told.bytes) == (4, 2 * len(LINE) + 12)
 
 
 def test_a_failed_file_says_how_many_documents_it_has_where_it_tells(tmp_path):
