@@ -122,7 +122,7 @@ IMAGE = frozenset(
     {
         *("jpg", "jpeg", "jpe", "jfif", "png", "webp", "gif", "bmp", "dib", "tif", "tiff", "avif"),
         *("jp2", "j2k", "ppm", "pgm", "pbm", "pnm", "tga", "ico", "cur", "icns", "qoi", "psd"),
-        *("dds", "pcx", "sgi"),
+        *("dds", "pcx", "sgi", "mpo"),
     }
 )
 # Of pictures, and documents that show some, which Pillow does not read.

@@ -289,6 +289,11 @@ def test_an_image_under_a_suffix_that_is_not_read_has_a_row(tmp_path, suffix, da
     assert got.failed_images[0]["detail"] == f"{tmp_path}/a.tar/1.{suffix}: {detail}"
 
 
+def test_photos_of_cameras_that_hold_several_are_read(tmp_path):
+    got = read(write(tmp_path, {"1.mpo": JPEG, "1.txt": b"words"}))
+    assert (got.texts, got.image_reasons) == ({"1": "words"}, {})
+
+
 @pytest.mark.parametrize("suffix", ["svg", "heic", "jxl", "hdr", "pdf", "heif", "exr"])
 def test_a_picture_that_its_bytes_do_not_tell_has_a_row_by_its_suffix(tmp_path, suffix):
     long = b"<!--" + b"-" * 2000 + b"--><svg/>"
