@@ -6,8 +6,8 @@ Draws places over all product code, changes each in a copy of the project (one o
 condition or statement), and runs the tests that may notice: of the module's own test file and the
 examples in its docstrings, then, once all places have been asked so, of those that import it or
 stand beside it and of runs of all steps, those that run the changed lines, the quickest first.
-Which lines a test runs is measured once, when it is first asked. A test that notices is run on the
-unchanged copy too, where it must pass.
+Which lines a test runs is measured once, when it is first asked, and must pass. One that ends its
+process, or never ends, is run on the unchanged copy too.
 A table of the places is printed, and the share that something noticed; the exit code is 1 below
 --least. Changes that no test can see, since the code means the same, are listed with the reason in
 equivalent.txt; those drawn of it don't count.
@@ -225,10 +225,10 @@ def _groups(names: tuple[str, ...], kept: Path) -> list[list[str]]:
 
 
 def _noticing(copy: Path, home: Path, tests: list[str], seconds: float) -> str:
-    """The first of these that fails in the copy, and not in its base."""
+    """The first of these that fails in the copy; the base is asked too, of one that did not end."""
     while tests:
         by, how = _first(copy, tests, seconds, copy.parent)
-        if not by or not _first(home, [by], seconds, copy.parent)[0]:
+        if not how or not _first(home, [by], seconds, copy.parent)[0]:
             return by + how
         tests = [test for test in tests if not test.startswith(by)]
     return ""
