@@ -14,6 +14,7 @@ from tokenmill.sizing.formulas import capacity, cost, supply
 from tokenmill.sizing.redundancy import redundancy_drives
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sections.checkpoints import NODE_WRITE
+from tokenmill.sizing.sections.jobs import LARGEST
 from tokenmill.sizing.sections.reads import NODE_REQUESTS
 from tokenmill.sizing.sections.restart import NODE_READ
 from tokenmill.sizing.sections.stages import all_datasets
@@ -202,7 +203,7 @@ def drives(sheet: Sheet, tier: TierRow) -> tuple[Requirement, ...]:
     """Drives for capacity, the rows before them first.
 
     Shared ones hold all, with its redundancy, and are at least as many as one stripe of it; those
-    in a node hold the datasets of all sources.
+    in a node hold the datasets of all sources, of the job whose are largest.
     """
     held = on_drives(sheet) if tier.local else sheet[RAW]
     of_one = sheet.cell(tier, "drive_bytes", "bytes")
@@ -214,14 +215,17 @@ def drives(sheet: Sheet, tier: TierRow) -> tuple[Requirement, ...]:
             return (made,)
         name, most = f"{made.name}, at least a stripe", greatest(unit="drives")
         return (made, sheet.aside(name, most, drives_for_capacity=made, drives_of_a_stripe=least))
-    part = sheet.aside(OF_NODE, capacity.node_dataset_bytes, dataset_bytes=all_datasets(sheet))
-    return (part, held, made)
+    return (_of_node(sheet), held, made)
 
 
 def on_drives(sheet: Sheet) -> Requirement:
-    """Room in each node for the datasets of all sources, with growth, not filled to the brim."""
-    held = sheet.aside(OF_NODE, capacity.node_dataset_bytes, dataset_bytes=all_datasets(sheet))
-    return sheet.aside(ON_DRIVES, capacity.usable_bytes, logical_bytes=held)
+    """Room in each node for the datasets of its job, with growth, not filled to the brim."""
+    return sheet.aside(ON_DRIVES, capacity.usable_bytes, logical_bytes=_of_node(sheet))
+
+
+def _of_node(sheet: Sheet) -> Requirement:
+    held = sheet[LARGEST] if sheet.jobs else all_datasets(sheet)
+    return sheet.aside(OF_NODE, capacity.node_dataset_bytes, dataset_bytes=held)
 
 
 def in_unit(formula: Formula[...], unit: str) -> Formula[...]:

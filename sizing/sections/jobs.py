@@ -14,13 +14,14 @@ from tokenmill.sizing.plan.plan import Plan
 from tokenmill.sizing.plan.settings import Job
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sections import checkpoints, cost, reads, restart
-from tokenmill.sizing.sections.stages import SCRATCH, STORED, parts
+from tokenmill.sizing.sections.stages import DATASETS, SCRATCH, STORED, all_datasets, parts
 from tokenmill.sizing.sheet import Sheet
 
 TITLE = "All jobs at once"
 FIRST = "this plan"
 OF_A_JOB = (reads.TITLE, checkpoints.TITLE, restart.TITLE, cost.TITLE)
 WRITES, RESTART = checkpoints.JOB_RATE, "restart read bandwidth"
+LARGEST = "dataset of one job, the largest"
 READS, DAILY = "read bandwidth, whole job", "checkpoint bytes a day"
 # row of the sheet -> how those of the jobs make it
 SUMMED: Mapping[str, Formula[...]] = {
@@ -55,7 +56,7 @@ def add(sheet: Sheet) -> None:
     """Add the rows of each job, and those of all together.  sheet.jobs: their own sheets."""
     prepared = _prepared(sheet)
     for name, (_, own) in sheet.jobs.items():
-        shown = _shown(own, prepared.get(name, ()))
+        shown = _shown(own, (all_datasets(own), *prepared.get(name, ())))
         for section in own.sections:
             rows = [r for r in section.rows if r.name in shown and called(sheet, r, name) != r.name]
             if rows:
@@ -80,14 +81,19 @@ def add(sheet: Sheet) -> None:
         moment["restart"] = sheet[RESTART]
     sheet.add("reads and writes, worst moment", supply.together, **moment)
     _stored(sheet, prepared)
+    _datasets(sheet, prepared)
 
 
 def _prepared(sheet: Sheet) -> dict[str, list[Requirement]]:
-    """What is stored of each corpus that is not the plan's, by the first job that reads it."""
-    seen, prepared = [sheet.plan.corpus], {}
+    """What is stored of each corpus that is not the plan's, by the first job that reads it.
+
+    One that nobody states is as large as a job takes it: where a later one takes more, another.
+    """
+    seen, prepared = [(sheet.plan.corpus, sheet["corpus tokens"].value)], {}
     for name, (_, own) in sheet.jobs.items():
-        if own.plan.corpus not in seen:
-            seen.append(own.plan.corpus)
+        corpus, tokens = own.plan.corpus, own["corpus tokens"].value
+        if not any(corpus == known and tokens <= most for known, most in seen):
+            seen.append((corpus, tokens))
             of = parts(own)
             prepared[name] = [row for part in (DATASET, INPUTS, SCRATCH) for row in of[part]]
     return prepared
@@ -144,3 +150,15 @@ def _stored(sheet: Sheet, prepared: Mapping[str, list[Requirement]]) -> None:
         for stage in prepared.get(name, ()):
             data = of_job(sheet, own, stage.name, 1, name)
             sheet.add(f"{stage.name}, {name}", capacity.logical_bytes, stored_bytes=data)
+
+
+def _datasets(sheet: Sheet, prepared: Mapping[str, list[Requirement]]) -> None:
+    """Of one job, whose nodes' own drives hold it; and of all, which a hot pool is before."""
+    given = {
+        name: of_job(sheet, own, all_datasets(own).name, 1, name)
+        for name, (_, own) in sheet.jobs.items()
+    }
+    sheet.add(LARGEST, greatest(unit="bytes"), **given)
+    if prepared:
+        kept = {name: of for name, of in given.items() if name in (FIRST, *prepared)}
+        sheet.add(DATASETS, capacity.logical_bytes, **kept)

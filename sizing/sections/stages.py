@@ -13,7 +13,7 @@ from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
 
 TITLE = "Stored, by stage"
 STORED = "stored: "  # how the name of a part of the capacity begins
-ONE_VERSION = "dataset, one version"
+ONE_VERSION, DATASETS = "dataset, one version", "datasets, one version"
 PARTS = (DATASET, "checkpoints", INPUTS, "scratch")  # of `storage.holds`
 OTHERS = "others"  # that the plan states
 SCRATCH = "scratch"  # how that of what a run deletes at its end goes on
@@ -85,11 +85,13 @@ def one_dataset(sheet: Sheet, source: SourceFacts) -> Requirement:
 
 
 def all_datasets(sheet: Sheet) -> Requirement:
-    """The row of the datasets of all sources, in one version."""
+    """The row of the datasets of all sources, or of all jobs, in one version."""
+    if DATASETS in sheet:
+        return sheet[DATASETS]
     rows = {source.name: one_dataset(sheet, source) for source in sheet.sources}
     if len(rows) == 1:
         return next(iter(rows.values()))
-    return sheet.once("datasets, one version", capacity.logical_bytes, **rows)
+    return sheet.add(DATASETS, capacity.logical_bytes, **rows)
 
 
 def _one_dataset(sheet: Sheet, source: SourceFacts) -> Requirement:

@@ -8,7 +8,7 @@ from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.report.data import kind
 from tokenmill.sizing.report.outline import sheet_markdown
 from tokenmill.sizing.requirement import leaves
-from tokenmill.sizing.verdict import judge, limits
+from tokenmill.sizing.verdict import drives, judge, limits, on_drives
 
 MAIN = """
 corpus: {tokens: 15.6T}
@@ -221,3 +221,23 @@ def test_a_nodes_own_drives_answer_the_requests_of_the_job_that_asks_most_of_a_n
     (limit,) = limits(made, tier(**cells), made[SUMMED[1]])
     assert limit.needed is made["read requests, one node"]
     assert limit.needed.value == made.jobs["small"][1]["read requests, one node"].value
+
+
+def test_a_nodes_own_drives_hold_the_dataset_of_the_job_whose_is_largest():
+    """They held the plan's: 2 drives in each node for 400 TB; the pool before it likewise."""
+    made = sheet(f"{MAIN}storage: {{hot: {{}}}}\njobs: [{{name: a, corpus: {{tokens: 100T}}}}]")
+    of_a = made.jobs["a"][1]["stored: dataset"].value
+    row = next(i for i in on_drives(made).inputs if i.name == "logical_bytes")
+    assert row.value == of_a == 400e12
+    share = {i.name: i.value for i in made["share of the dataset that is hot"].inputs}
+    assert share["dataset_bytes"] == of_a + made["stored: dataset"].value
+    assert next(d for d in drives(made, tier(local=True, drive_bytes="10 TB"))).value == of_a
+
+
+@pytest.mark.parametrize("job", ["model: {params: 70B}", "training: {tokens: 1.4T}"])
+def test_a_corpus_that_nobody_states_is_as_large_as_the_largest_job_takes_it(job):
+    """20B tokens were stored for a plan of 1B, and none for a job that sees 1.4T once each."""
+    made = sheet(f"model: {{params: 1B}}\njobs: [{{name: a, {job}}}]")
+    assert made["stored: dataset, a"].value == 1.4e12 * 4
+    smaller = sheet("model: {params: 70B}\njobs: [{name: a, model: {params: 1B}}]")
+    assert "stored: dataset, a" not in smaller
