@@ -3,7 +3,7 @@
 from tokenmill.sizing.formulas import failures
 from tokenmill.sizing.plan.fields import OUR_CHOICE
 from tokenmill.sizing.requirement import Input, Requirement
-from tokenmill.sizing.sections.checkpoints import MOST_STALL_S
+from tokenmill.sizing.sections.checkpoints import JOB_RATE, MOST_STALL_S
 from tokenmill.sizing.sheet import Given, Sheet
 from tokenmill.sizing.tables import RECIPES
 from tokenmill.sizing.units import format_quantity
@@ -51,17 +51,17 @@ def _weight_bytes(sheet: Sheet, per_param: Input) -> Input:
 
 
 def load_frac(sheet: Sheet) -> Given:
-    """Of a restart, the part that may be loading: as stated, or as long as one takes to write.
+    """Of a restart, the part that may be loading: as stated, or as long as one may take to write.
 
     Where failures are rare a fast restart saves nothing, and would be what is bought for.
     """
     key, plan = "checkpoints.restart_load_frac", sheet.plan.checkpoints
-    written = sheet["checkpoint drain" if plan.mode == "async" else "checkpoint stall"]
-    frac = min(written.value, MOST_STALL_S) / plan.restart_s
+    written_s = sheet["one checkpoint"].value / sheet[JOB_RATE].value
+    frac = min(written_s, MOST_STALL_S) / plan.restart_s
     is_stated = sheet.stated(key) or sheet.stated("checkpoints.restart_s")
     if is_stated or frac <= plan.restart_load_frac:
         return key
-    source = f"{OUR_CHOICE}: as long as a checkpoint is written, ten minutes at most"
+    source = f"{OUR_CHOICE}: as long as a checkpoint may take to write, ten minutes at most"
     return sheet.assume(frac, unit="fraction", source=source, key=key)
 
 

@@ -49,6 +49,8 @@ def test_replicas_need_the_weights_of_the_recipe(recipe, weights, rest):
         ("restart_load_frac: 0.1", 100),
         ("restart_s: 500", 50),
         ("{interval_s: 20 min, stall_frac: 1%}", 100),
+        ("interval_s: 1 h, write_bytes_per_s: 1 MB/s", 180),  # that is too slow for it
+        ("interval_s: 1 h, write_bytes_per_s: 9 GB/s", 180),
     ],
 )
 def test_a_seldom_restart_loads_no_faster_than_a_checkpoint_is_written(stated, loading_s):
