@@ -38,6 +38,12 @@ _ONLY_WITH = {  # a setting -> another that it says more of
     "storage.growth_years": "storage.growth_frac",
     "prices.egress_per_gb": "prices.egress",
 }
+_OF_ONE_JOB = (  # settings of figures that plans with jobs do not have
+    *(f"loaders.{name}" for name in Loaders.model_fields),
+    "network.ingest_bits_per_s",
+    "network.ingest_bytes",
+    "storage.shard_bytes",
+)
 _SHARED = {"vocab_size", "token_width_bytes"}  # of a corpus, that its sources may have in common
 # sections of a plan that add rows to a table, and where the table's own are found
 _TABLES: Mapping[str, Callable[[str], Row]] = {
@@ -136,6 +142,8 @@ class Plan(Section):
         for key, other in _ONLY_WITH.items():
             if self.stated(key) and not self.value(other):
                 made.append(f"{key} is stated but has no effect without {other}")
+        for key in filter(self.stated, _OF_ONE_JOB if self.jobs else ()):
+            made.append(f"{key} is stated, but its figures are told of a plan without jobs only")
         if self.checkpoints.interval_s and self.stated("checkpoints.most_interval_s"):
             made.append("checkpoints.most_interval_s is stated but has no effect beside interval_s")
         count, per_node = self.cluster.count, self.cluster.per_node

@@ -54,7 +54,7 @@ class Model(Section):
 
     def merged(self, own: Section) -> Section:
         """As of any section; but with other params it is another model, in all but seq_len."""
-        if "params" not in own.model_fields_set:
+        if own.model_dump(exclude_unset=True).get("params", self.params) == self.params:
             return super().merged(own)
         shared = {name: getattr(self, name) for name in self.model_fields_set & {"seq_len"}}
         return Section.merged(Model(**shared), own)
@@ -207,7 +207,7 @@ class Checkpoints(Section):
     keep_forever: others never deleted, the final one included.
     restart_s: from a failure to the first new step, loading included.
     restart_load_frac: of it, that may be loading; where neither is stated, no less than a
-    checkpoint takes to write, up to ten minutes.
+    checkpoint may take to write, up to ten minutes.
     broadcast: one replica reads the weights and sends them to the others.
     host_copy_bytes_per_s: of one accelerator's memory to its host's.
     """
@@ -478,6 +478,11 @@ class Corpus(Section):
     image_text: Annotated[ImageText | None, Assumed("samples", "text only")] = None
     tokens_per_image: Annotated[Count | None, Assumed("tokens", "as measured")] = None
 
+    def merged(self, own: Section) -> Section:
+        """As of any section; but with another path it is another corpus, in all."""
+        path = own.model_dump(exclude_unset=True).get("path", self.path)
+        return super().merged(own) if path == self.path else Section.merged(Corpus(), own)
+
 
 class Source(Corpus):
     """One of several corpora that are mixed.
@@ -505,7 +510,7 @@ class Source(Corpus):
 class Job(Section):
     """One that runs beside the plan's own, and is like it but for what it states.
 
-    Of a model of other params only seq_len is the plan's.
+    Of a model of other params only seq_len is the plan's, of a corpus of another path nothing.
     name: by which figures call it.  copies: that run at the same time.
     """
 

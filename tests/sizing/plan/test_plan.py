@@ -155,6 +155,10 @@ def test_an_accelerator_of_ones_own_is_known_by_its_name():
             "prices.egress_per_gb is stated but has no effect without prices.egress",
         ),
         (
+            "jobs: [{name: a}]\nloaders: {prefetch: 7}",
+            "loaders.prefetch is stated, but its figures are told of a plan without jobs only",
+        ),
+        (
             "cluster: {count: 1001}",
             "cluster.count 1,001 is not a multiple of the 8 accelerators of a node: one node is"
             " not full",
@@ -178,6 +182,8 @@ def test_what_has_no_effect_or_is_odd_is_remarked(text, remark):
         "checkpoints: {mode: async, drain_frac: 50%}",
         "cluster: {accelerator: ours, dense_flops_per_s: 1 PFLOP/s, per_node: 4, count: 12}",
         "cluster: {count: 1}",
+        "loaders: {prefetch: 7}",
+        "jobs: [{name: a}]\nnetwork: {efficiency: 0.7}",
         "storage: {growth_frac: 0.1, growth_years: 3}",
         "prices: {egress: true, egress_per_gb: 0.05}",
     ],

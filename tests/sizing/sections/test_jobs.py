@@ -177,9 +177,11 @@ def test_a_job_of_other_params_is_of_another_model_with_the_plans_sequences():
     """A job of 7B took the layers of the plan's 13B, and active_params were more than params."""
     moe = "model: {params: 671B, active_params: 37B, layers: 61, hidden: 7168, seq_len: 4096}"
     made = sheet(
-        f"{moe}\njobs: [{{name: a, model: {{params: 1B}}}}, {{name: b, model: {{heads: 64}}}}]"
+        f"{moe}\njobs: [{{name: a, model: {{params: 1B}}}}, {{name: b, model: {{heads: 64}}}},"
+        " {name: c, model: {params: 671B}}]"
     )
-    a, b = (made.jobs[name][1].plan.model for name in "ab")
+    a, b, c = (made.jobs[name][1].plan.model for name in "abc")
+    assert c == made.plan.model
     assert a.model_dump(exclude_none=True) == {"params": 1e9, "seq_len": 4096}
     assert (b.params, b.active_params, b.layers, b.heads) == (671e9, 37e9, 61, 64)
 
