@@ -7,7 +7,7 @@ asynchronous    training waits until it is copied to host memory; storage takes 
 import math
 
 from tokenmill.sizing.formula import formula, greatest, of_node, product, quotient
-from tokenmill.sizing.formulas.training import SECONDS_PER_DAY
+from tokenmill.sizing.formulas.training import HOURS_PER_DAY, SECONDS_PER_DAY, SECONDS_PER_HOUR
 
 # One checkpoint: weights and optimizer state of all parameters, active or not.
 # 14 bytes are BF16 weights, FP32 master weights and Adam's two FP32 moments: 2 + 4 + 4 + 4.
@@ -42,13 +42,29 @@ def periodic_checkpoints(*, training_days: float, keep_every_s: float) -> float:
     return math.floor(training_days * SECONDS_PER_DAY / keep_every_s)
 
 
-@formula(unit="bytes")
+# Checkpoints that a run writes, one at its end included; days in seconds as for the interval that
+# is the whole run, of which rounding must make no second one.
+written_checkpoints = quotient(
+    "written_checkpoints",
+    ("training_days", HOURS_PER_DAY, SECONDS_PER_HOUR),
+    "interval_s",
+    whole=True,
+    unit="checkpoints",
+)
+
+
+@formula(
+    unit="bytes",
+    equation="checkpoint_bytes x (keep_last + keep_forever + periodic_checkpoints), of no more than"
+    " written_checkpoints",
+)
 def kept_checkpoint_bytes(
     *,
     checkpoint_bytes: float,
     keep_last: float,
     keep_forever: float,
     periodic_checkpoints: float = 0.0,
+    written_checkpoints: float = math.inf,
 ) -> float:
     """Checkpoints on storage at the end of training.
 
@@ -58,7 +74,8 @@ def kept_checkpoint_bytes(
     >>> kept_checkpoint_bytes(checkpoint_bytes=5e12, keep_last=3, keep_forever=1)
     20000000000000.0
     """
-    return checkpoint_bytes * (keep_last + keep_forever + periodic_checkpoints)
+    kept = keep_last + keep_forever + periodic_checkpoints
+    return checkpoint_bytes * min(kept, written_checkpoints)
 
 
 # What checkpoints write in a day, whatever becomes of them.

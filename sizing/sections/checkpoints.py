@@ -50,14 +50,19 @@ def add(sheet: Sheet) -> None:
 
 def _warn_of_the_time(sheet: Sheet) -> None:
     """Warn of a training that takes less than a restart, most often of a sample; or for ever."""
-    takes = sheet["training time"]
+    takes, stated = sheet["training time"], sheet.plan.training
     if takes.value * SECONDS_PER_DAY < sheet.plan.checkpoints.restart_s:
-        sheet.obstacles.append(f"training takes {takes.shown}, less than one restart")
-        sheet.warnings.append(
-            f"training takes {takes.shown}, less than one restart, so checkpoints would have to be"
-            " written in no time: if the corpus is a sample, state the tokens of the whole as"
-            " corpus.tokens, or what is trained on as training.tokens"
-        )
+        told = f"training takes {takes.shown}, less than one restart"
+        if stated.tokens is None and stated.days is None:
+            sheet.obstacles.append(told)
+            told += (
+                ", so checkpoints would have to be written in no time: if the corpus is a sample,"
+                " state the tokens of the whole as corpus.tokens, or what is trained on as"
+                " training.tokens"
+            )
+        else:
+            told += ": if checkpoints may take longer to write, state checkpoints.stall_frac"
+        sheet.warnings.append(told)
     if takes.value > MOST_DAYS:
         sheet.obstacles.append(f"training takes {takes.shown}, longer than accelerators last")
         sheet.warnings.append(
@@ -207,7 +212,13 @@ def _waste(sheet: Sheet) -> None:
 
 
 def _kept(sheet: Sheet) -> None:
-    given: dict[str, Given] = {}
+    given: dict[str, Given] = {
+        "written_checkpoints": sheet.add(
+            "checkpoints written",
+            checkpoint.written_checkpoints,
+            training_days=sheet["training time"],
+        )
+    }
     if sheet.plan.checkpoints.keep_every_s is not None:
         given["periodic_checkpoints"] = sheet.add(
             "checkpoints kept in turn", checkpoint.periodic_checkpoints, training_days=_days(sheet)

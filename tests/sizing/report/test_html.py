@@ -95,7 +95,8 @@ def test_capacity_goes_from_what_is_stored_to_what_is_bought():
 
 
 def test_a_tier_is_drawn_with_what_the_whole_job_gets_of_it():
-    sheet = size(changes={"storage.candidates": ["FSx Lustre 250", "NFS over RDMA"]})
+    tiers = {"storage.candidates": ["FSx Lustre 250", "NFS over RDMA"]}
+    sheet = size(changes={**tiers, "training.days": 2})
     told = described(sheet_html(sheet), "tiers-bandwidth")
     step = 2400 * 2**30  # that it is sold in
     tib = -(-sheet["usable capacity"].value // step) * step / 2**40

@@ -178,12 +178,27 @@ def test_a_recipe_that_counts_gradients_is_warned_of():
 
 
 def test_kept_are_the_last_the_final_and_those_whose_turn_had_come():
-    assert sheet("")["stored: checkpoints"].value == 4 * 8e9 * 14
+    assert sheet("training: {days: 1}")["stored: checkpoints"].value == 4 * 8e9 * 14
     text = "training: {days: 10}\ncheckpoints: {keep_last: 2, keep_forever: 3, keep_every_s: 86400}"
     made = sheet(text)
     assert made["checkpoints kept in turn"].value == pytest.approx(10, abs=1)
     kept = 5 + made["checkpoints kept in turn"].value
     assert made["stored: checkpoints"].value == kept * 8e9 * 14
+
+
+@pytest.mark.parametrize(
+    ("plan", "count"),
+    [
+        ("{days: 1}\ncheckpoints: {interval_s: 30 h}", 1),
+        ("{days: 1}\ncheckpoints: {interval_s: 10 h}", 3),  # the last at the end
+        ("{days: 1}\ncheckpoints: {interval_s: 1 h, keep_last: 30}", 24),
+        ("{days: 0.0131}", 1),  # the whole run
+        ("{days: 0.25}", 2),
+    ],
+)
+def test_no_more_are_kept_than_a_run_writes(plan, count):
+    """Of a run of 19 minutes four were to have room."""
+    assert sheet(f"training: {plan}")["stored: checkpoints"].value == count * 8e9 * 14
 
 
 def test_checkpoints_are_kept_in_turn_while_failures_make_training_longer():
@@ -236,5 +251,8 @@ def test_a_corpus_that_is_a_sample_is_warned_of():
     (told,) = (w for w in long.warnings if "longer than" in w)
     assert told.startswith("training takes 17,203 days, longer")
     assert "state more accelerators as cluster.count" in told
+    tuned = sheet("training: {tokens: 2M}")  # which says what it trains on
+    assert not tuned.obstacles
+    assert [w for w in tuned.warnings if w.endswith("state checkpoints.stall_frac")]
     whole = sheet("corpus: {tokens: 2T}").warnings
     assert not any("less than one restart" in w for w in whole)

@@ -54,6 +54,6 @@ def test_a_pool_that_is_too_small_is_warned_of():
 
 
 def test_jobs_share_a_pool():
-    made = sheet("jobs: [{name: b}]\nstorage: {hot: {}}")
+    made = sheet("training: {days: 2}\njobs: [{name: b}]\nstorage: {hot: {}}")
     kept = made["checkpoints that are hot"].value
     assert kept > 2 * made["one checkpoint"].value * 3
