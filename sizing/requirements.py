@@ -114,7 +114,7 @@ def _of_jobs(
         try:
             own = jobs.plan_of(alone, job)
             found = measurements.get(f"jobs.{job.name}")
-            known = common if job.corpus.model_fields_set <= {"tokens"} else {}
+            known = common if job.corpus.model_fields_set <= {"tokens", "tokens_per_image"} else {}
             known = known if found is None else {"corpus": found}
             made[job.name] = (job.copies, requirement_sheet(own, known))
         except (PlanError, ValidationError) as e:

@@ -51,18 +51,18 @@ def add(sheet: Sheet) -> None:
 def _warn_of_the_time(sheet: Sheet) -> None:
     """Warn of a training that takes less than a restart, most often of a sample; or for ever."""
     takes, stated = sheet["training time"], sheet.plan.training
+    share = f"checkpoints.{'stall' if sheet.plan.checkpoints.mode == 'sync' else 'drain'}_frac"
     if takes.value * SECONDS_PER_DAY < sheet.plan.checkpoints.restart_s:
         told = f"training takes {takes.shown}, less than one restart"
         if stated.tokens is None and stated.days is None:
             sheet.obstacles.append(told)
-            told += (
-                ", so checkpoints would have to be written in no time: if the corpus is a sample,"
-                " state the tokens of the whole as corpus.tokens, or what is trained on as"
+            sheet.warnings.append(
+                f"{told}, so checkpoints would have to be written in no time: if the corpus is a"
+                " sample, state the tokens of the whole as corpus.tokens, or what is trained on as"
                 " training.tokens"
             )
-        else:
-            told += ": if checkpoints may take longer to write, state checkpoints.stall_frac"
-        sheet.warnings.append(told)
+        elif not sheet.stated(share):
+            sheet.warnings.append(f"{told}: if checkpoints may take longer to write, state {share}")
     if takes.value > MOST_DAYS:
         sheet.obstacles.append(f"training takes {takes.shown}, longer than accelerators last")
         sheet.warnings.append(

@@ -251,8 +251,12 @@ def test_a_corpus_that_is_a_sample_is_warned_of():
     (told,) = (w for w in long.warnings if "longer than" in w)
     assert told.startswith("training takes 17,203 days, longer")
     assert "state more accelerators as cluster.count" in told
-    tuned = sheet("training: {tokens: 2M}")  # which says what it trains on
-    assert not tuned.obstacles
-    assert [w for w in tuned.warnings if w.endswith("state checkpoints.stall_frac")]
+    for mode, key in (("sync", "stall_frac"), ("async", "drain_frac")):
+        plan = f"training: {{tokens: 2M}}\ncheckpoints: {{mode: {mode}}}"
+        tuned = sheet(plan)  # it says what it trains on
+        assert not tuned.obstacles
+        assert sum(w.endswith(f"state checkpoints.{key}") for w in tuned.warnings) == 1
+        agreed = sheet(plan.replace("}", f", {key}: 30%}}").replace(f"2M, {key}: 30%", "2M"))
+        assert not any("less than one restart" in w for w in agreed.warnings)
     whole = sheet("corpus: {tokens: 2T}").warnings
     assert not any("less than one restart" in w for w in whole)
