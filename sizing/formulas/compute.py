@@ -16,9 +16,12 @@ _KAPLAN = "6 FLOP a parameter and token: Kaplan et al. 2020, arXiv:2001.08361"
 _PALM = "PaLM, Chowdhery et al. 2022, arXiv:2204.02311, appendix B"
 
 
+# The heads' together.
+attention_width = product("attention_width", "heads", "head_dim", unit="dimensions")
+
 # Training FLOP a token that grow with the sequence rather than with the parameters.
-# attention_width: heads x dimension of a head. Every token is counted as attending to the
-# whole sequence, as published MFUs do; with a causal mask half of it is needed.
+# Every token is counted as attending to the whole sequence, as published MFUs do; with a causal
+# mask half of it is needed.
 attention_flops_per_token = product(
     "attention_flops_per_token",
     ATTENTION_FLOPS,

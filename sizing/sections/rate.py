@@ -27,7 +27,7 @@ def add(sheet: Sheet) -> None:
     flops: dict[str, Given] = {"active_params": active}
     width: Given | None = None if model.hidden is None else "model.hidden"
     if model.heads is not None and model.head_dim is not None:
-        width = sheet.plan.input("model.head_dim", value=model.heads * model.head_dim)
+        width = sheet.add("width of attention", compute.attention_width)
     if model.layers is not None and width is not None:
         flops["attention_flops_per_token"] = sheet.add(
             "attention FLOP a token", compute.attention_flops_per_token, attention_width=width

@@ -4,6 +4,7 @@ import pytest
 
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.plan.plan import parse_plan
+from tokenmill.sizing.report.data import assumptions
 from tokenmill.sizing.sections import rate
 from tokenmill.sizing.sheet import Sheet
 
@@ -40,6 +41,7 @@ def test_the_width_of_attention_is_that_of_the_heads_where_these_are_stated():
     made = sheet(text)
     flops = 12 * 61 * 128 * 192 * 4096
     assert made["attention FLOP a token"].value == flops
+    assert {i.key: i.value for i in assumptions(made)}["model.head_dim"] == 192
     assert sheet(text.replace("hidden: 7168, ", ""))["attention FLOP a token"].value == flops
 
 
