@@ -207,7 +207,7 @@ class Checkpoints(Section):
     keep_forever: others never deleted, the final one included.
     restart_s: from a failure to the first new step, loading included.
     restart_load_frac: of it, that may be loading; where neither is stated, no less than a
-    checkpoint may take to write, up to ten minutes.
+    checkpoint may take to write, up to ten minutes and 1 % of the time between failures.
     broadcast: one replica reads the weights and sends them to the others.
     host_copy_bytes_per_s: of one accelerator's memory to its host's.
     """

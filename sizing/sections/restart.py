@@ -1,17 +1,19 @@
 """What storage must deliver when the job starts again after a failure."""
 
 from tokenmill.sizing.formulas import failures
+from tokenmill.sizing.formulas.training import SECONDS_PER_HOUR
 from tokenmill.sizing.plan.fields import OUR_CHOICE
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sections.checkpoints import JOB_RATE, MOST_STALL_S
 from tokenmill.sizing.sheet import Given, Sheet
 from tokenmill.sizing.tables import RECIPES
-from tokenmill.sizing.units import format_quantity
+from tokenmill.sizing.units import format_quantity, percent
 
 TITLE = "Restart"
 NODE_READ = "restart read bandwidth, one node"
 JOB_READ = "restart read, whole job"
 BF16_BYTES = 2.0
+LOADING_FRAC = 0.01  # our choice: of the time between failures, that loading may take
 
 
 def add(sheet: Sheet) -> None:
@@ -57,11 +59,15 @@ def load_frac(sheet: Sheet) -> Given:
     """
     key, plan = "checkpoints.restart_load_frac", sheet.plan.checkpoints
     written_s = sheet["one checkpoint"].value / sheet[JOB_RATE].value
-    frac = min(written_s, MOST_STALL_S) / plan.restart_s
+    seldom_s = LOADING_FRAC * SECONDS_PER_HOUR * sheet["mean time to failure"].value
+    frac = min(written_s, MOST_STALL_S, seldom_s) / plan.restart_s
     is_stated = sheet.stated(key) or sheet.stated("checkpoints.restart_s")
     if is_stated or frac <= plan.restart_load_frac:
         return key
-    source = f"{OUR_CHOICE}: as long as a checkpoint may take to write, ten minutes at most"
+    source = (
+        f"{OUR_CHOICE}: as long as a checkpoint may take to write, at most ten minutes, and"
+        f" {percent(LOADING_FRAC)} of the time between failures"
+    )
     return sheet.assume(frac, unit="fraction", source=source, key=key)
 
 

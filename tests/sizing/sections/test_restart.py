@@ -61,6 +61,19 @@ def test_a_seldom_restart_loads_no_faster_than_a_checkpoint_is_written(stated, l
     assert made["restart read bandwidth, one node"].value == pytest.approx(42e9 / loading_s)
 
 
+@pytest.mark.parametrize(
+    ("count", "loading_s"),
+    [(16_384, 0.01 * 3600 * 50_000 / 16_384), (100_000, 100)],  # 100 s whatever it loses
+)
+def test_a_job_that_often_fails_loads_as_fast_however_long_its_checkpoints_may_take(
+    count, loading_s
+):
+    """Ten minutes each three hours were told enough where storage takes 1 GB/s: 1.6 of 8.9."""
+    plan = f"model: {{params: 70B}}\ncluster: {{count: {count}}}\ntraining: {{tokens: 15T}}"
+    made = sheet(f"{plan}\ncheckpoints: {{mode: async, write_bytes_per_s: 1 GB/s}}")
+    assert made["restart read bandwidth"].value == pytest.approx(980e9 / loading_s)
+
+
 def test_a_restart_of_which_nothing_may_be_loading_has_no_rate():
     made = sheet("checkpoints: {restart_load_frac: 0}")
     assert "restart read bandwidth" not in made
