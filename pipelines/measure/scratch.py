@@ -373,7 +373,8 @@ def _of_copies(steps: Sequence[Step], plan: Plan, written: Written) -> dict[str,
             sent = rows * row + head * files + batches * float(batch)
             folder = SENT.named(part.index)
             folders[folder] = folders[folder] + sent if folder in folders else sent
-            both = gathered * rows / before.within(1.0)  # that others left for at two steps
+            by_chance = around(1e-3, 1.0, 10.0, order=20) * gathered * rows / before.within(1.0)
+            both = by_chance.within(most=gathered).within(most=rows)  # others left for at two steps
             gathered = gathered + rows - both
     if is_counted:
         n = len(plan.shards)

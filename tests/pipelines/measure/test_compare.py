@@ -188,3 +188,21 @@ def test_disk_behind_a_folder_that_is_left_out_is_not_held_to_what_was_told(run,
     told = {row.name for row in rows}
     assert "disk after 15-copies" in told
     assert not {"disk after 89-copies", "disk after dataset"} & told
+
+
+def test_copies_of_documents_that_two_steps_keep_may_all_be_of_others(tmp_path):
+    """How many are kept by both is not known: next to none, or all that one of them keeps."""
+    words = [f"{n} {' '.join(f'w{n * 40 + i}' for i in range(40))}" for n in range(40)]
+    equal, alike = words[:8], [f"{text} more" for text in words[8:16]]
+    recipe = load_recipe(write_corpus(tmp_path, steps=["exact", PUBLISHED]))
+    docs = [json.dumps({"text": text}) for text in [*words, *equal, *alike]]
+    (tmp_path / "docs.jsonl").write_text("\n".join(docs))
+    estimate = measure_corpus(
+        Measuring(recipe=recipe, sample=1.0), tmp_path / "e", one_by_one
+    ).estimate
+    rows = {
+        row.name: row for row in compare(estimate, run_recipe(recipe, tmp_path / "run", one_by_one))
+    }
+    gathered = rows["stored in 89-copies"]
+    assert gathered.held
+    assert (gathered.actual - gathered.predicted.value) > 24  # a row that both would share
