@@ -12,22 +12,25 @@ from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.schema import REMOVED
 from tokenmill.pipelines.core.step import removed_rows
 
-LZ4_WINDOW_BYTES = 1 << 16
+# What lz4 looks back, and more: of 64 KiB alone it remembers twice as many places.
+BEGINNING_BYTES = (1 << 16) + 12
 NOUGHT_BYTES = 24  # that the head of a batch of no rows lacks: numbers that are 0 are not written
 
 
 def set_down(batch: pa.RecordBatch, *, is_piece: bool) -> int:
     """Bytes of documents as a batch, which is taken up again, as by the next pass.
 
-    is_piece: of a larger batch. It lacks the text before it; its own end is given it for that, as
-        far as lz4 looks back, unless it is shorter than that.
+    is_piece: of a larger batch, where nearly all have text before them, as far as lz4 looks back:
+        a byte is taken to need what one does behind the beginning, unless little is behind it.
     """
     offsets = text_buffers(batch["text"]).offsets
-    first = int(np.searchsorted(offsets, offsets[-1] - LZ4_WINDOW_BYTES, "right")) - 1
-    if not is_piece or first < 0:
+    begin, end = int(offsets[0]), int(offsets[-1])
+    first = int(np.searchsorted(offsets, begin + BEGINNING_BYTES))
+    rest = end - int(offsets[min(first, batch.num_rows)])
+    if not is_piece or rest < BEGINNING_BYTES:
         return _taken_up(batch) - _empty(batch)
-    end = batch.take(pa.array(np.arange(first, batch.num_rows)))
-    return _taken_up(pa.concat_batches([end, batch])) - int(_lz4(end).size)
+    beginning = batch.take(pa.array(np.arange(first)))
+    return (_taken_up(batch) - int(_lz4(beginning).size)) * (end - begin) // rest
 
 
 def _taken_up(batch: pa.RecordBatch) -> int:
