@@ -33,6 +33,7 @@ from tokenmill.pipelines.prepare.prepare import run_recipe
 from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe
 from tokenmill.pipelines.prepare.report.model import Report
 
+GSM8K = SHARED_DATA / "bench" / "gsm8k" / "test.jsonl"
 GOPHER: dict[str, Any] = {"gopher_quality": {"min_stop_words": None}}
 STEPS: dict[str, list[Any]] = {
     "gopher, exact, near": ["normalize", GOPHER, "gopher_repetition", "exact", "near"],
@@ -45,9 +46,14 @@ STEPS: dict[str, list[Any]] = {
     ],
     "c4, exact, near": ["normalize", "c4", "exact", "near"],
     "exact, near, gopher": ["normalize", "exact", "near", GOPHER],
+    "README's own": [
+        {"normalize": {"unicode": "nfc"}},
+        *("c4", "gopher_quality", "gopher_repetition", {"exact": {"digest": "md5"}}, "near"),
+        {"decontaminate": {"benchmarks": [{"name": "gsm8k", "path": str(GSM8K)}]}},
+    ],
 }
 # Of the page: corpora, each a source, and recipe.
-WEB, ANY, C4, BEHIND = STEPS
+WEB, ANY, C4, BEHIND, OWN = STEPS
 FURTHER = ("versions", "web", "news", "unequal", "languages")
 ROWS: dict[str, tuple[tuple[str, ...], str]] = {
     "versions": (("versions",), WEB),
@@ -59,6 +65,7 @@ ROWS: dict[str, tuple[tuple[str, ...], str]] = {
     "languages": (("languages",), WEB),
     **{f"{name}, gopher behind": ((name,), BEHIND) for name in FURTHER},
     **{f"{name}, c4": ((name,), C4) for name in FURTHER},
+    **{f"{name}, README's own": ((name,), OWN) for name in FURTHER},
 }
 SHOWN = {
     "unique fraction": "unique",
