@@ -52,7 +52,8 @@ class Input(Config):
         for if not given. A dot leads into a struct or a JSON object, as meta.text, also through
         lists of such, as messages.content: what stands in each, in order. text may name
         several, as [question, answer], of which `join` makes one; what is null or empty is
-        passed over. Not so of tars, nor beside images.
+        passed over. Neighbours through one list, as [turns.human, turns.assistant], take turns.
+        Not so of tars, nor beside images.
     join: what is put between the texts of several columns, and of a list, where the column of text
         has lists of them or its path leads through one.
     quote: what stands around fields of CSV and TSV. If not given, '"' of CSV, and of a TSV whose

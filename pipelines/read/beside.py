@@ -5,9 +5,10 @@
 A dot leads into a struct, or a JSON object, unless a column has that very name.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
-from functools import reduce
+from functools import partial, reduce
+from itertools import groupby
 from types import MappingProxyType
 from typing import Any
 
@@ -140,7 +141,9 @@ def beside_of(value: Any, columns: Sequence[tuple[str, str]]) -> Mapping[str, An
     return {path: value_at(value, path, absent=ABSENT) for path, _ in columns}
 
 
-def value_at(value: Any, path: str, join: str | None = None, absent: Any = None) -> Any:
+def value_at(
+    value: Mapping[str, Any], path: str, join: str | None = None, absent: Any = None
+) -> Any:
     """What a JSON object has at a path; `absent` where there is nothing.
 
     Through a list it is a list of what the objects in it have. join: what is put between the
@@ -151,14 +154,20 @@ def value_at(value: Any, path: str, join: str | None = None, absent: Any = None)
     >>> value_at({"messages": [{"content": "a"}, {"role": "user"}]}, "messages.content")
     ['a', None]
     """
-    if isinstance(value, dict) and path not in value:
-        for part in path.split("."):
-            if isinstance(value, list):
-                value = list(_of_each(value, part))
-            else:
-                value = value.get(part, absent) if isinstance(value, dict) else absent
-    elif isinstance(value, dict):
-        value = value[path]
+    return _walked(value, _names_of(path, value), join, absent)
+
+
+def _names_of(path: str, columns: Collection[str]) -> tuple[str, ...]:
+    """The names that a path leads through, its own where a column has that."""
+    return (path,) if path in columns else tuple(path.split("."))
+
+
+def _walked(value: Any, names: Sequence[str], join: str | None, absent: Any = None) -> Any:
+    for name in names:
+        if isinstance(value, list):
+            value = list(_of_each(value, name))
+        else:
+            value = value.get(name, absent) if isinstance(value, dict) else absent
     if join is not None and isinstance(value, list) and are_texts(value):
         return join.join(v for v in value if v is not None)
     return value
@@ -172,14 +181,42 @@ def _of_each(values: list[Any], name: str) -> Iterator[Any]:
 
 
 def text_at(value: Any, shard: SourceShard) -> Any:
-    """The text that a JSON object has for a shard, None for none; or what stands in its place."""
+    """The text that JSON has for a shard, None for none; or what stands in its place."""
     if not shard.texts:
         return value_at(value, shard.text, shard.join)
-    parts = [value_at(value, path, shard.join) for path in shard.texts]
+    paths = [_names_of(path, value) for path in shard.texts]
+    parts = list(_in_turn(value, paths, shard.join))
     if odd := [part for part in parts if not (part is None or isinstance(part, str))]:
         return odd[0]
     there = [part for part in parts if part]
     return (shard.join or "").join(there) if there or "" in parts else None
+
+
+def _together(paths: Iterable[Sequence[str]]) -> Iterator[tuple[str, list[Sequence[str]]]]:
+    """A name, and where neighbours among paths lead on from it: they are followed together."""
+    for (name, leads_on), of in groupby(paths, key=lambda names: (names[0], len(names) > 1)):
+        rest = [names[1:] for names in of]
+        yield from [(name, rest)] if leads_on else [(name, [end]) for end in rest]
+
+
+def _in_turn(
+    value: Any, paths: Iterable[Sequence[str]], join: str | None, listed: bool = False
+) -> Iterator[Any]:
+    """What an object has at several paths; listed: it is of a list, as text in its place may be."""
+    if listed and not isinstance(value, dict):
+        yield value
+        return
+    for name, rest in _together(paths):
+        if len(rest) == 1:
+            yield _walked([value] if listed else value, (name, *rest[0]), join)
+            continue
+        inner = value.get(name) if isinstance(value, dict) else None
+        if not isinstance(inner, list):
+            yield from _in_turn(inner, rest, join, listed)
+            continue
+        yield ""  # there is text, be the list empty
+        for item in inner:
+            yield from _in_turn(item, rest, join, listed=True)
 
 
 def are_texts(values: list[Any]) -> bool:
@@ -187,28 +224,54 @@ def are_texts(values: list[Any]) -> bool:
     return all(value is None or isinstance(value, str) for value in values)
 
 
-def laid_flat(table: pa.RecordBatch, shard: SourceShard) -> pa.RecordBatch:
-    """A table whose column of text is one of texts, joined if need be; ArrowInvalid: damaged."""
-    for name in shard.texts or (shard.text,):
-        if shard.join is not None and is_listed(table.schema.field(name).type):
-            at = table.schema.get_field_index(name)
-            table = table.set_column(at, name, _joined(table[name], shard.join))
+def laid_flat(
+    table: pa.RecordBatch, shard: SourceShard, columns: Collection[str]
+) -> pa.RecordBatch:
+    """A table whose column of text is one of texts, joined if need be; ArrowInvalid: damaged.
+
+    columns: names of those that the file has, which `with_paths` adds others to.
+    """
     if shard.texts:
-        table = table.append_column(shard.text, _of_several(table, shard))
+        paths = [_names_of(path, columns) for path in shard.texts]
+        text = _columns_in_turn(table.column, paths, shard.join or "", listed=False)
+        return table.append_column(shard.text, text)
+    if shard.join is not None and is_listed(table.schema.field(shard.text).type):
+        at = table.schema.get_field_index(shard.text)
+        return table.set_column(at, shard.text, _joined(table[shard.text], shard.join, _bytes_of))
     return table
 
 
-def _of_several(table: pa.RecordBatch, shard: SourceShard) -> pa.Array:
-    """(n_docs,) large_binary; null where all columns are, what is null or empty is passed over."""
-    parts = [_bytes_of(table[name]) for name in shard.texts]
-    there = [pc.replace_with_mask(p, pc.equal(p, b""), pa.scalar(None, p.type)) for p in parts]
-    between = pa.scalar((shard.join or "").encode(), pa.large_binary())
+def _columns_in_turn(
+    column_of: Callable[[str], pa.Array], paths: Iterable[Sequence[str]], join: str, listed: bool
+) -> pa.Array:
+    """(n_docs,) large_binary; null where all columns are, what is null or empty is passed over.
+
+    listed: they are of structs in lists: null where no column has more than the empty text.
+    """
+    parts = []
+    for name, rest in _together(paths):
+        column = inside(column_of(name), () if len(rest) > 1 else rest[0])
+        is_list = is_listed(column.type)
+        texts_of = _bytes_of
+        if len(rest) > 1:
+            texts_of = partial(_fields_in_turn, paths=rest, join=join, listed=listed or is_list)
+        parts.append(_joined(column, join, texts_of) if is_list else texts_of(column))
+    between = pa.scalar(join.encode(), pa.large_binary())
 
     def joined(before: pa.Array, part: pa.Array) -> pa.Array:
         both = pc.binary_join_element_wise(before, part, between)  # null where one of them is
         return pc.coalesce(both, before, part)
 
-    return pc.coalesce(reduce(joined, there), *parts)
+    there = [pc.replace_with_mask(p, pc.equal(p, b""), pa.scalar(None, p.type)) for p in parts]
+    return pc.coalesce(reduce(joined, there), *([] if listed else parts))
+
+
+def _fields_in_turn(
+    structs: pa.Array, paths: Iterable[Sequence[str]], join: str, listed: bool
+) -> pa.Array:
+    return _columns_in_turn(
+        lambda name: pc.struct_field(structs, [name]), paths, join, listed=listed
+    )
 
 
 def with_paths(table: pa.RecordBatch, shard: SourceShard) -> pa.RecordBatch:
@@ -251,10 +314,13 @@ def _opened(lists: pa.Array) -> tuple[I64, pa.Array]:
     return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))), lists.flatten()
 
 
-def _joined(lists: pa.Array, join: str) -> pa.Array:
-    """(n_docs,) large_binary; null where there is no list, nulls in one are passed over."""
+def _joined(lists: pa.Array, join: str, texts_of: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    """(n_docs,) large_binary; null where there is no list, nulls in one are passed over.
+
+    texts_of: what makes texts of the values, as large_binary.
+    """
     ends, values = _opened(lists)
-    values = _bytes_of(values)
+    values = texts_of(values)
     if values.null_count:
         there = np.concatenate(([0], np.cumsum(values.is_valid())))
         ends, values = there[ends], values.drop_null()

@@ -242,7 +242,8 @@ def _parse_one(line: bytes, shard: SourceShard) -> tuple[dict[str, Any], str, st
         return value, "missing_text", f"{name!r} is {'null' if is_null else 'not there'}"
     if not isinstance(found, str):
         of = ((path, value_at(value, path, shard.join)) for path in shard.texts)
-        name = next((path for path, part in of if not isinstance(part, str | None)), name)
+        odd = ((path, part) for path, part in of if not isinstance(part, str | None))
+        name, found = next(odd, (name, found))
         told = json_type(found)
         if isinstance(found, list):
             kinds = dict.fromkeys(json_type(item) for item in found if item is not None)

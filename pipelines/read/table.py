@@ -59,7 +59,9 @@ def table_batches(
     try:
         for table in tables:
             for part in in_bounds(with_paths(table, shard), joined):
-                for batch in _batches(shard, laid_flat(part, shard), row, how.limits):
+                for batch in _batches(
+                    shard, laid_flat(part, shard, table.schema.names), row, how.limits
+                ):
                     yield batch
                     row += batch.rows
     except TABLE_ERRORS as e:

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.pipelines.read.test_several import read, write_table
+from tests.reference.paths import walked
 from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.shard import Input, InputFile
 from tokenmill.pipelines.prepare.recipe import make_recipe
@@ -32,15 +33,6 @@ PARTS = [
     {"messages": [{"content": []}, {"content": None}, {"content": [None, {"text": "x"}]}]},
 ]
 CHAT = "messages.content"
-
-
-def walked(value, names):
-    """The twin: all texts that names lead to, a level at a time."""
-    level = [value]
-    for name in names:
-        level = [v.get(name) for v in level if v is not None]
-        level = [i for v in level for i in (v if isinstance(v, list) else [v])]
-    return [v for v in level if v is not None]
 
 
 def jsonl(path, rows):
