@@ -182,6 +182,8 @@ def _of_each(values: list[Any], name: str) -> Iterator[Any]:
 
 def text_at(value: Any, shard: SourceShard) -> Any:
     """The text that JSON has for a shard, None for none; or what stands in its place."""
+    if not isinstance(value, dict):
+        return None
     if not shard.texts:
         return value_at(value, shard.text, shard.join)
     paths = [_names_of(path, value) for path in shard.texts]

@@ -124,3 +124,12 @@ def test_what_a_null_list_hides_is_no_turn(tmp_path):
     path = write_table(tmp_path / "t.arrow", pa.table({"key": ["x", "y", "z"], "talk": lists}))
     documents, ((reason, _),) = read(path, ["talk.ask", "talk.answer"], join="")
     assert (documents, reason) == ([("x", "aAbB"), ("z", "eEfF")], "missing_text")
+
+
+def test_a_line_that_is_no_object_is_no_document(tmp_path):
+    path = tmp_path / "t.jsonl"
+    for line in ('["a", "b"]', '"talk"', "3"):
+        path.write_text('{"talk": ["x"], "a": {"b": "y"}}\n' + line)
+        for text in ("talk", "a.b", ["talk", "a.b"]):
+            documents, failed = read(path, text, id=None)
+            assert (len(documents), [reason for reason, _ in failed]) == (1, ["invalid_json"])
