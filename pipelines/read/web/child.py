@@ -33,9 +33,12 @@ MEMORY_BYTES = 8 * 1024**3  # of addresses, not of memory used
 # between links, for an icon of a font, and leaves it out; it means those of the private use area.
 # So a character that no text has stands beside it until the text is made.
 BESIDE = "\x7f"
-# How a word is read, as kana above kanji: of <ruby>, and to be seen beside the word at most.
+# How a word is read, as kana above kanji: of <ruby>, and to be seen beside the word at most. It
+# ends at another part of the word, or at its end; what does not, as in comments, stays.
 _READING = re.compile(
-    r"<r(?:tc?|p)\b[^<>]*+>[^<]*+(?:<(?!/?(?:r|p\b|div\b))[^<]*+){0,8}+(?:</r[tp]\s*+>)?",
+    r"<r(?:tc?|p)(?=[\s/>])[^<>]*+>[^<]*+"
+    r"(?:</?(?:a|b|br|em|font|i|s|small|span|strong|sub|sup|u)\b[^<]*+){0,32}+"
+    r"(?:</r(?:tc?|p)\s*+>|(?=<r(?:tc?|p|b)\b|</r(?:b|uby)\b))",
     re.IGNORECASE,
 )
 _ALONE = re.compile(r">\s*+([\u0800-\uffff]|&#?\w++;)(?=\s*<)")

@@ -89,6 +89,23 @@ def test_readings_beside_words_are_left_out(options):
     assert text.startswith("私は東京へ行きました。長文です。\n")
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        "<!-- <rt> -->",
+        "<script>var a = '<rt>'</script>",
+        "<a href=/ title='<rt>'></a>",
+        "<p>Of <rt-x>mills</rt-x> and <rt>rivers</p>",
+    ],
+)
+def test_what_is_no_reading_beside_a_word_takes_no_text_with_it(before):
+    page = "<p><ruby>東京<rt>とうきょう</rt></ruby>へ。" + "<p>これは文章です。" * 20
+    with Extractor(Html()) as extractor:
+        text = text_of(extractor, f"<article>{before}{page}</article>")
+    assert "東京へ。" in text
+    assert all(word in text for word in ("mills", "rivers") if word in before)
+
+
 @pytest.mark.parametrize(("favor", "kept"), [(None, True), ("precision", False), ("recall", True)])
 def test_trafilatura_can_be_asked_for_what_is_certain_alone(favor, kept):
     body = "The harbour was built in 1810 and is still in use today by fishing boats. " * 3
