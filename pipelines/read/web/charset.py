@@ -47,14 +47,13 @@ MAC_CYRILLIC = ("x-mac-cyrillic", "x-mac-ukrainian")  # which resiliparse does n
 # anew where they meet one later, and of 277 pages that are not UTF-8, 37 had theirs there.
 META_BYTES = 16_384
 _META = re.compile(
-    rb"<!--(?:.*?-->|.*)|<meta\b[^<>]{0,512}?\bcharset\s*=[\s\"']*+([\w.:-]+)",
+    rb"<!(?=--)(?:.*?-->|.*)|<meta\b[^<>]{0,512}?\bcharset\s*=[\s\"']*+([\w.:-]+)",
     re.DOTALL | re.IGNORECASE | re.ASCII,
 )
 TELLING_BYTES = 4096  # with what stands around them; detection reads 0.8 MB/s
 AROUND = 4  # words on either side: a foreign one among many of English is taken for odd English
 UNREAD_FRAC = 0.02  # of the characters beyond ASCII that a charset may leave unread
-UTF8_FRAC = 0.2  # likewise of UTF-8, which no other text looks like,
-UTF8_TOLD_FRAC = 0.5  # and of UTF-8 that a label tells
+UTF8_FRAC = 0.2  # likewise of UTF-8, which no other text looks like; or one, where a label tells it
 DOUBT = 6.0  # bytes beyond ASCII: of so many, a label may be half as likely as another charset
 UNKNOWN = 0.15  # more than detection gives where no charset fits, as of damaged bytes
 UNREAD = re.compile("\ufffd".encode())  # counts in half the time of `bytes.count`
@@ -128,8 +127,9 @@ def _plain(data: bytes, labels: list[str]) -> tuple[bytes, str] | None:
     if utf8 is data:
         return data, "utf-8"
     invalid = _n_unread(utf8) - _n_unread(data)
-    frac = UTF8_TOLD_FRAC if labels[:1] == ["utf-8"] else UTF8_FRAC
-    return (utf8, "utf-8") if invalid <= frac * _n_foreign(utf8) else None
+    n_foreign = _n_foreign(utf8)
+    is_one = invalid == 1 < n_foreign and labels[:1] == ["utf-8"]
+    return (utf8, "utf-8") if is_one or invalid <= UTF8_FRAC * n_foreign else None
 
 
 def _chosen(data: bytes, labels: list[str]) -> tuple[bytes, str]:
@@ -212,11 +212,9 @@ def _telling(line: bytes) -> bytes:
 
 def _labels(data: bytes, declared: str | None) -> list[str]:
     """Charsets by HTTP, then by meta tag, as Python knows them."""
-    told = [declared]
-    tags = (found[1] for found in _META.finditer(data, 0, META_BYTES) if found[1])
-    told += [tag.decode() for tag in islice(tags, 1)]
-    known = [_meant(name) for name in told if name]
-    return list(dict.fromkeys(name for name in known if name is not None))
+    tags = (found[1].decode() for found in _META.finditer(data, 0, META_BYTES) if found[1])
+    told = [_meant(declared or ""), *islice(filter(None, map(_meant, tags)), 1)]
+    return list(dict.fromkeys(name for name in told if name is not None))
 
 
 @lru_cache(1024)

@@ -129,6 +129,7 @@ POLISH = "Łódź ma ładną ulicę."
         (b"<script>" + b"x" * 5000 + b"</script>", b""),
         (b"<script src=a charset=utf-8></script>", b""),
         (b"<!-- <META charset=koi8-r> --><a href=b charset=big5>", b"<meta charset=koi8-r>"),
+        (b"<!--><meta charset=none>", b"<!-- -->"),
     ],
 )
 def test_of_meta_tags_the_first_one_that_counts_is_believed_wherever_it_stands(before, after):
@@ -147,6 +148,8 @@ def test_pages_told_to_be_utf8_with_one_byte_that_is_not_stay_utf8():
     page = "<p>you\u2019re here".encode() + b" zo\x92n"
     assert decode_page(page, "utf-8")[1:3] == ("utf-8", 1)
     assert decode_page(page, None).charset == "cp1252"
+    japanese = decode_page("保管庫の".encode("cp932"), "utf-8")  # three characters of UTF-8
+    assert japanese.text == "保管庫の"
 
 
 def test_a_label_means_more_than_python_has_under_its_name():
