@@ -358,7 +358,7 @@ def _of_id(runs: Sequence[Path], text: str) -> int | None:
     of = of or [(run, d) for run in runs for d in doc_ids_of(run, text, "url")]
     if len(of) > 1:
         some = ", ".join(str(one) for _, one in of[:MOST_NAMED]) + ", …" * (len(of) > MOST_NAMED)
-        told = f"{len(of):,} documents have this id: {some}; name one"
+        told = f"{len(of):,} documents have it: {some}; name one"
         raise ConfigError(f"--doc {text}: {told}")
     return of[0][1] if of else None
 

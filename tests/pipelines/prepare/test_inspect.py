@@ -136,14 +136,15 @@ def test_a_document_is_found_in_any_form_in_which_it_is_printed(out, capsys, tex
 
 
 def test_an_id_that_no_document_or_several_have_is_told(tmp_path, capsys):
-    lines = [{"id": "twice", "text": words("a")}, {"id": "twice", "text": words("b")}]
+    lines = [{"id": "twice", "text": words(of), "url": f"{URL}two"} for of in "ab"]
     lines.append({"id": "777", "text": words("c"), "url": URL})
     (tmp_path / "docs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     recipe = {"inputs": [{"path": str(tmp_path / "docs.jsonl")}], "tokenizer": None}
     recipe["output"] = {"text": "parquet"}
     prepare(make_recipe(recipe, where="recipe"), tmp_path / "run", one_by_one)
     for text, told in (
-        ("twice", "--doc twice: 2 documents have this id: 0, 1; name one"),
+        ("twice", "--doc twice: 2 documents have it: 0, 1; name one"),
+        (f"{URL}two", f"--doc {URL}two: 2 documents have it: 0, 1; name one"),
         ("once", "--doc once: no document that left, or is kept, has this id; write its number"),
         (str(2**64), "no document that left, or is kept, has this id"),
         ("Titanic (0) film", "no document that left, or is kept, has this id"),
@@ -282,7 +283,7 @@ def test_an_id_that_two_sources_have_is_found_by_its_source(tmp_path, capsys):
         assert main(["inspect", str(tmp_path / "run"), "--doc", f"{source}: 974"]) == 0
         assert capsys.readouterr().out.startswith(f"kept: 974 ({source})")
     for text, told in (
-        ("974", "--doc 974: 2 documents have this id: 0, 4294967296; name one"),
+        ("974", "--doc 974: 2 documents have it: 0, 4294967296; name one"),
         ("Doc: 974", "--doc Doc: 974: no source 'Doc'; did you mean 'docs'?"),
         ("zzz: 974", "--doc zzz: 974: no source 'zzz'; there are: docs, laws"),
         ("docs: 975", "--doc docs: 975: no document that left, or is kept, has this id"),
