@@ -10,6 +10,7 @@ runs stand before them, ordinals go on behind theirs, so that ids are of one doc
 import json
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -384,6 +385,17 @@ class Plan:
     idle: tuple[str, ...] = ()
     against: tuple[EarlierRun, ...] = ()
     cut: str | None = None
+
+    @property
+    def read(self) -> list[InputFile]:
+        """The files but for those skipped; what one input skips another may read."""
+        skips, read = Counter(self.skipped), []
+        for file in self.files:
+            if skips[file.path]:
+                skips[file.path] -= 1
+            else:
+                read.append(file)
+        return read
 
     def identity(self) -> dict[str, Any]:
         """All of the inputs that decides what a run makes of them, as JSON."""

@@ -291,7 +291,7 @@ def stored_of(job: MeasureJob, plan: Plan, written: Written) -> dict[str, Drawn]
     folders["removed"] = written.removed
     for folder, more in written.of_images.items():
         folders[folder] = folders[folder] + more if folder in folders else more
-    inputs = {INPUTS: exact(sum(file.bytes for file in plan.files))}
+    inputs = {INPUTS: exact(sum(file.bytes for file in plan.read))}
     return inputs | {folder: folders[folder] for folder in sorted(folders)}
 
 
@@ -424,7 +424,7 @@ def _width(kind: pa.DataType) -> int:
 def files_of(job: MeasureJob, plan: Plan, tokens: Drawn, width: int) -> Mapping[str, Drawn]:
     """Files by folder."""
     output, n_splits, n = job.recipe.output, len(splits(job)), len(plan.shards)
-    folders = {INPUTS: exact(len(plan.files))}
+    folders = {INPUTS: exact(len(plan.read))}
     if job.first_pass.after:
         folders["10-filtered"] = exact(n)
     for part in passes(job.recipe.steps):

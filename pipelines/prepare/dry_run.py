@@ -91,12 +91,11 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
     if recipe.images is not None:
         images = _image_bytes(recipe.images, illustrated, len(parts))
         need = {name: need.get(name, 0) + images.get(name, 0) for name in need | images}
-    skipped = frozenset(plan.skipped)
     # how far the run could go with its memory, of steps that hold something of every document
     limits = (step.limit(recipe.run.budget_bytes) for step in corpus_steps(recipe.steps))
     return {
         "name": recipe.name,
-        "files": [{"path": f.path, "bytes": f.bytes} for f in plan.files if f.path not in skipped],
+        "files": [{"path": f.path, "bytes": f.bytes} for f in plan.read],
         "failed_inputs": [f.to_json() for f in plan.failed],
         "skipped": list(plan.skipped),
         "other_format": list(plan.other_format),

@@ -84,8 +84,7 @@ class Failures(Data):
 
 
 def inventory(plan: Plan, texts: dict[str, dict[str, int]]) -> Inventory:
-    skipped = frozenset(plan.skipped)
-    read = [f for f in plan.files if f.path not in skipped]
+    read = plan.read
     return Inventory(
         files=len(read),
         bytes=sum(f.bytes for f in read),

@@ -1,6 +1,7 @@
 """What was predicted beside what a run made of it."""
 
 import json
+import shutil
 
 import pytest
 import yaml
@@ -100,6 +101,10 @@ def test_bytes_of_files_are_told_to_half_a_percent(run):
 )
 def test_what_was_counted_is_held_however_files_are_cut(run, tmp_path, output):
     data = yaml.safe_load((run[1].parent / "recipe.yaml").read_text())
+    (tmp_path / "in").mkdir()
+    shutil.copy(run[1].parent / "docs.jsonl", tmp_path / "in")
+    (tmp_path / "in" / "LICENSE").write_text("passed over")
+    data["inputs"] = [{**data["inputs"][0], "path": str(tmp_path / "in")}]
     (tmp_path / "recipe.yaml").write_text(
         yaml.safe_dump({**data, "steps": ["exact"], "shard_bytes": "4MB", "output": output})
     )

@@ -111,6 +111,14 @@ def test_a_bad_file_does_not_stop_the_others(tmp_path):
     assert (told.files, told.bytes) == (4, 2 * len(LINE) + 12)
 
 
+def test_a_file_that_one_input_reads_and_another_skips_counts(tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(LINE)
+    (tmp_path / "b.csv").write_bytes(b"text\nword\n")
+    inputs = [Input(path=str(tmp_path), format=kind) for kind in ("jsonl", "csv")]
+    told = inventory(plan_inputs(inputs, 100), {})  # what is called csv is read by any name
+    assert (told.files, told.bytes) == (3, 2 * len(LINE) + 10)
+
+
 def test_a_failed_file_says_how_many_documents_it_has_where_it_tells(tmp_path):
     path = tmp_path / "d.parquet"
     pq.write_table(pa.table({"n": [1, 2, 3]}), path)
