@@ -55,6 +55,7 @@ def test_files_that_are_not_read_and_patterns_of_nothing_are_told(tmp_path):
         f"not read, of another format or dataset: {tmp_path}/i.tar",
         f"inputs.0: {tmp_path}: nothing matches 'drafts' of exclude",
     ]
+    assert planned["files"] == [{"path": f"{tmp_path}/a.jsonl", "bytes": 18}]
 
 
 def test_text_is_counted_as_it_was(tokenizer_path, tmp_path):
