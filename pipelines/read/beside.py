@@ -165,19 +165,29 @@ def _names_of(path: str, columns: Collection[str]) -> tuple[str, ...]:
 def _walked(value: Any, names: Sequence[str], join: str | None, absent: Any = None) -> Any:
     for name in names:
         if isinstance(value, list):
-            value = list(_of_each(value, name))
+            value = flat([of.get(name) if isinstance(of, dict) else of for of in flat(value)])
         else:
             value = value.get(name, absent) if isinstance(value, dict) else absent
-    if join is not None and isinstance(value, list) and are_texts(value):
-        return join.join(v for v in value if v is not None)
+    if join is not None and isinstance(value, list):
+        value = flat(value)
+        return join.join(v for v in value if v is not None) if are_texts(value) else value
     return value
 
 
-def _of_each(values: list[Any], name: str) -> Iterator[Any]:
-    """What objects have, of lists each value; of others themselves: text for an object with it."""
-    for value in values:
-        found = value.get(name) if isinstance(value, dict) else value
-        yield from found if isinstance(found, list) and found is not value else [found]
+def flat(values: list[Any]) -> list[Any]:
+    """The values of a list, and of the lists in it, one after another."""
+    if list not in map(type, values):  # most
+        return values
+    made, left = list[Any](), [iter(values)]
+    while left:
+        value = next(left[-1], left)  # which is none of them
+        if value is left:
+            left.pop()
+        elif isinstance(value, list):
+            left.append(iter(value))
+        else:
+            made.append(value)
+    return made
 
 
 def text_at(value: Any, shard: SourceShard) -> Any:
@@ -217,7 +227,7 @@ def _in_turn(
             yield from _in_turn(inner, rest, join, listed)
             continue
         yield ""  # there is text, be the list empty
-        for item in inner:
+        for item in flat(inner):
             yield from _in_turn(item, rest, join, listed=True)
 
 
@@ -309,11 +319,15 @@ def inside(column: pa.Array, names: Sequence[str]) -> pa.Array:
 
 
 def _opened(lists: pa.Array) -> tuple[I64, pa.Array]:
-    """(n_docs + 1,) where each list begins and ends in the values, and these."""
-    if not pa.types.is_fixed_size_list(lists.type) and np.any(np.diff(lists.offsets) < 0):
-        raise pa.ArrowInvalid("a list ends before it begins")
-    lengths = pc.fill_null(pc.list_value_length(lists), 0)  # a list that is null may hide some
-    return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))), lists.flatten()
+    """(n_docs + 1,) where each list begins and ends in the values of all lists in it, and these."""
+    ends = np.arange(len(lists) + 1)
+    while is_listed(lists.type):
+        if not pa.types.is_fixed_size_list(lists.type) and np.any(np.diff(lists.offsets) < 0):
+            raise pa.ArrowInvalid("a list ends before it begins")
+        lengths = pc.fill_null(pc.list_value_length(lists), 0)  # one that is null may hide some
+        ends = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))[ends]
+        lists = lists.flatten()
+    return ends, lists
 
 
 def _joined(lists: pa.Array, join: str, texts_of: Callable[[pa.Array], pa.Array]) -> pa.Array:

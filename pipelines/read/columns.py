@@ -219,9 +219,10 @@ def _columns(schema: pa.Schema, wanted: Input, path: str) -> Columns:
     kinds = paths_in(schema)
     columns = find_columns({name: is_listed(kinds[name]) for name in kinds}, wanted, path)
     listed = columns.images is not None or wanted.join is not None
+    of = _values if columns.images is None else _items
     for name in columns.of_text:
         kind = kinds[name]
-        if _plain(kind) in TEXT_TYPES or (listed and _values(kind) in TEXT_TYPES):
+        if _plain(kind) in TEXT_TYPES or (listed and of(kind) in TEXT_TYPES):
             continue
         if columns.images is not None and turns_in(kind) is not None:
             continue
@@ -238,7 +239,7 @@ def _columns(schema: pa.Schema, wanted: Input, path: str) -> Columns:
         )
     if columns.images is not None:
         kind = kinds[columns.images]
-        if not _holds_images(_values(kind) or kind):
+        if not _holds_images(_items(kind) or kind):
             raise InputError(
                 f"{path}: column {columns.images!r} is {kind}, not images: bytes, structs of"
                 f" {BYTES} and {PATH}, URLs, or lists of those;"
@@ -250,7 +251,7 @@ def _columns(schema: pa.Schema, wanted: Input, path: str) -> Columns:
 
 def turns_in(kind: pa.DataType) -> pa.DataType | None:
     """The type of the turns of conversations, None for a column that holds none."""
-    of = _values(kind)
+    of = _items(kind)
     if of is None or not pa.types.is_struct(of) or of.get_field_index(layouts.TURN) < 0:
         return None
     turn = of.field(layouts.TURN).type
@@ -258,10 +259,18 @@ def turns_in(kind: pa.DataType) -> pa.DataType | None:
 
 
 def is_listed(kind: pa.DataType) -> bool:
-    return _values(kind) is not None
+    return _items(kind) is not None
 
 
 def _values(kind: pa.DataType) -> pa.DataType | None:
+    """What the lists of a column, and the lists in these, are of; None where it has no lists."""
+    of = kind
+    while (items := _items(of)) is not None:
+        of = items
+    return None if of is kind else of
+
+
+def _items(kind: pa.DataType) -> pa.DataType | None:
     """What the lists of a column are of, None for a column that holds none."""
     lists = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
     return kind.value_type if any(known(kind) for known in lists) else None
@@ -269,7 +278,7 @@ def _values(kind: pa.DataType) -> pa.DataType | None:
 
 def holds_bytes(kind: pa.DataType) -> bool:
     """Whether a column of images, or of lists of them, has their bytes."""
-    kind = _values(kind) or kind
+    kind = _items(kind) or kind
     named = pa.types.is_struct(kind) and kind.get_field_index(BYTES) >= 0
     return named or _plain(kind) in _BLOBS
 

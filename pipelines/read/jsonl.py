@@ -38,6 +38,7 @@ from tokenmill.pipelines.read.beside import (
     ABSENT,
     are_texts,
     beside_of,
+    flat,
     text_at,
     value_at,
     with_beside,
@@ -246,6 +247,7 @@ def _parse_one(line: bytes, shard: SourceShard) -> tuple[dict[str, Any], str, st
         name, found = next(odd, (name, found))
         told = json_type(found)
         if isinstance(found, list):
+            found = flat(found)
             kinds = dict.fromkeys(json_type(item) for item in found if item is not None)
             told += f" with {' and '.join(kinds)} in it; {_way_of(name, found)}"
         return value, "text_not_string", f"{name!r} is {told}"
@@ -381,7 +383,7 @@ def _refuse_structs(path: str, text: str, wanted: Input, objects: Sequence[dict[
     texts = [value_at(o, text, wanted.join) for o in objects]
     if not texts or not all(isinstance(v, dict | list) for v in texts):
         return
-    lists = [item for v in texts if isinstance(v, list) for item in v]
+    lists = flat([v for v in texts if isinstance(v, list)])
     what, way = "an array, not text", _way_of(text, lists, wanted)
     of = next((v for v in texts if isinstance(v, dict)), None)
     if of is not None:
@@ -389,7 +391,7 @@ def _refuse_structs(path: str, text: str, wanted: Input, objects: Sequence[dict[
         what = "an object, not text" + (f", of {', '.join(inner)}" if inner else "")
         given = _given(text, [of], wanted) or "{path: …, text: NAME}"
         way = f"name one in it in the recipe, as {given}"
-    elif not all(map(are_texts, texts)):
+    elif not are_texts(lists):
         what = "an array with other things than strings"
     raise InputError(f"{path}: column {text!r} is {what}; {way}", cause="text_not_string")
 
@@ -414,7 +416,9 @@ def _given(
     paths: dict[str, bool] = {}
     for value in values[:LOOKED_AT]:
         for path, within, found in _paths_in(value) if isinstance(value, dict) else ():
-            if isinstance(found, str) or (isinstance(found, list) and found and are_texts(found)):
+            if isinstance(found, str) or (
+                isinstance(found, list) and found and are_texts(flat(found))
+            ):
                 paths.setdefault(f"{text}.{path}", listed or within)
     named = likeliest(paths) or next(iter(paths), None)
     return named and way_into(wanted, named, paths[named])
@@ -436,7 +440,9 @@ def _paths_in(value: dict[str, Any]) -> Iterator[tuple[str, bool, Any]]:
             for first, of, listed in level
             for key, inner in of.items()
             if len(first) + len(key) <= MOST_PATH
-            for item in (inner[:LOOKED_INTO] if isinstance(inner, list) else [inner])
+            for item in (
+                flat(inner[:LOOKED_INTO])[:LOOKED_INTO] if isinstance(inner, list) else [inner]
+            )
             if isinstance(item, dict)
         ]
 

@@ -9,7 +9,8 @@ def walked(value: Any, names: Sequence[str]) -> list[Any]:
     level = [value]
     for name in names:
         level = [v.get(name) for v in level if v is not None]
-        level = [i for v in level for i in (v if isinstance(v, list) else [v])]
+        while any(isinstance(v, list) for v in level):
+            level = [i for v in level for i in (v if isinstance(v, list) else [v])]
     return [v for v in level if v is not None]
 
 

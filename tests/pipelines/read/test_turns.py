@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from tests.pipelines.read.test_several import read, write_table
 from tests.pipelines.read.test_through_lists import jsonl
 from tests.reference.paths import in_turn
+from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.read.plan import plan_inputs
 
 TALK = {"key": "a", "talk": [{"ask": "q1", "answer": "a1"}, {"ask": "q2", "answer": "a2"}]}
 FORMS = ["t.jsonl", "t.jsonl.gz", "t.json", "t.parquet", "t.arrow", "saved"]
@@ -49,9 +51,10 @@ def test_paths_that_others_part_or_that_share_no_list_stand_in_order(tmp_path, n
 
 
 texts = st.none() | st.text(st.characters(codec="utf-8"), max_size=3)
+words = st.none() | st.lists(texts.filter(bool), max_size=2)
 KEYS = ("ask", "answer", "words")
 turn = st.none() | st.fixed_dictionaries(
-    {}, optional={"ask": texts, "answer": texts, "words": st.lists(texts.filter(bool), max_size=2)}
+    {}, optional={"ask": texts, "answer": texts, "words": st.lists(words, max_size=2)}
 )
 turns = st.none() | st.lists(turn, max_size=3)
 session = st.none() | st.fixed_dictionaries({}, optional={"title": texts, "turns": turns})
@@ -75,10 +78,10 @@ def test_every_format_has_what_a_plain_walk_finds(
 ):
     if name == "t.parquet" and kind == pa.string_view():
         kind = pa.string()  # pyarrow writes no views in lists
-    said = pa.struct([("ask", kind), ("answer", kind), ("words", listed(kind))])
+    said = pa.struct([("ask", kind), ("answer", kind), ("words", listed(listed(kind)))])
     of = pa.struct([("title", kind), ("turns", listed(said))])
     schema = {"key": pa.string(), "ask": kind, "talk": listed(said), "of": listed(of)}
-    full = [{"ask": f"q{i}", "answer": f"a{i}", "words": [f"w{i}", f"v{i}"]} for i in range(2)]
+    full = [{"ask": f"q{i}", "answer": f"a{i}", "words": [[f"w{i}", f"v{i}"]]} for i in range(2)]
     whole = {"ask": "s", "talk": full, "of": [{"title": t, "turns": full} for t in "TU"]}
     rows = [{"key": str(i), **row} for i, row in enumerate([*rows, whole])]
     expected = [
@@ -92,8 +95,19 @@ def test_every_format_has_what_a_plain_walk_finds(
     assert {reason for reason, _ in failed} <= {"missing_text"}
 
 
+@pytest.mark.parametrize("name", FORMS)
+def test_lists_of_lists_are_read_one_after_another(tmp_path, name):
+    talk, of = [["q1", "a1"], [], None, ["q2", "a2"]], [[{"ask": "q"}, {"answer": "a"}], []]
+    path = written(tmp_path / name, [{"key": "a", "talk": talk, "of": [{"turns": of}], "end": "E"}])
+    assert read(path, "talk", join="|") == ([("a", "q1|a1|q2|a2")], [])
+    texts = ["talk", "of.turns.ask", "of.turns.answer", "end"]
+    assert read(path, texts, join="|") == ([("a", "q1|a1|q2|a2|q|a|E")], [])
+    (failed, *_) = plan_inputs([Input(path=str(path), text="talk")], 2**30).failed
+    assert 'text: talk, join: "' in failed.message
+
+
 @pytest.mark.parametrize(
-    ("said", "told"), [(3, "an array with a number"), ([["x"]], "an array with an array")]
+    ("said", "told"), [(3, "an array with a number"), ([[3]], "an array with a number")]
 )
 def test_what_is_no_text_in_a_turn_fails_its_document_and_is_named(tmp_path, said, told):
     odd = {"key": "b", "talk": [{"ask": "q"}, {"answer": said}]}
