@@ -7,6 +7,7 @@ from tests.bench.many_shards import Simulated, receipts_of_two, recipe_in
 from tokenmill.pipelines.core.shard import numbered
 from tokenmill.pipelines.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
+from tokenmill.pipelines.prepare.report import summary
 
 FEW, MANY = 50, 450
 
@@ -15,7 +16,7 @@ def test_the_report_is_made_of_one_shard_at_a_time(tmp_path, monkeypatch):
     recipe = load_recipe(recipe_in(tmp_path, 2))
     plan, peaks = prepare.plan_run(recipe), []
     made = receipts_of_two(recipe, tmp_path / "two", plan)
-    summarize = prepare.summarize
+    summarize = summary.summarize
 
     def traced(*args):
         tracemalloc.start()
@@ -24,7 +25,7 @@ def test_the_report_is_made_of_one_shard_at_a_time(tmp_path, monkeypatch):
         tracemalloc.stop()
         return report
 
-    monkeypatch.setattr(prepare, "summarize", traced)
+    monkeypatch.setattr(summary, "summarize", traced)
     for n in (FEW, FEW, MANY):  # once to load what it takes
         shards = numbered([plan.shards[0]] * n, first=0)
         many = replace(plan, shards=shards)
