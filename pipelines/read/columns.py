@@ -232,7 +232,7 @@ def _columns(schema: pa.Schema, wanted: Input, path: str) -> Columns:
         if texts:
             inner = likeliest(texts) or texts[0]
             way = f"name text in it, as {way_into(wanted, inner, is_listed(kinds[inner]))}"
-        if _values(kind) in TEXT_TYPES:
+        if of(kind) in TEXT_TYPES:
             way = f"say what stands between them, as {way_into(wanted, name, True)}"
         raise InputError(
             f"{path}: column {name!r} is {kind}, not text; {way}", cause="text_not_string"

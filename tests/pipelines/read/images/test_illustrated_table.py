@@ -247,16 +247,22 @@ def test_a_dataset_written_as_parquet_gives_the_same(tmp_path):
 
 @both
 def test_a_wrong_column_is_one_clear_line(tmp_path, name):
-    path = write(tmp_path / name, {"caption": ["a"], "image": PICTURES[:1], "n": [1]})
+    columns = {"caption": ["a"], "image": PICTURES[:1], "n": [1], "t": [[["a"], ["b"]]]}
+    path = write(tmp_path / name, columns)
     for fields, cause, message in [
-        ({"images": "jpg"}, "missing_column", "no column 'jpg' among: caption, image, n; name the"),
+        (
+            {"images": "jpg"},
+            "missing_column",
+            "no column 'jpg' among: caption, image, n, t; name the",
+        ),
         ({"images": "n"}, "no_images", "column 'n' is int64, not images: bytes, structs of"),
         ({"images": "image", "text": "n"}, "text_not_string", "column 'n' is int64, not text"),
+        ({"images": "image", "text": "t", "join": " "}, "text_not_string", "column 't' is"),
     ]:
         (failed,) = read_pictured(path, **fields).plan.failed
         assert failed.cause == cause
         assert failed.message.startswith(f"{path}: {message}")
-        assert "{path: …, " in failed.message
+        assert "{path: …, " in failed.message  # another column, not the one that was given
 
 
 def test_a_file_cut_short_or_damaged_says_where(tmp_path):
