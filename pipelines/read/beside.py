@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from functools import partial, reduce
 from itertools import groupby
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import orjson
@@ -196,39 +196,50 @@ def text_at(value: Any, shard: SourceShard) -> Any:
         return None
     if not shard.texts:
         return value_at(value, shard.text, shard.join)
-    paths = [_names_of(path, value) for path in shard.texts]
-    parts = list(_in_turn(value, paths, shard.join))
+    leads = _together(_names_of(path, value) for path in shard.texts)
+    parts = list(_in_turn(value, leads, shard.join))
     if odd := [part for part in parts if not (part is None or isinstance(part, str))]:
         return odd[0]
     there = [part for part in parts if part]
     return (shard.join or "").join(there) if there or "" in parts else None
 
 
-def _together(paths: Iterable[Sequence[str]]) -> Iterator[tuple[str, list[Sequence[str]]]]:
-    """A name, and where neighbours among paths lead on from it: they are followed together."""
+# Names, and where neighbours among paths that share them lead on to: these go together.
+_Lead: TypeAlias = "tuple[Sequence[str], list[_Lead]]"
+
+
+def _together(paths: Iterable[Sequence[str]]) -> list[_Lead]:
+    made: list[_Lead] = []
     for (name, leads_on), of in groupby(paths, key=lambda names: (names[0], len(names) > 1)):
         rest = [names[1:] for names in of]
-        yield from [(name, rest)] if leads_on else [(name, [end]) for end in rest]
+        if leads_on and len(rest) > 1:
+            made.append(((name,), _together(rest)))
+        else:
+            made += [((name, *end), []) for end in rest]
+    return made
 
 
 def _in_turn(
-    value: Any, paths: Iterable[Sequence[str]], join: str | None, listed: bool = False
+    value: Any, leads: list[_Lead], join: str | None, listed: bool = False
 ) -> Iterator[Any]:
     """What an object has at several paths; listed: it is of a list, as text in its place may be."""
     if listed and not isinstance(value, dict):
         yield value
         return
-    for name, rest in _together(paths):
-        if len(rest) == 1:
-            yield _walked([value] if listed else value, (name, *rest[0]), join)
+    for names, further in leads:
+        inner = value.get(names[0]) if isinstance(value, dict) else None
+        if listed and isinstance(inner, str):
+            yield inner  # most; what leads on from it is the same text
             continue
-        inner = value.get(name) if isinstance(value, dict) else None
+        if not further:
+            yield _walked([value] if listed else value, names, join)
+            continue
         if not isinstance(inner, list):
-            yield from _in_turn(inner, rest, join, listed)
+            yield from _in_turn(inner, further, join, listed)
             continue
         yield ""  # there is text, be the list empty
         for item in flat(inner):
-            yield from _in_turn(item, rest, join, listed=True)
+            yield from _in_turn(item, further, join, listed=True)
 
 
 def are_texts(values: list[Any]) -> bool:
@@ -244,8 +255,8 @@ def laid_flat(
     columns: names of those that the file has, which `with_paths` adds others to.
     """
     if shard.texts:
-        paths = [_names_of(path, columns) for path in shard.texts]
-        text = _columns_in_turn(table.column, paths, shard.join or "", listed=False)
+        leads = _together(_names_of(path, columns) for path in shard.texts)
+        text = _columns_in_turn(table.to_struct_array(), leads, shard.join or "", listed=False)
         return table.append_column(shard.text, text)
     if shard.join is not None and is_listed(table.schema.field(shard.text).type):
         at = table.schema.get_field_index(shard.text)
@@ -254,19 +265,19 @@ def laid_flat(
 
 
 def _columns_in_turn(
-    column_of: Callable[[str], pa.Array], paths: Iterable[Sequence[str]], join: str, listed: bool
+    structs: pa.StructArray, leads: list[_Lead], join: str, listed: bool
 ) -> pa.Array:
     """(n_docs,) large_binary; null where all columns are, what is null or empty is passed over.
 
     listed: they are of structs in lists: null where no column has more than the empty text.
     """
     parts = []
-    for name, rest in _together(paths):
-        column = inside(column_of(name), () if len(rest) > 1 else rest[0])
+    for (name, *rest), further in leads:
+        column = inside(pc.struct_field(structs, [name]), rest)
         is_list = is_listed(column.type)
         texts_of = _bytes_of
-        if len(rest) > 1:
-            texts_of = partial(_fields_in_turn, paths=rest, join=join, listed=listed or is_list)
+        if further:
+            texts_of = partial(_columns_in_turn, leads=further, join=join, listed=listed or is_list)
         parts.append(_joined(column, join, texts_of) if is_list else texts_of(column))
     between = pa.scalar(join.encode(), pa.large_binary())
 
@@ -276,14 +287,6 @@ def _columns_in_turn(
 
     there = [pc.replace_with_mask(p, pc.equal(p, b""), pa.scalar(None, p.type)) for p in parts]
     return pc.coalesce(reduce(joined, there), *([] if listed else parts))
-
-
-def _fields_in_turn(
-    structs: pa.Array, paths: Iterable[Sequence[str]], join: str, listed: bool
-) -> pa.Array:
-    return _columns_in_turn(
-        lambda name: pc.struct_field(structs, [name]), paths, join, listed=listed
-    )
 
 
 def with_paths(table: pa.RecordBatch, shard: SourceShard) -> pa.RecordBatch:
