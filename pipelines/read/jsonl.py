@@ -402,8 +402,8 @@ def _way_of(text: str, values: list[Any], wanted: Input | None = None) -> str:
         return f"say what stands between them, as {way_into(wanted, text, True)}"
     if not all(isinstance(value, dict | str | None) for value in values):
         return "name another column, as {path: …, text: NAME}"
-    each = " | ".join(f'(arrays[], objects)."{name}"?' for name in text.split("."))
-    jq = f"jq -c '{each}[]?'"  # FILE may be one array
+    each = " | ".join(f'([.] | flatten[])."{name}"?' for name in text.split("."))
+    jq = f"jq -c '{each} | arrays | flatten[]'"  # FILE may be one array
     given = _given(text, values, wanted, listed=True)
     one = f"name text in it, as {given}, or " if given else ""
     return f"{one}`{jq} FILE > NEW.jsonl` makes a line of each object in it"

@@ -143,7 +143,7 @@ def test_a_file_without_a_text_column_is_listed_with_the_way_out(tmp_path):
     assert "no column 'nr' among: text" in got.plan.failed[0].message
 
 
-JQ = '(arrays[], objects)."text"?[]?'
+JQ = '([.] | flatten[])."text"? | arrays | flatten[]'
 OBJECT, OTHERS = (
     "an object, not text",
     "an array with other things than strings; name another column",

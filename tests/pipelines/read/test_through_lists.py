@@ -125,7 +125,7 @@ def test_text_among_objects_stands_for_itself_and_nothing_else_does(tmp_path):
     documents, ((_, message), _) = read(path, CHAT, join=" ")
     assert documents == [("c", "Hi")]
     told = "'messages.content' is an array with a string and an object in it; name text in it, as"
-    jq = """`jq -c '(arrays[], objects)."messages"? | (arrays[], objects)."content"?[]?' FILE >"""
+    jq = """`jq -c '([.] | flatten[])."messages"? | ([.] | flatten[])."content"? | arrays |"""
     assert jq in message
     assert f'{told} {{path: …, text: messages.content.text, join: "\\n\\n"}}, or `jq' in message
 
