@@ -15,7 +15,8 @@ class Html(Config):
     """The `html` section of a recipe; without it a run reads no web archives.
 
     extractor: what makes text of HTML. Both leave out scripts, styles and navigation; trafilatura
-        leaves out more of it (7 points of precision on articles), and takes twelve times as long.
+        leaves out more of it (7 and 12 points of precision in two collections of pages), and takes
+        twelve times as long.
     main_content: the main text of a page alone, else all of its text.
     comments: keep what readers commented, where the extractor can tell.
     favor: of trafilatura alone: "precision" leaves out what is in doubt, "recall" keeps it.
