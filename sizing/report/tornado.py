@@ -101,7 +101,8 @@ def _varied(sheet: Sheet, given: Input) -> Moved | None:
             fair = min(1.0, STEP * given.value / moved)
     try:
         plans = [_set(sheet.plan, key.split("."), value) for value in (low, high)]
-        sheets = [requirement_sheet(plan, sheet.measurements) for plan in plans]
+        measured = {name: one.without_intervals() for name, one in sheet.measurements.items()}
+        sheets = [requirement_sheet(plan, measured) for plan in plans]
     except (PlanError, ValidationError, TypeError):
         return None
     ends = tuple((sheets[0][name].value, sheets[1][name].value) for name in MOVED)

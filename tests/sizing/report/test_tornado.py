@@ -69,3 +69,12 @@ def test_a_whole_number_is_varied_to_whole_ones_and_ranked_as_if_by_a_fifth():
 def test_one_and_two_are_varied_too(n, ends):
     (moved,) = (m for m in moved_by(sheet(f"cluster: {{count: {n}}}")) if m.name == "cluster.count")
     assert (moved.ends, moved.fair) == (f"{ends} accelerators", pytest.approx(0.2 * n))
+
+
+def test_inputs_are_varied_without_intervals_for_values_do_not_hang_on_them():
+    wide = {"value": 2.2, "low": 0.5, "high": 9.0}
+    corpus = measured(stored_bytes_per_token=wide)
+    one, other = sheet("{}", corpus=corpus), sheet("{}", corpus=corpus.without_intervals())
+    assert [row.value for row in one] == [row.value for row in other]
+    assert "docs: stored_bytes_per_token" in one["read bandwidth, whole job"].spread
+    assert not any("docs: stored_bytes_per_token" in row.spread for row in other)
