@@ -117,12 +117,13 @@ PIECES = tuple(json.loads(Path(__file__).with_name("adversarial.json").read_byte
 EVERY = 61  # one code point in so many; no block has fewer but a few of hardly used letters
 
 
-def _of_every_block() -> Iterator[str]:
+@cache
+def _of_every_block() -> tuple[str, ...]:
     """Characters of the whole of Unicode, as far as any library knows them, 32 a text."""
     known = np.flatnonzero(point_flags()[:0x32000] & UNASSIGNED == 0)
     points = [c for c in known[::EVERY].tolist() if not 0xD800 <= c < 0xE000]
-    for at in range(0, len(points), 32):
-        yield "".join(f"a{chr(c)} {chr(c)}" for c in points[at : at + 32])
+    parts = (points[at : at + 32] for at in range(0, len(points), 32))
+    return tuple("".join(f"a{chr(c)} {chr(c)}" for c in part) for part in parts)
 
 
 def adversarial(tokens: Iterable[str]) -> Iterator[str]:

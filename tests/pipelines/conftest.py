@@ -2,6 +2,7 @@
 
 import os
 import textwrap
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,13 @@ PAGE_KEYS = 100  # names of a listing's page: a thousand objects take moto 6 s
 
 
 def train(folder: Path, *, vocab_size: int = 600) -> Path:
+    path = folder / "tokenizer.json"
+    path.write_text(_trained(vocab_size), encoding="utf-8")
+    return path
+
+
+@cache
+def _trained(vocab_size: int) -> str:
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -30,9 +38,7 @@ def train(folder: Path, *, vocab_size: int = 600) -> Path:
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A", special_tokens=[("[CLS]", tokenizer.token_to_id("[CLS]"))]
     )
-    path = folder / "tokenizer.json"
-    tokenizer.save(str(path))
-    return path
+    return tokenizer.to_str(pretty=True)
 
 
 @pytest.fixture(scope="session")
