@@ -3,6 +3,7 @@
 What needs a store, servers or workers is run by tests/cluster/test_pages.py.
 """
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -63,7 +64,9 @@ def told(request, server, tmp_path, monkeypatch, capsys):
     if request.param != FIRST and any(words[2:3] == ["run"] for words in given.values()):
         assert main(["prepare", "recipe.yaml", "--out", "run"]) == 0  # what the first page made
     if request.param != FIRST and any("collection" in words for words in given.values()):
-        assert main(["ingest", "recipe.yaml", "--into", "collection"]) == 0
+        capsys.readouterr()
+        assert main(["ingest", "recipe.yaml", "--into", "collection", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["made"]
     return {shlex.join(words): ran(line, words, capsys) for line, words in given.items()}
 
 

@@ -105,6 +105,7 @@ def lowered(names):
 @given(st.lists(rows, min_size=1, max_size=5), st.integers(1, 4), st.integers(1, 3))
 @example(["0 1, (2) 1a 1, (2)"], 3, 1)
 @example(["1\u2028½", "1 ½ ª 2 3"], 4, 1)
+@example(["1 2東 3"], 2, 1)  # a word ends where one of a single character begins
 def test_n_grams_without_a_letter_are_those_of_the_reference(items, ngram, at_once):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gram_counts, "TEXTS_AT_ONCE", at_once)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.reference import paraphrase as reference
 from tokenmill.dedup.overlap.paraphrase import (
+    NUMBERS,
     ParaphraseIndex,
     canonical,
     paraphrased,
@@ -130,3 +131,8 @@ def test_no_text_is_long_enough():
 def test_a_score_is_above_0():
     with pytest.raises(ValueError, match=r"a score must be above 0, got 0"):
         paraphrased(pa.array([OTHERS]), built([DUCKS], [0, 1]), score=0)
+
+
+def test_a_number_in_words_is_the_number():
+    tens = "ten twenty thirty forty fifty sixty eighty ninety hundred"
+    assert [int(NUMBERS[word]) for word in tens.split()] == [10, 20, 30, 40, 50, 60, 80, 90, 100]

@@ -46,6 +46,7 @@ def reasons(step, urls):
 @example(UrlFilter(soft_words=("a", "b")), ["a-a", "a-b", None, "", "http://a/b"])
 @example(UrlFilter(subwords=("abcx", "bcd")), ["abcd", "ababcx", "a-abcx", "abc.d", "ab"])
 @example(UrlFilter(urls=("", "//")), ["//", "http://", "x"])
+@example(UrlFilter(domains=("a.com",)), ["http://a.com./x", "http://a.com..", "http://a.com :80/"])
 @example(UrlFilter(subwords=("abcd", "bc", "cde")), ["a-b-c-d", "abd/cde", "ab", "ABC"])
 def test_what_is_removed_is_what_the_reference_removes(step, urls):
     rows = {int(row["id"]): row for row in step(batch_of(urls)).removed.to_pylist()}

@@ -56,6 +56,25 @@ def with_kind(data, number, kind):
     return bytes(made)
 
 
+def in_tiles(data):
+    """The file, with the tags of strips as those of tiles."""
+    made, (at,) = bytearray(data), struct.unpack_from("<I", data, 4)
+    while at:
+        (n,) = struct.unpack_from("<H", data, at)
+        for entry in range(at + 2, at + 2 + 12 * n, 12):
+            (tag,) = struct.unpack_from("<H", data, entry)
+            struct.pack_into("<H", made, entry, {273: 324, 279: 325}.get(tag, tag))
+        (at,) = struct.unpack_from("<I", data, at + 2 + 12 * n)
+    return bytes(made)
+
+
+def test_pages_of_tiles_have_their_bytes_as_pages_of_strips_have():
+    data = joined([noise(30, 20, seed) for seed in range(3)])
+    strips, tiles = (tiff_pages(one, MOST) for one in (data, in_tiles(data)))
+    assert [page[-1_000:] for page in tiles] == [page[-1_000:] for page in strips]
+    assert [len(page) for page in tiles] == [len(page) for page in strips]
+
+
 @pytest.mark.parametrize("kind", [(254, 1), (254, 4), (254, 5), (255, 2)])
 def test_reduced_copies_and_masks_are_no_pages(kind):
     data = joined([noise(30, 20, seed) for seed in range(3)])

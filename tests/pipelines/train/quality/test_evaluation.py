@@ -35,6 +35,7 @@ def test_calibration_accounts_for_every_document(good, bad):
     rows = calibration(good, bad)
     assert sum(r["good"] for r in rows) == len(good)
     assert sum(r["bad"] for r in rows) == len(bad)
+    assert all(r["to"] == pytest.approx(r["from"] + 0.1) for r in rows)
     assert all(r["from"] - 1e-9 <= r["mean_score"] <= r["to"] + 1e-9 for r in rows)
 
 

@@ -79,6 +79,21 @@ def test_the_words_that_tell_are_named(trained):
     assert told["bad"] >= set(BAD)
 
 
+def test_words_tell_by_their_weight_and_by_how_far_their_counts_spread():
+    from scipy.sparse import csr_array
+
+    rng = np.random.default_rng(3)
+    counts, weights = rng.poisson(rng.uniform(0.1, 9, 40), (60, 40)), rng.normal(size=40)
+    names = Names(40)
+    names._words = {f: f"w{f}" for f in range(40)}
+    found = module.telling(csr_array(counts), weights.astype(np.float32), names)
+    moves = weights * counts.std(axis=0)
+    for side, order in (("good", np.argsort(-moves)), ("bad", np.argsort(moves))):
+        told = [one["word"] for one in found[side]]
+        assert told == [f"w{f}" for f in order[: len(told)]]
+        assert told
+
+
 def test_it_is_scikit_learns_regression_on_the_documents_not_held_out(sides, trained):
     from sklearn.linear_model import (
         LogisticRegression,
