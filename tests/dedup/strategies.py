@@ -1,9 +1,11 @@
-"""Documents that are hard to lower-case and to split."""
+"""Documents that are hard to lower-case and to split, and blocks that are small."""
 
 from hypothesis import strategies as st
 
 from tests.dedup.text.frozen import interpreter_flags
 from tests.strategies import documents, words
+from tokenmill.dedup.text import gram_words
+from tokenmill.dedup.text import words as text_words
 from tokenmill.dedup.text.unicode import flags_of, lower_of
 
 
@@ -39,3 +41,9 @@ hard_documents = st.one_of(
     st.text(characters, max_size=60),
     st.lists(st.one_of(words, st.text(characters, max_size=20)), max_size=12).map(" ".join),
 )
+
+
+def set_block_bytes(patch, n):
+    """Have gram words made of blocks of so many bytes, and of longer documents in parts."""
+    for module in (text_words, gram_words):
+        patch.setattr(module, "BLOCK_BYTES", n)

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.dedup.strategies import set_block_bytes
 from tests.reference import containment as reference
 from tokenmill.dedup.overlap import containment
 from tokenmill.dedup.overlap import containment_index as seeds
 from tokenmill.dedup.overlap.containment import contained
 from tokenmill.dedup.overlap.containment_index import ContainmentIndex
-from tokenmill.dedup.text import words
 from tokenmill.dedup.text.gram_words import blocks
 
 COMMON = "the of and to in is it was for on as with he by at from his an were are which this"
@@ -122,7 +122,7 @@ def test_containments_equal_the_reference(corpus, threshold, short, limits, bloc
     docs, of_items, items, starts = corpus
     most_items, most_texts = limits
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(words, "BLOCK_BYTES", block_bytes)
+        set_block_bytes(patch, block_bytes)
         patch.setattr(containment, "FIRST_HITS", 1)
         patch.setattr(seeds, "MOST_ITEMS", most_items)
         patch.setattr(seeds, "MOST_TEXTS", most_texts)
@@ -337,7 +337,7 @@ def test_blocks_hold_whole_documents(block_bytes, monkeypatch):
         ["one two", LEAK, "", LEAK.upper(), "é " * 30, "--", "two", "three four", "5 6 7 8 9"]
     )
     (expected,) = blocks(docs, longest=None)
-    monkeypatch.setattr(words, "BLOCK_BYTES", block_bytes)
+    set_block_bytes(monkeypatch, block_bytes)
     made = [
         (block.doc + d, block.hashes[first:end].tolist(), block.stops[first:end].tolist())
         for block in blocks(docs, longest=None)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.dedup.strategies import set_block_bytes
 from tests.reference import overlap as reference
 from tests.strategies import text_columns
 from tokenmill.dedup.arrays import read_only
@@ -14,7 +15,6 @@ from tokenmill.dedup.kernels.overlap import CHUNK, merge_spans
 from tokenmill.dedup.overlap import find as overlap
 from tokenmill.dedup.overlap.find import find, overlaps
 from tokenmill.dedup.overlap.index import NgramIndex
-from tokenmill.dedup.text import words as text_words
 
 words = st.sampled_from(
     ["a", "B", "c,", "“D”", "é", "É", "Σ", "ς", "İ", "--", "x\u0301", "東京", "Ж", "1"]
@@ -180,7 +180,7 @@ def gram_ids(texts, ids, ngrams, least, index):
 def test_hits_of_texts_with_n_grams_of_their_own_equal_the_reference(corpus, block_bytes):
     docs, texts, ids, ngrams, least = corpus
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_words, "BLOCK_BYTES", block_bytes)
+        set_block_bytes(patch, block_bytes)
         patch.setattr(overlap, "FIRST_HITS", 1)
         index = index_of(texts, ids, np.array(ngrams), np.array(least))
         got = find(docs, index)
@@ -210,7 +210,7 @@ def test_ignored_n_grams_count_for_nothing(corpus, draw):
 
 @pytest.mark.parametrize("ngram", [1, 2, 7, 8, 13, 14])
 def test_a_full_block_loses_and_doubles_no_window(ngram, monkeypatch):
-    monkeypatch.setattr(text_words, "BLOCK_BYTES", 64)
+    set_block_bytes(monkeypatch, 64)
     monkeypatch.setattr(overlap, "FIRST_HITS", 1)
     some = [f"w{i}" for i in range(100)]
     text = " ".join(some)
@@ -310,7 +310,7 @@ def test_a_saved_index_of_several_n_finds_the_same_and_refuses_others(tmp_path):
 
 
 def test_a_document_longer_than_a_block_is_searched_in_parts(monkeypatch):
-    monkeypatch.setattr(text_words, "BLOCK_BYTES", 100)
+    set_block_bytes(monkeypatch, 100)
     text = f"é {CLEAN} x {LEAK.upper()} {CLEAN} {'y' * 500} {LEAK}"
     index = index_of([LEAK, f"{LEAK} {CLEAN}"])
     assert spans_of(scan(pa.array(["a", text, LEAK]), index)) == reference.overlaps(

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.dedup.strategies import set_block_bytes
 from tests.reference.overlap import gram_words
-from tokenmill.dedup.text import gram_words as module_of_grams
-from tokenmill.dedup.text import words as text_words
 from tokenmill.dedup.text.gram_words import GramWords, blocks
 
 # of one to four bytes a character, some wider or narrower in lower case, some alone in a word
@@ -37,8 +36,7 @@ def hashes_of(docs, words):
 def test_a_word_has_one_hash_wherever_it_stands(words, docs, block_bytes):
     alone = dict(zip(WORDS, hashes_of(WORDS, words), strict=True))
     with pytest.MonkeyPatch.context() as patch:
-        for module in (text_words, module_of_grams):
-            patch.setattr(module, "BLOCK_BYTES", block_bytes)
+        set_block_bytes(patch, block_bytes)
         found = hashes_of(docs, words)
     assert found == [[h for word in doc.split() for h in alone[word]] for doc in docs]
 
