@@ -16,6 +16,7 @@ from tests.mutants.places import Change
 from tests.mutants.seen import PRODUCT, Seen, functions_of
 
 RUNS = (  # what meets nearly every module, once nothing nearer noticed
+    "tests/golden/test_defaults.py",
     "tests/golden/test_filters.py",
     "tests/golden/test_images.py",
     "tests/pipelines/prepare/test_run.py",
