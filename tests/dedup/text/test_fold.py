@@ -221,6 +221,7 @@ def test_the_source_of_a_folded_word_folds_to_it(text):
 @given(st.lists(fragments, max_size=25).map("".join))
 @example("&#x0W")  # letters behind the hexadecimal ones, of either case
 @example("&#x41G&#x41g&#x41`&#x41@&#65A")
+@example("&#x39;&#x9A9;&#99;")
 def test_entities_are_those_of_html_unescape(text):
     ours = folded(text, replace(NONE, entities=True))
     once = html.unescape(text)
