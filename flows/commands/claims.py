@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
         return _systems(args)
     verdicts = check_all() if args.id is None else (_of_id(args.id),)
     if args.json:
-        as_json([v.to_json() for v in verdicts])
+        as_json([asdict(v) for v in verdicts])
     elif args.id is not None:
         show(*_in_full(verdicts[0]))
     else:

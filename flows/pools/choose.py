@@ -2,7 +2,7 @@
 
 import importlib
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +47,9 @@ def open_pool(options: RunOptions, out: Place) -> AbstractContextManager[Pool]:
     """Workers for a block, after `check_pool`; out: the run.  ConfigError: no such cluster."""
     if options.is_here:
         if runner_of(options, out) == "processes":
-            from tokenmill.flows.pools.processes import process_pool
+            from tokenmill.flows.pools.processes import ProcessPool
 
-            return process_pool(options.n_workers)
+            return closing(ProcessPool(options.n_workers))
         return nullcontext(ThreadPool(options.n_workers))
     if options.runner == "dask":
         from tokenmill.flows.pools.dask import dask_pool

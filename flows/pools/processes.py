@@ -11,8 +11,8 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from multiprocessing.connection import Connection
 
 from tokenmill.flows.pools.pool import ThreadPool, WorkerDiedError
@@ -68,16 +68,6 @@ class ProcessPool(ThreadPool):
             self._closed = True
             for worker in self._all:
                 worker.kill()
-
-
-@contextmanager
-def process_pool(n_workers: int) -> Iterator[ProcessPool]:
-    """So many processes, for the length of the block."""
-    pool = ProcessPool(n_workers)
-    try:
-        yield pool
-    finally:
-        pool.close()
 
 
 class _Worker:

@@ -5,7 +5,7 @@ What a claim's expression amounts to is a call of sizing.formulas or a cell of s
 
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, TypeAlias
 
@@ -148,9 +148,6 @@ class ClaimVerdict:
     reconciled: tuple[FigureVerdict, ...] = ()
     why: str = ""
     unverified: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @cache

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -14,7 +15,7 @@ import pytest
 from tests.flows.pools.works import N, by_whom, deadly, fine, full, run, strange, unlucky, wrong
 from tokenmill.flows.pools.choose import MOST_THREADS, open_pool, runner_of
 from tokenmill.flows.pools.pool import WorkerDiedError
-from tokenmill.flows.pools.processes import process_pool
+from tokenmill.flows.pools.processes import ProcessPool
 from tokenmill.pipelines.core.errors import ConfigError, InputError
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.runs.work import Job, Work
@@ -81,7 +82,7 @@ def test_workers_have_the_environment_as_it_is_when_they_begin(two, job, monkeyp
     """And not as it was when the process began that they are forked from."""
     monkeypatch.setenv("SET_SINCE", "yes")
     monkeypatch.delenv("HOME")
-    with process_pool(1) as pool:
+    with closing(ProcessPool(1)) as pool:
         (outcome,) = run(pool, job, by_whom, n=1).values()
     assert outcome.receipt.facts["around"] == {"HOME": None, "SET_SINCE": "yes"}
 
@@ -101,7 +102,7 @@ def test_what_ends_the_run_is_no_death_of_a_worker(two, job):
 
 def test_where_no_worker_could_be_begun_one_is_the_next_time(job):
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with process_pool(1) as pool:
+    with closing(ProcessPool(1)) as pool:
         ended = psutil.Process(done(pool, job, "a", "aa"))
         ended.kill()
         ended.wait(PATIENCE_S)
@@ -118,13 +119,14 @@ def test_where_no_worker_could_be_begun_one_is_the_next_time(job):
 
 HELD = """
 import sys, time
+from contextlib import closing
 from pathlib import Path
 from tests.flows.pools.works import endless
-from tokenmill.flows.pools.processes import process_pool
+from tokenmill.flows.pools.processes import ProcessPool
 from tokenmill.pipelines.runs.work import Job, Work
 if __name__ == "__main__":
     work = Work(step="s", key="k", inputs="", call=endless, args=("k",))
-    with process_pool(1) as pool:
+    with closing(ProcessPool(1)) as pool:
         pool.submit(Job(out=Path(sys.argv[1]), identity="x"), [work])
 """
 

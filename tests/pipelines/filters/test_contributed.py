@@ -3,6 +3,7 @@
 import json
 import pickle
 import re
+from contextlib import closing
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ from tests.e2e.test_kill import contents
 from tests.pipelines.plugged import in_pool, plug
 from tests.running import one_by_one, prepare
 from tokenmill.flows.cli import main
-from tokenmill.flows.pools.processes import process_pool
+from tokenmill.flows.pools.processes import ProcessPool
 from tokenmill.pipelines.core.errors import ConfigError, LedgerError
 from tokenmill.pipelines.core.step import STEPS, Step, keep_where, register
 from tokenmill.pipelines.measure.job import Measuring
@@ -77,7 +78,7 @@ def test_inspect_lists_what_it_removed(out, capsys):
 
 
 def test_workers_in_other_processes_run_it_too(out, path):
-    with process_pool(1) as pool:
+    with closing(ProcessPool(1)) as pool:
         prepare(load_recipe(path), path.parent / "elsewhere", in_pool(pool))
     assert contents(path.parent / "elsewhere") == contents(out)
 
