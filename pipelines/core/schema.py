@@ -134,7 +134,7 @@ def annotation_name(path: str) -> str:
 
 
 def column_type(kind: pa.DataType) -> str | None:
-    """As what a column of a table can be an annotation; None for lists and other kinds.
+    """As what a column of a table can be an annotation; None for lists, durations and other kinds.
 
     >>> column_type(pa.float32())
     'float64'
@@ -145,7 +145,7 @@ def column_type(kind: pa.DataType) -> str | None:
         "int64": pa.types.is_integer(kind) and kind != pa.uint64(),
         "float64": pa.types.is_floating(kind) or pa.types.is_decimal(kind) or kind == pa.uint64(),
         "bool": pa.types.is_boolean(kind),
-        "timestamp": pa.types.is_temporal(kind) and not pa.types.is_time(kind),
+        "timestamp": pa.types.is_timestamp(kind) or pa.types.is_date(kind),
     }
     return next((name for name, fits in told.items() if fits), None)
 
