@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.arrays import U8, large_strings, text_buffers
 from tokenmill.pipelines.core.schema import REMOVED
 from tokenmill.pipelines.core.step import removed_rows
 
@@ -17,20 +17,46 @@ BEGINNING_BYTES = (1 << 16) + 12
 NOUGHT_BYTES = 24  # that the head of a batch of no rows lacks: numbers that are 0 are not written
 
 
+def cut(batches: Sequence[pa.RecordBatch], begin: int, end: int) -> pa.RecordBatch:
+    """The documents between two bytes of the text of batches, the first and the last cut there.
+
+    A character at an end goes with what is after it. Only what is between them is copied.
+    ArrowInvalid: there is nothing.
+    """
+    pieces, at = [], 0
+    for batch in batches:
+        data, offsets = text_buffers(batch["text"])
+        first, n = int(offsets[0]), int(offsets[-1] - offsets[0])
+        least, most = (_whole(data, first + min(max(x - at, 0), n)) for x in (begin, end))
+        at += n
+        if least < most:
+            low = int(np.searchsorted(offsets, least, "right")) - 1
+            high = int(np.searchsorted(offsets, most))
+            text = large_strings(data, np.clip(offsets[low : high + 1], least, most))
+            piece = batch.slice(low, high - low)
+            pieces.append(piece.set_column(piece.schema.get_field_index("text"), "text", text))
+    return pa.concat_batches(pieces)
+
+
+def _whole(data: U8, at: int) -> int:
+    """The byte at which the character of this one begins."""
+    while at < len(data) and data[at] & 0xC0 == 0x80:
+        at -= 1
+    return at
+
+
 def set_down(batch: pa.RecordBatch, *, is_piece: bool) -> int:
     """Bytes of documents as a batch, which is taken up again, as by the next pass.
 
     is_piece: of a larger batch, where nearly all have text before them, as far as lz4 looks back:
         a byte is taken to need what one does behind the beginning, unless little is behind it.
     """
-    offsets = text_buffers(batch["text"]).offsets
-    begin, end = int(offsets[0]), int(offsets[-1])
-    first = int(np.searchsorted(offsets, begin + BEGINNING_BYTES))
-    rest = end - int(offsets[min(first, batch.num_rows)])
+    size = text_buffers(batch["text"]).n_bytes
+    rest = size - BEGINNING_BYTES
     if not is_piece or rest < BEGINNING_BYTES:
         return _taken_up(batch) - _empty(batch)
-    beginning = batch.take(pa.array(np.arange(first)))
-    return (_taken_up(batch) - int(_lz4(beginning).size)) * (end - begin) // rest
+    beginning = cut([batch], 0, BEGINNING_BYTES)
+    return (_taken_up(batch) - int(_lz4(beginning).size)) * size // rest
 
 
 def _taken_up(batch: pa.RecordBatch) -> int:

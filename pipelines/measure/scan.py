@@ -30,7 +30,7 @@ from tokenmill.pipelines.core.step import StageResult, Step, passed
 from tokenmill.pipelines.corpus.copies import columns_of
 from tokenmill.pipelines.corpus.step import document_keys, key_schema
 from tokenmill.pipelines.filters.images.edit import image_stats
-from tokenmill.pipelines.measure.beside import ROWS, rows_measured, set_down
+from tokenmill.pipelines.measure.beside import ROWS, cut, rows_measured, set_down
 from tokenmill.pipelines.measure.chosen import Choice, chance, chosen, moments
 from tokenmill.pipelines.measure.images import IMAGES, image_row_bytes, image_rows, image_sums
 from tokenmill.pipelines.measure.job import ENDS_FOLDER, IMAGES_FOLDER, LOCAL_FOLDER, MeasureJob
@@ -118,7 +118,7 @@ BATCHES = "batches"  # of documents, as they are read
 ENCODED = "encoded_bytes"  # of the text that was tokenized
 KEYED, KEYED_BYTES = "keyed_docs", "keyed_bytes"  # documents whose keys were made, their text
 BESIDE = "beside_bytes"  # text of documents that were seen side by side
-MOST_BESIDE = 1 << 20  # bytes of text of a part
+MOST_BESIDE, MOST_PIECES = 1 << 20, 4  # bytes of text of a part, in so many stretches
 ROW = "row docs"  # bytes of a row of the dataset, of each document at the end
 ROW_BYTES = 4 + 8 + 4 + 4  # of a dataset's row: offsets of ids, id and source, doc_id
 T = TypeVar("T")
@@ -207,7 +207,7 @@ def scan_part(
 ) -> Done[PartFacts]:
     """Read a part of the inputs: keys of all documents, and all steps for those chosen.
 
-    sampled: what documents take between passes is seen too, of those that it begins with.
+    sampled: what documents take between passes is seen too, of a few stretches of text.
     checked: so is what rows of removed ones take, and tokens are made by the reference too.
     """
     with contextlib.ExitStack() as files:
@@ -473,11 +473,28 @@ def row_bytes(column: pa.Array) -> F64:
     return np.asarray(LIST_BYTES + lengths * (kind.value_type.bit_width / 8), np.float64)
 
 
-def _beginning(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    """Documents of so much text as is seen side by side, one at least."""
-    ends = np.cumsum(_sizes_of(batches))
-    few = np.arange(len(ends)) < max(int(np.searchsorted(ends, MOST_BESIDE, "right")), 1)
-    return pa.concat_batches(_where(batches, few))
+def _pieces(tally: _Tally, seen: _Seen) -> Iterator[pa.RecordBatch]:
+    """Stretches of the text that comes to the keys, from places chosen by chance.
+
+    Documents are cut at both ends: a long one is seen as often as its bytes are, neither left out
+    for want of room nor all that there is room for. Where filters were asked of some documents
+    alone it is one stretch, of which they may leave little.
+    """
+    filters = tally.job.filters
+    is_left = not filters or len(seen.ids) == sum(batch.num_rows for batch in seen.whole)
+    size = int(_sizes_of(seen.keyed).sum())
+    n = min(max(size // MOST_BESIDE, 1), MOST_PIECES) if is_left else 1
+    length, ids = min(MOST_BESIDE // n, size), _ids_of(seen.whole)
+    rng = np.random.default_rng([tally.job.measuring.seed, int(ids[0])])
+    starts = (np.arange(n) + rng.random(n)) / n * (size - length)
+    for start in starts.astype(np.int64).tolist() if size else ():
+        piece = cut(seen.keyed, start, start + length)
+        if not is_left:
+            ends = np.asarray(piece["doc_id"])[[0, -1]]
+            whole = _where(seen.whole, (ids >= ends[0]) & (ids <= ends[1]))
+            left = _left_by(filters, pa.concat_batches(whole))
+            piece = piece.filter(pc.is_in(piece["doc_id"], left["doc_id"]))
+        yield piece
 
 
 def _side_by_side(tally: _Tally, seen: _Seen, *, is_set_down: bool) -> None:
@@ -486,22 +503,19 @@ def _side_by_side(tally: _Tally, seen: _Seen, *, is_set_down: bool) -> None:
     Those that follow one another are needed for that, chosen or not. Their keys are made as the run
     makes them, to know how long that takes.
     """
-    if len(seen.ids) == sum(batch.num_rows for batch in seen.whole):  # all were chosen
-        left = _beginning(seen.keyed)
-    else:
-        left = _left_by(tally.job.filters, _beginning(seen.whole))
-    if not left.num_rows:
-        return
-    size = int(text_buffers(left["text"]).lengths.sum())
-    tally.sums[BESIDE] += size
-    for step in tally.job.first_pass.finders:
-        if step.counting() != step:
-            keys_of = partial(step.key_columns, source=tally.part.source)
-            tally.timed(f"{SLOWER_KEYS}{step.name}", keys_of, left)
-    if is_set_down:  # the run does so between two passes
-        is_piece = 2 * size < min(tally.job.recipe.shard_bytes, BLOCK_BYTES)
-        stored = partial(set_down, is_piece=is_piece)
-        tally.sums[DOCUMENTS] += tally.timed(DOCUMENTS, stored, left)
+    for left in _pieces(tally, seen):
+        size = text_buffers(left["text"]).n_bytes
+        if not size:
+            continue
+        tally.sums[BESIDE] += size
+        for step in tally.job.first_pass.finders:
+            if step.counting() != step:
+                keys_of = partial(step.key_columns, source=tally.part.source)
+                tally.timed(f"{SLOWER_KEYS}{step.name}", keys_of, left)
+        if is_set_down:  # the run does so between two passes
+            is_piece = 2 * size < min(tally.job.recipe.shard_bytes, BLOCK_BYTES)
+            stored = partial(set_down, is_piece=is_piece)
+            tally.sums[DOCUMENTS] += tally.timed(DOCUMENTS, stored, left)
 
 
 def _tokens(tally: _Tally, *, checked: bool) -> Callable[[_Seen], None]:

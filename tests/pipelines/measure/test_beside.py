@@ -1,8 +1,12 @@
 """How documents compress within more of them, by the end of what comes before."""
 
+import itertools
+
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from tokenmill.pipelines.measure import beside
 
@@ -16,7 +20,8 @@ def batch_of(n, n_words, seed=0):
 
 
 @pytest.mark.parametrize(
-    ("n", "n_words", "off"), [(400, 200, 0.002), (40, 2_000, 0.002), (60, 200, 0.05)]
+    ("n", "n_words", "off"),
+    [(400, 200, 0.002), (40, 2_000, 0.002), (60, 200, 0.05), (1, 60_000, 0.002)],
 )
 def test_a_piece_is_what_a_batch_adds_behind_its_like(n, n_words, off):
     batch = batch_of(n, n_words)
@@ -34,7 +39,19 @@ def test_what_comes_again_out_of_the_reach_of_lz4_is_as_large_as_before():
     assert beside.set_down(piece, is_piece=True) == pytest.approx(whole * 90 / 300, rel=0.02)
 
 
-def test_one_document_is_taken_as_it_is():
-    batch = batch_of(1, 60_000)
-    alone = beside._lz4(batch).size - beside._empty(batch)
-    assert beside.set_down(batch, is_piece=True) == alone
+@given(
+    st.lists(st.lists(st.text(max_size=9), max_size=5), min_size=1, max_size=4),
+    st.integers(0, 40),
+    st.integers(1, 40),
+)
+def test_a_stretch_is_what_lies_between_two_bytes_but_for_characters_cut(texts, begin, length):
+    batches = [pa.record_batch({"text": pa.array(of, pa.large_string())}) for of in texts]
+    text = "".join(itertools.chain(*texts)).encode()
+    stretch = text[begin : begin + length].decode(errors="ignore")
+    assume(stretch)
+    found = beside.cut(batches, begin, begin + length)
+    found.validate(full=True)
+    got = "".join(found["text"].to_pylist())
+    assert stretch in got
+    assert len(got) <= len(stretch) + 1
+    assert all(found["text"].to_pylist()[i] for i in (0, -1))

@@ -1,3 +1,4 @@
+import base64
 import json
 
 import numpy as np
@@ -6,10 +7,12 @@ import pytest
 from tests.pipelines.conftest import train
 from tests.running import one_by_one
 from tokenmill.pipelines.core.shard import Plan, SourceShard
+from tokenmill.pipelines.measure.beside import set_down
 from tokenmill.pipelines.measure.drawn import between
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
 from tokenmill.pipelines.measure.scratch import blocks_of
+from tokenmill.pipelines.prepare.prepare import plan_run
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.read.stream import BLOCK_BYTES
 
@@ -63,3 +66,24 @@ def test_as_much_is_seen_side_by_side_of_what_filters_leave_where_all_went_throu
     found = measure_corpus(Measuring(recipe=recipe), tmp_path / "e.json", one_by_one)
     (part,) = found.finished.parts.values()
     assert 9_000 < part.facts.sums["beside_bytes"] <= 10_000
+
+
+def test_long_documents_are_seen_side_by_side_as_often_as_their_bytes_are(tmp_path, monkeypatch):
+    """Of 90 kB that lz4 leaves as they are, half of the text, among pages of 2 kB."""
+    monkeypatch.setattr("tokenmill.pipelines.measure.scan.MOST_BESIDE", 1 << 16)
+    rng = np.random.default_rng(0)
+    texts = [f"{n} words come again in a page. " * 65 for n in range(450)]
+    for at in range(0, 450, 45):
+        texts[at] = base64.b64encode(rng.bytes(67_500)).decode()
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    data = {"inputs": [{"path": str(path)}], "tokenizer": {"path": str(train(tmp_path))}}
+    recipe = make_recipe(data | {"steps": ["exact"]}, where="test")
+    told = []
+    for seed in range(4):
+        measuring = Measuring(recipe=recipe, seed=seed)
+        found = measure_corpus(measuring, tmp_path / "e.json", one_by_one)
+        told.append(found.predicted.prediction.stored_bytes["10-filtered"].value)
+    (shard,) = plan_run(recipe).shards
+    made = sum(set_down(read.documents, is_piece=False) for read in recipe.read(shard, ""))
+    assert np.mean(told) == pytest.approx(made, rel=0.2)
