@@ -485,7 +485,7 @@ def _pieces(tally: _Tally, seen: _Seen) -> Iterator[pa.RecordBatch]:
     size = int(_sizes_of(seen.keyed).sum())
     n = min(max(size // MOST_BESIDE, 1), MOST_PIECES) if is_left else 1
     length, ids = min(MOST_BESIDE // n, size), _ids_of(seen.whole)
-    rng = np.random.default_rng([tally.job.measuring.seed, int(ids[0])])
+    rng = np.random.default_rng([tally.job.measuring.seed, *ids[:1].tolist()])
     starts = (np.arange(n) + rng.random(n)) / n * (size - length)
     for start in starts.astype(np.int64).tolist() if size else ():
         piece = cut(seen.keyed, start, start + length)

@@ -87,3 +87,17 @@ def test_long_documents_are_seen_side_by_side_as_often_as_their_bytes_are(tmp_pa
     (shard,) = plan_run(recipe).shards
     made = sum(set_down(read.documents, is_piece=False) for read in recipe.read(shard, ""))
     assert np.mean(told) == pytest.approx(made, rel=0.2)
+
+
+def test_a_file_of_which_what_changes_texts_leaves_nothing_is_measured(tmp_path):
+    stays = "This is a sentence of some words that ends with the end. " * 10
+    inputs = []
+    for name, text in ("a", stays), ("b", "nothing here\n"):
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("".join(json.dumps({"text": f"{n} {text}"}) + "\n" for n in range(50)))
+        inputs.append({"path": str(path)})
+    data = {"inputs": inputs, "tokenizer": {"path": str(train(tmp_path))}}
+    recipe = make_recipe(data | {"steps": ["c4", "exact", "near"]}, where="test")
+    found = measure_corpus(Measuring(recipe=recipe), tmp_path / "e.json", one_by_one)
+    assert [found.predicted.prediction.docs[n].value for n in ("c4", "exact")] == [50, 50]
+    assert not found.finished.failures
