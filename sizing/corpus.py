@@ -407,7 +407,8 @@ def _of_report(report: Mapping[str, Any], where: str) -> CorpusMeasurement:
     try:
         # where documents were mixed, what they are with their copies: that is what is trained on
         total = report["measurement"]["total"] | report.get("mixture", {}).get("total", {})
-        if not total["tokens"]:  # then there is no ratio either, which is no mistake of the report
+        # without tokens there is no ratio either, which is no mistake of the report
+        if not (total["tokens"] and total["stored_bytes_per_token"]):
             raise PlanError(f"{where}: the run produced no tokens; nothing to size")
         data = {
             "name": report["name"],

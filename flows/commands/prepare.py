@@ -101,7 +101,7 @@ def _run(
         "plan": args.plan,
     }
     report = prepared(asked, shown, quiet=args.json, log=args.log_json, server=server)
-    is_sized = args.plan is not None and report.total.tokens
+    is_sized = args.plan is not None and report.total.stored_bytes_per_token
     sheet = size_run(args.plan, out) if is_sized else None
     rows = compare(found[1], report, workers=workers) if found else []
     if args.json:

@@ -40,6 +40,7 @@ def show_report(
     compared: what was predicted beside it.  sheet: what storage it takes to train on it.
     """
     summary, mixture, page = report.found_items, report.mixture, sections(report)
+    is_told = sheet is None and report.total.stored_bytes_per_token
     show(
         *of_page(page, SHOWN),
         mixture
@@ -56,7 +57,7 @@ def show_report(
             *troubles(report),
             *([NOTHING] if report.made_nothing else _made(report)),
             f"report   {below(out, 'report.html')}",
-            *([] if sheet else [f"storage  {storage_way(report)}"] if report.total.tokens else []),
+            *([f"storage  {storage_way(report)}"] if is_told else []),
         ],
         compared,
         *(() if sheet is None else _storage(sheet, out)),

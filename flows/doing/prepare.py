@@ -31,7 +31,7 @@ def prepare(asked: Asked[Recipe, Place], plan: str | None) -> Ended:
     name = asked.what.name
     title = f"prepare {name}, {whole(asked.out)}"
     ended = reported(asked, run_recipe, in_short, artifacts, name=title, label=name)
-    if plan is None or not ended.result["measurement"]["total"]["tokens"]:
+    if plan is None or not ended.result["measurement"]["total"]["stored_bytes_per_token"]:
         return ended
     sheet = size_run(plan, asked.out)
     told = f"{about(sheet)}; {link_to(asked.out, SHEET)}"

@@ -56,7 +56,7 @@ class Measurement(Data):
     shards: int = Field(description="How many shards held documents")
     text_bytes_per_token: float | None = Field(description="Of tokens of text, not of images")
     text_bytes_per_token_se: float | None = Field(description="Its standard error over shards")
-    stored_bytes_per_token: float | None = Field(description="Of tokens of any kind")
+    stored_bytes_per_token: float | None = Field(description="Of tokens of any kind, if any are")
     stored_bytes_per_token_se: float | None = Field(description="Its standard error over shards")
     images: Illustrations | None = Field(None, description="Not in a run of text alone")
 
@@ -145,7 +145,7 @@ def _measured(shards: Sequence[ShardCounts], scale: float) -> Measurement:
     tokens = [s["tokens"] or 0 for s in held]
     stored = [s["token_file_bytes"] * scale for s in held]
     text, text_se = ratio_and_error([s["text_bytes"] for s in held], _text_tokens(held))
-    per_token, per_token_se = ratio_and_error(stored, tokens)
+    per_token, per_token_se = ratio_and_error(stored, tokens if scale else [0 for _ in tokens])
     return Measurement(
         docs=sum(s["docs"] for s in held),
         chars=sum(s["chars"] for s in held),

@@ -161,7 +161,7 @@ def _reasons_plot(report: Report) -> str:
 
 def _storage(report: Report) -> list[str]:
     """How to learn what storage training asks for; nothing, where there is nothing to train on."""
-    if not report.total.tokens:
+    if not report.total.stored_bytes_per_token:
         alone = "Documents are kept as text alone: without tokens nothing is to be sized."
         return [alone] if report.total.tokens is None else []
     return [
@@ -295,6 +295,8 @@ def headline(report: Report) -> str:
         sentences.append("The run has no tokenizer: tokens, and bytes of one, are not known.")
     elif total.text_bytes_per_token is None:
         sentences.append("Nothing reached the tokenizer, so there are no bytes per token.")
+    elif total.stored_bytes_per_token is None:
+        sentences.append("No sequence was filled: the dataset has no tokens.")
     else:
         of_text, other = (" of text", ", any token") if total.images else ("", " and")
         sentences.append(

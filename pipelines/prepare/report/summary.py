@@ -53,6 +53,7 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
     text = _text(job, finished, files)
     last_pass, first = _last_pass(job, finished), finished.of("pass-0")
     mixed, facts = mixture(job, last_pass, finished), _shard_facts(last_pass)
+    dataset = _dataset(job, finished, dataset_files, stored)
     damage = {r.key: r.facts.get("damage", ()) for r in first}
     # facts of one shard at a time: those of all would be most of the memory
     read = ((receipt.facts["source"], receipt.stats[0][1]) for receipt in first)
@@ -79,12 +80,12 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
         ],
         **dict(failures(plan, finished, damage, lost)),
         # what is measured are documents once: of what copies take as well, their part
-        measurement=measure(facts, _stored_once(facts, mixed, stored, text)),
+        measurement=measure(facts, _stored_once(facts, mixed, dataset, text)),
         mixture=mixed,
         length_bins=added((r.facts["measured"]["length_bins"] for r in last_pass), []),
         duplicates=by_section.pop("duplicates"),
         contamination=by_section.pop("contamination"),
-        dataset=_dataset(job, finished, dataset_files, stored),
+        dataset=dataset,
         text=text,
         tokenizer=_tokenizer(job, last_pass),
         stored_bytes={top: of.bytes for top, of in sorted(listings(written(finished)).items())},
@@ -150,12 +151,17 @@ def _images(job: PrepareJob, finished: Prepared, store: str, repeated: Any) -> m
 
 
 def _stored_once(
-    facts: Sequence[ShardCounts], mixed: Mixture | None, stored: int, text: model.KeptText | None
+    facts: Sequence[ShardCounts],
+    mixed: Mixture | None,
+    dataset: model.Dataset | None,
+    text: model.KeptText | None,
 ) -> float:
-    """Bytes of the dataset, but for copies; without a tokenizer those of the text."""
-    if text is not None and not stored:
-        return text.bytes
-    return stored * tokens_once(mixed, sum(f["tokens"] or 0 for f in facts))
+    """Bytes of the dataset, but for copies, 0 if no sequence was filled; else those of the text."""
+    if dataset is None:
+        return 0.0 if text is None else text.bytes
+    if not any(split.tokens for split in dataset.splits.values()):
+        return 0.0
+    return dataset.bytes * tokens_once(mixed, sum(f["tokens"] or 0 for f in facts))
 
 
 def _dataset(

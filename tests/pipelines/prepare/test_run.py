@@ -98,6 +98,9 @@ def test_packing_loses_no_document_silently(recipe_path, tmp_path, seq_len, vali
     assert pack["docs_in"] == len(corpus()) == pack["docs_out"] + tail.num_rows
     if seq_len > 1_000_000:
         assert tail.num_rows == len(corpus())
+        assert report["measurement"]["total"]["stored_bytes_per_token"] is None
+        page = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
+        assert "No sequence was filled: the dataset has no tokens." in page
 
 
 def test_a_document_stays_on_its_side_whatever_the_shards(recipe_path, tmp_path):
