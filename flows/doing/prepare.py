@@ -46,6 +46,8 @@ def in_short(report: Report) -> str:
     total, docs = report.total, count(report.total.docs, "document")
     if report.dataset is None or total.tokens is None:
         return f"{docs} as text"
+    if total.tokens and not total.stored_bytes_per_token:
+        return f"{docs}, of which no sequence was filled"
     return f"{docs}, {count(total.tokens, 'token')} in {report.dataset.path}"
 
 

@@ -145,7 +145,7 @@ def _measured(shards: Sequence[ShardCounts], scale: float) -> Measurement:
     tokens = [s["tokens"] or 0 for s in held]
     stored = [s["token_file_bytes"] * scale for s in held]
     text, text_se = ratio_and_error([s["text_bytes"] for s in held], _text_tokens(held))
-    per_token, per_token_se = ratio_and_error(stored, tokens if scale else [0 for _ in tokens])
+    per_token, per_token_se = ratio_and_error(stored, tokens) if scale else (None, None)
     return Measurement(
         docs=sum(s["docs"] for s in held),
         chars=sum(s["chars"] for s in held),

@@ -8,10 +8,12 @@ from datasets import DatasetDict, load_from_disk
 
 from tests.e2e.corpus import corpus, write_corpus
 from tests.running import one_by_one, prepare
+from tokenmill.flows.doing.prepare import in_short
 from tokenmill.pipelines.core.schema import doc_ids
 from tokenmill.pipelines.corpus.passes import passes
 from tokenmill.pipelines.prepare.inspect import removals
 from tokenmill.pipelines.prepare.recipe import load_recipe
+from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.runs.folder import FILTERED
 from tokenmill.pipelines.runs.packs import receipts_of
 
@@ -99,6 +101,7 @@ def test_packing_loses_no_document_silently(recipe_path, tmp_path, seq_len, vali
     if seq_len > 1_000_000:
         assert tail.num_rows == len(corpus())
         assert report["measurement"]["total"]["stored_bytes_per_token"] is None
+        assert in_short(Report.model_validate(report)).endswith("of which no sequence was filled")
         page = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
         assert "No sequence was filled: the dataset has no tokens." in page
 
