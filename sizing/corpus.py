@@ -190,7 +190,7 @@ class CorpusMeasurement(Strict):
         return made
 
     def without_intervals(self) -> "CorpusMeasurement":
-        """Of which a sheet has the same values: no draw is carried, which takes most of its time."""
+        """Of which a sheet has the same values, sooner: no draw is carried."""
         made = self.model_copy()
         made._is_exact = True
         return made
