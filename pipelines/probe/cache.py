@@ -101,7 +101,7 @@ def mount_of(path: Path, mountinfo: str | None = None) -> Mount:
 def sight(files: Sequence[Path], mount: Mount) -> Sight:
     """Whether device bytes count what is read of these files: by the mount, and by trying."""
     if mount.fstype in _MEMORY:
-        why = f"{mount.at} is {mount.fstype}: the dataset lies in this host's memory"
+        why = f"{mount.at} is {mount.fstype}: what lies there lies in this host's memory"
         return Sight(False, why, is_memory=True)
     if mount.fstype in _FAR or mount.fstype.startswith("fuse"):
         why = f"{mount.at} is {mount.fstype}: what servers and clients cache is not told"

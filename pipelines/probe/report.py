@@ -4,6 +4,7 @@ README.md has its keys.
 """
 
 import math
+import mmap
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
@@ -14,6 +15,7 @@ from tokenmill.pipelines.probe.cache import LEAST_DEVICE_FRAC, RAM_TIMES, Mount,
 from tokenmill.pipelines.probe.checkpoints import CheckpointRates
 from tokenmill.pipelines.probe.demand import LEAST_AU, Demand, SearchResult, Step
 from tokenmill.pipelines.probe.loader import READ_AHEAD, Depth, Order
+from tokenmill.pipelines.probe.medium import Folder
 from tokenmill.pipelines.probe.shards import Shards
 from tokenmill.pipelines.probe.team import Run, together
 from tokenmill.sizing.units import format_bytes, format_rate, percent
@@ -22,6 +24,7 @@ VERSION = "1"  # raise it when a key changes its meaning
 AS_FAST = 0.7  # of the raw rate that whole batches reach, where storage still decides
 BUSY = 0.8  # of the cores, from which on they decide
 READS = "training reads"
+WAY_OUT = "give a folder on the storage that is to be judged"
 RUNS = 5
 REPEATS = 0.35  # of the time, that they may take
 MOST_HELD_FRAC = 0.1  # of the dataset that a run may fetch where rows are read ahead
@@ -63,7 +66,7 @@ def judge(
     """The verdict on training reads.
 
     runs: repeats with `result.supported` accelerators.  memory: bytes of the host's.
-    reads_ahead: the order has the kernel fetch rows that are read later, or never.
+    reads_ahead: the kernel fetches rows that are read later, or never, as of a page of several.
     A FAIL stands whatever was cached: a cache only helps.
     """
     if result.failing is not None and result.failing <= need:
@@ -102,7 +105,7 @@ def _late(need: int, result: SearchResult, runs: Sequence[Run]) -> str:
 def _unseen(sight: Sight, memory: int) -> str:
     """Why nobody knows what came from memory, and what to do."""
     if sight.is_memory:
-        return f"{sight.why}; give a folder on the storage that is to be judged"
+        return f"{sight.why}; {WAY_OUT}"
     enough = format_bytes(RAM_TIMES * memory)
     return (
         f"cache share unknown: {sight.why}; probe {RAM_TIMES} times the host's memory: --fill"
@@ -169,6 +172,13 @@ def judge_restart(written: CheckpointRates, required: float) -> Verdict:
     return Verdict("PASS", rates)
 
 
+def stored(verdict: Verdict, sight: Sight) -> Verdict:
+    """A verdict on checkpoints, but no PASS where they lay in memory: nothing was stored."""
+    if verdict.outcome == "FAIL" or not sight.is_memory:
+        return verdict
+    return Verdict("UNDECIDED", f"{sight.why}; {WAY_OUT}")
+
+
 def judge_both(run: Run, accelerators: int) -> Verdict:
     """The verdict on reads while checkpoints are written."""
     reason = f"{accelerators:,} accelerators at a utilisation of {run.kept:.3f}"
@@ -182,8 +192,12 @@ def worst(verdicts: Sequence[Verdict]) -> Verdict:
 
 @dataclass(frozen=True, kw_only=True)
 class Checkpoints:
-    """both: training and checkpoints at once, with so many accelerators; None if none are fed."""
+    """both: training and checkpoints at once, with so many accelerators; None if none are fed.
 
+    sight: of their folder.
+    """
+
+    sight: Sight
     alone: CheckpointRates
     both: tuple[Run, CheckpointRates] | None
     accelerators: int
@@ -247,11 +261,12 @@ def probe_json(of: Probed, wanted: Demand, plan: str) -> dict[str, Any]:
 
 
 def _depth_json(turns: Sequence[Run], *, seen: bool) -> dict[str, Any]:
-    """All turns as one run, with the slowest and the fastest of them."""
+    """All turns as one run, its rates their mean, with the slowest and the fastest of them."""
     made = run_json(together(turns), seen=seen)
     for name in ("au", "fed", "kept", "steps"):
         del made[name]
     rates = [run.bytes_per_s for run in turns]
+    made |= {"bytes_per_s": fmean(rates), "reads_per_s": fmean(run.reads_per_s for run in turns)}
     return {**made, "turns": len(turns), "low": min(rates), "high": max(rates)}
 
 
@@ -333,23 +348,30 @@ def _verdicts(of: Probed, wanted: Demand) -> list[tuple[str, Verdict, bool]]:
         result=of.result,
         runs=of.runs,
         sight=of.sight,
-        reads_ahead=of.order in READ_AHEAD,
+        reads_ahead=of.order in READ_AHEAD or (of.order == "random" and shares_pages(of.shards)),
         dataset_bytes=of.shards.bytes,
         memory=of.memory,
     )
     verdicts = [(READS, reads, True)]
     if of.checkpoints is not None:
-        alone = of.checkpoints.alone
-        verdicts.append(("checkpoint writes", judge_writes(alone, wanted.write_bytes_per_s), True))
-        back = judge_restart(alone, wanted.restart_bytes_per_s)
+        alone, on = of.checkpoints.alone, of.checkpoints.sight
+        written = stored(judge_writes(alone, wanted.write_bytes_per_s), on)
+        verdicts.append(("checkpoint writes", written, True))
+        back = stored(judge_restart(alone, wanted.restart_bytes_per_s), on)
         verdicts.append(("checkpoint reads at a restart", back, back.outcome != "UNDECIDED"))
         if of.checkpoints.both is not None:
-            both = judge_both(of.checkpoints.both[0], of.checkpoints.accelerators)
+            both = stored(judge_both(of.checkpoints.both[0], of.checkpoints.accelerators), on)
             if not of.is_async:
                 reason = f"{both.reason}; not judged: training waits for checkpoints"
                 both = Verdict(both.outcome, reason)
             verdicts.append(("reads while checkpoints are written", both, of.is_async))
     return verdicts
+
+
+def shares_pages(shards: Shards) -> bool:
+    """Whether a page of the kernel's cache holds several rows; nothing is held of a bucket."""
+    row_bytes = (shards.seq_len or 0) * shards.width or shards.bytes / shards.rows
+    return isinstance(shards.medium, Folder) and row_bytes < mmap.PAGESIZE
 
 
 def _conditions(of: Probed) -> list[dict[str, Any]]:

@@ -243,12 +243,12 @@ class _Probe:
 
     def _checkpoints(self, files: Sequence[CheckpointFile], result: SearchResult) -> Checkpoints:
         """Alone, then while as many accelerators train as this host must feed, or can."""
-        seen = sight((), mount_of(files[0].folder.resolve())).seen
-        alone = rates(self._team.write(files), files[0].n_bytes, seen=seen)
+        on = sight((), mount_of(files[0].folder.resolve()))
+        alone = rates(self._team.write(files), files[0].n_bytes, seen=on.seen)
         both: tuple[Run, CheckpointRates] | None = None
         accelerators = min(self.need, result.supported)
         if accelerators:
             orders, steps, most_s = self._training(accelerators, 0.04 * self._settings.seconds)
             run, written = self._team.train_and_write(orders, files, steps=steps, most_s=most_s)
-            both = run, rates(written, files[0].n_bytes, seen=seen)
-        return Checkpoints(alone=alone, both=both, accelerators=accelerators)
+            both = run, rates(written, files[0].n_bytes, seen=on.seen)
+        return Checkpoints(sight=on, alone=alone, both=both, accelerators=accelerators)

@@ -50,7 +50,7 @@ def test_servers_and_their_caches_cannot_be_seen(fstype):
 def test_a_file_system_in_memory_cannot_be_seen():
     got = sight([], Mount("tmpfs", "/tmp"))
     assert got.is_memory
-    assert "lies in this host's memory" in got.why
+    assert "what lies there lies in this host's memory" in got.why
 
 
 def test_how_far_the_kernel_reads_ahead(disk):

@@ -2,16 +2,23 @@
 
 import json
 import mmap
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from tests.pipelines.probe.corpora import documents, packed, sheet
 from tests.pipelines.probe.loaders import Leaky, Slow
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.probe.cache import mount_of
 from tokenmill.pipelines.probe.document import probe_html, probe_markdown, summary
+from tokenmill.pipelines.probe.report import shares_pages
 from tokenmill.pipelines.probe.run import Settings, probe
+from tokenmill.pipelines.probe.shards import open_dataset
 
 SHORT = Settings(seconds=0.2, processes=1)
+SHM = Path("/dev/shm")
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +87,25 @@ def test_a_dataset_in_the_page_cache_never_passes(disk):
     made = probe(folder, sheet(), SHORT)
     assert made["verdict"]["outcome"] != "PASS"
     assert made["depths"]["full"]["device_frac"] < 0.5
+
+
+def test_checkpoints_in_memory_never_pass(tmp_path):
+    if mount_of(SHM).fstype != "tmpfs":
+        pytest.skip(f"{SHM} is no tmpfs here")
+    with TemporaryDirectory(dir=SHM) as folder:
+        settings = replace(SHORT, checkpoint=Path(folder), checkpoint_bytes=1_000_000)
+        made = probe(packed(tmp_path / "d"), sheet(), settings)
+    _, *written = made["verdicts"]
+    assert written[0]["judged"]
+    for verdict in written:  # what is too slow even there fails
+        assert verdict["outcome"] == "FAIL" or "/dev/shm is tmpfs" in verdict["reason"]
+
+
+@pytest.mark.parametrize(("seq_len", "shares"), [(8, True), (mmap.PAGESIZE // 2, False)])
+def test_rows_of_less_than_a_page_share_it(tmp_path, seq_len, shares):
+    assert shares_pages(open_dataset(packed(tmp_path / "d", rows=2, seq_len=seq_len))) is shares
+    tokens = documents(tmp_path / "documents", [seq_len] * 8)
+    assert shares_pages(open_dataset(tokens)) is shares
 
 
 def test_storage_that_feeds_too_few_fails(tmp_path):

@@ -9,17 +9,24 @@ from tokenmill.pipelines.probe.checkpoints import CheckpointRates
 from tokenmill.pipelines.probe.demand import SearchResult
 from tokenmill.pipelines.probe.report import (
     Verdict,
+    _depth_json,
     _limit,
     judge,
     judge_both,
     judge_restart,
     judge_writes,
     spread,
+    stored,
     worst,
 )
 from tokenmill.pipelines.probe.team import Run, together
 
 SEEN, UNSEEN = Sight(True, ""), Sight(False, "/data is nfs4: what it caches is not told")
+IN_MEMORY = Sight(False, "/tmp is tmpfs: what lies there lies in memory", is_memory=True)
+NOT_STORED = (
+    "/tmp is tmpfs: what lies there lies in memory; give a folder on the storage that is to be"
+    " judged"
+)
 
 
 def found(supported, failing=None, ended="found"):
@@ -90,13 +97,14 @@ def test_a_cache_that_nobody_can_see_is_refused_unless_the_dataset_is_too_large_
 
 
 def test_memory_is_no_storage():
-    memory = Sight(False, "/tmp is tmpfs: the dataset lies in this host's memory", is_memory=True)
-    got = verdict(sight=memory)
-    assert (got.outcome, got.reason) == (
-        "UNDECIDED",
-        "/tmp is tmpfs: the dataset lies in this host's memory; give a folder on the storage that"
-        " is to be judged",
-    )
+    assert verdict(sight=IN_MEMORY) == Verdict("UNDECIDED", NOT_STORED)
+
+
+@pytest.mark.parametrize("sight", [SEEN, UNSEEN, IN_MEMORY])
+def test_checkpoints_that_lie_in_memory_pass_nothing(sight):
+    for told in (Verdict("PASS", "fast"), Verdict("UNDECIDED", "cached"), Verdict("FAIL", "slow")):
+        is_told = sight is not IN_MEMORY or told.outcome == "FAIL"
+        assert stored(told, sight) == (told if is_told else Verdict("UNDECIDED", NOT_STORED))
 
 
 def test_rows_that_were_read_ahead_are_no_reads_of_the_device():
@@ -155,6 +163,13 @@ def turns(*rates):
 def test_what_limits_is_told_only_where_every_turn_says_so(raw, arrow, full, limit):
     depths = {"raw": turns(*raw), "arrow": turns(*arrow), "full": turns(*full)}
     assert _limit(depths, processes=2) == limit
+
+
+def test_the_rate_of_turns_is_their_mean_where_one_ended_in_its_first_step():
+    of = _depth_json([a_run(), a_run(steps=0, elapsed_s=8.0, useful_bytes=900)], seen=True)
+    assert (of["low"], of["high"]) == (80.0, 90.0)
+    assert of["bytes_per_s"] == 85.0
+    assert of["reads_per_s"] == pytest.approx((0.8 + 1.0) / 2)
 
 
 def test_bytes_and_requests_of_a_row_have_one_clock():
