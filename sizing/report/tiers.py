@@ -19,6 +19,7 @@ from tokenmill.sizing.verdict import (
 )
 
 TIERS, DELIVERS = "Storage tiers against what is required", "What each tier delivers"
+NOTES = "What else is told of tiers"
 TIER_WORDS = (
     "Each tier is judged with the capacity that is needed anyway. An asterisk: it rests on"
     " unverified figures."
@@ -80,6 +81,7 @@ def tier_blocks(sheet: Sheet) -> tuple[str | Table, ...]:
     made = tier_table(verdicts, TIERS)
     said = (*legend(made), *remarks(verdicts))
     told = [(v.tier, v.requirement, v.told) for v in verdicts if v.outcome == "short"]
+    notes = [(tier.name, tier.note) for tier in candidates(sheet) if tier.note]
     return (
         TIER_WORDS,
         made,
@@ -87,6 +89,7 @@ def tier_blocks(sheet: Sheet) -> tuple[str | Table, ...]:
         *_costs(sheet, verdicts),
         table("Where a tier is too slow", ("tier", "requirement", "verdict"), told, folded=True),
         delivered(candidates(sheet)),
+        *([table(NOTES, ("tier", "note"), notes)] if notes else ()),
     )
 
 

@@ -21,6 +21,7 @@ def add(sheet: Sheet) -> None:
     ways: dict[str, Given] = {"with broadcast": once, "without broadcast": sheet.replicas()}
     chosen, other = ways if sheet.plan.checkpoints.broadcast else reversed(ways)
     read = _read(sheet, JOB_READ, ways[chosen])
+    _warn_of_less_than_weights(sheet)
     _rate(sheet, "restart read bandwidth", read)
     if sheet.plan.checkpoints.restart_load_frac > 0:
         _node_rate(sheet, read)
@@ -39,6 +40,17 @@ def _read(sheet: Sheet, name: str, readers: Given) -> Requirement:
         weight_bytes_per_param=_weight_bytes(sheet, per_param),
         weight_readers=readers,
     )
+
+
+def _warn_of_less_than_weights(sheet: Sheet) -> None:
+    stated = sheet.plan.checkpoints.bytes_per_param
+    if stated is not None and stated < BF16_BYTES:
+        base = format_quantity(sheet.plan.model.params * BF16_BYTES, "bytes")
+        sheet.warnings.append(
+            f"checkpoints of {stated:g} bytes/parameter are smaller than weights in BF16: where"
+            f" they leave out the base model's, as with LoRA, a restart reads these too, {base},"
+            " which is not counted"
+        )
 
 
 def _weight_bytes(sheet: Sheet, per_param: Input) -> Input:

@@ -7,6 +7,7 @@ from tokenmill.sizing.report.html import sheet_html
 from tokenmill.sizing.report.outline import sheet_markdown
 from tokenmill.sizing.report.tiers import (
     DELIVERS,
+    NOTES,
     TO_BUY,
     delivered,
     legend,
@@ -160,7 +161,11 @@ def test_every_figure_of_the_table_is_told():
 
 def test_what_tiers_deliver_stands_in_both_documents():
     made = size(changes={"storage.candidates": ["Filestore"]})
-    assert tier_blocks(made)[-1].caption == DELIVERS
+    delivers, told = tier_blocks(made)[-2:]
+    assert (delivers.caption, told.caption) == (DELIVERS, NOTES)
+    assert told.rows == (("Filestore zonal", TIERS.find("Filestore zonal").note),)
+    without = size(changes={"storage.candidates": ["GCP Managed Lustre 125"]})
+    assert tier_blocks(without)[-1].caption == DELIVERS  # it has no note
     assert "| Filestore zonal | each TiB | 273 MB/s | 92.3 MB/s |" in sheet_markdown(made)
     html = sheet_html(made)
     assert DELIVERS in html

@@ -41,6 +41,15 @@ def test_replicas_need_the_weights_of_the_recipe(recipe, weights, rest):
     assert made["restart read without broadcast"].value == 8e9 * (weights * 128 + rest)
 
 
+@pytest.mark.parametrize(("stated", "is_less"), [(0.1, True), (1.99, True), (2, False)])
+def test_checkpoints_that_cannot_hold_the_weights_are_told(stated, is_less):
+    made = sheet(f"checkpoints: {{bytes_per_param: {stated}}}")
+    told = [w for w in made.warnings if f"checkpoints of {stated} bytes/parameter" in w]
+    assert [w.endswith("reads these too, 16 GB, which is not counted") for w in told] == [
+        True
+    ] * is_less
+
+
 @pytest.mark.parametrize(
     ("stated", "loading_s"),
     [
