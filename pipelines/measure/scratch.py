@@ -92,7 +92,7 @@ def of_step(step: CorpusStep, docs: Drawn, left: Drawn, *, unknown: float) -> di
     gone = (docs - left).within(0.0)
     batches = gone.each(lambda n: np.ceil(n / PAIRS_AT_ONCE))
     most = forest_batch + MOST_PADDING
-    padded = between(forest_batch, most, order=12, value=forest_batch + MOST_PADDING / 2)
+    padded = between(forest_batch, most, order=21, value=forest_batch + MOST_PADDING / 2)
     forest = gone * PAIR_BYTES + files * forest_head + batches * padded
     return {SPILL.name: spill, FORESTS.name: forest}
 
@@ -334,7 +334,7 @@ def _keys_size(finders: Sequence[CorpusStep], written: Written, docs: Drawn, sha
     others = [step for step in finders if step.name not in written.keys]
     made = [written.keys[step.name] for step in finders if step.name in written.keys]
     most = written.text_bytes * sum(step.keys_frac for step in others)
-    of_text = most * between(*OF_MOST, order=20, value=0.45)  # English prose
+    of_text = most * between(*OF_MOST, order=22, value=0.45)  # English prose
     return docs * key_bytes(others) + sum(made, of_text) * share
 
 
