@@ -44,11 +44,11 @@ def gif_header(data: Data) -> Header | None:
     coloured = False
     if flags & 128:
         coloured, at = _palette(data, at, flags)
-    at = _next_picture(data, at)
-    if at < 0:
+    picture = _next_picture(data, at)
+    if picture is None:
         return None
-    left, top, wide, high, flags = _placed(data, at + 1)
-    at += 10
+    left, top, wide, high, flags = _placed(data, picture + 1)
+    at = picture + 10
     if flags & 128:
         coloured, at = _palette(data, at, flags)
     _ = data[at]  # as wide as codes begin: without it there is no picture
@@ -66,11 +66,11 @@ def _palette(data: Data, at: int, flags: int) -> tuple[bool, int]:
     return palette != _GREYS[: end - at], end
 
 
-def _next_picture(data: Data, at: int) -> int:
-    """Where the next picture's descriptor begins, or -1."""
+def _next_picture(data: Data, at: int) -> int | None:
+    """Where the next picture's descriptor begins."""
     while data[at] != _PICTURE:
         if data[at] != _EXTENSION or _odd_extension(data, at + 1):
-            return -1
+            return None
         at = _past_blocks(data, at + 2)
     return at
 
@@ -92,7 +92,7 @@ def _past_blocks(data: Data, at: int) -> int:
 
 def _moves(data: Data, at: int) -> bool:
     try:
-        return _next_picture(data, _past_blocks(data, at)) >= 0
+        return _next_picture(data, _past_blocks(data, at)) is not None
     except IndexError:
         return False
 
@@ -189,7 +189,7 @@ _JPEG_MODES = {1: "L", 3: "RGB", 4: "CMYK"}
 def jpeg_header(data: Data) -> Header | None:
     """Walk the segments up to the scan."""
     at, size = 2, len(data)
-    mode, width, height = None, 0, 0
+    frame: tuple[str, int, int] | None = None
     about: list[bytes] = []
     while data[at] == 0xFF:
         marker = data[at + 1]
@@ -202,8 +202,9 @@ def jpeg_header(data: Data) -> Header | None:
             mode = _JPEG_MODES.get(components)
             if mode is None or bits != 8 or (length - 8) % 3:
                 return None
+            frame = mode, width, height
         elif marker == _SOS:
-            return None if mode is None else Header("jpeg", mode, width, height, turned_by(about))
+            return None if frame is None else Header("jpeg", *frame, turned_by(about))
         elif marker not in _SKIPPED or (marker in _ODD and _ODD[marker](data, begin, end)):
             return None
         if marker == _APP1:
@@ -269,11 +270,11 @@ _PNG_MODES = {
     (8, 4): "LA", (16, 4): "RGBA",
     (8, 6): "RGBA", (16, 6): "RGBA",
 }  # fmt: skip
-# Bytes that Pillow wants in a chunk at least; chunks that are not here are left to it.
-_LEAST = {
-    b"PLTE": 0, b"gAMA": 4, b"cHRM": 32, b"sRGB": 1, b"pHYs": 9, b"tEXt": 0, b"eXIf": 0,
-    b"bKGD": 0, b"sBIT": 0, b"tIME": 0, b"hIST": 0, b"sPLT": 0, b"cICP": 0, b"oFFs": 0,
-    b"vpAg": 0, b"tRNS": 0, b"iCCP": 0, b"iTXt": 0,
+# Bytes that Pillow wants in a chunk at least, if any; chunks of other names are left to it.
+_LEAST = {b"gAMA": 4, b"cHRM": 32, b"sRGB": 1, b"pHYs": 9}
+_KNOWN = _LEAST.keys() | {
+    b"PLTE", b"tEXt", b"eXIf", b"bKGD", b"sBIT", b"tIME", b"hIST", b"sPLT", b"cICP", b"oFFs",
+    b"vpAg", b"tRNS", b"iCCP", b"iTXt",
 }  # fmt: skip
 _TEXTS = (b"tEXt", b"iTXt")
 _LEAST_TRNS = {"1": 2, "L": 2, "I;16": 2, "RGB": 6}
@@ -296,7 +297,7 @@ def png_header(data: Data) -> Header | None:
         at = end
         length, name = _chunk(data, at)
         if name != b"IDAT" and (
-            name not in _LEAST
+            name not in _KNOWN
             or at + 12 + length > len(data)
             or _odd_chunk(name, data[at + 8 : at + 8 + length], mode)
         ):
@@ -319,7 +320,7 @@ def _odd_chunk(name: bytes, chunk: Data, mode: str) -> bool:
     if name == b"iTXt":
         flag = bytes(chunk).find(b"\0") + 1
         return 0 < flag < len(chunk) and chunk[flag] != 0  # compressed
-    return len(chunk) < _LEAST[name] or (name == b"iCCP" and _odd_profile(bytes(chunk)))
+    return len(chunk) < _LEAST.get(name, 0) or (name == b"iCCP" and _odd_profile(bytes(chunk)))
 
 
 def _odd_profile(chunk: bytes) -> bool:

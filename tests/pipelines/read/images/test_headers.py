@@ -394,3 +394,78 @@ def test_pillow_tells_which_others_move(kind):
 def test_the_first_bytes_alone_tell_nothing(make):
     data = make()
     assert all(read_header(data[:n]) is None for n in range(13))
+
+
+def webp_of(name: bytes, body: bytes) -> bytes:
+    size = len(body).to_bytes(4, "little")
+    return b"RIFF" + (12 + len(body)).to_bytes(4, "little") + b"WEBP" + name + size + body
+
+
+FRAME = segment(0xC0, b"\x08\0\4\0\5\1\1\x11\0") + segment(0xC4, bytes(17))
+SCAN = segment(0xDA, b"\1\1\0\0\x3f\0") + b"\0\xff\xd9"
+# The file, then how many of its changes need no Pillow, and of how many of these a note is told.
+CHANGED = {
+    "jpeg": (
+        b"\xff\xd8" + segment(0xE0, b"JFIF\0\1\1\0\0\1\0\1\0\0") + JPEGS["table of words"]
+        + FRAME + SCAN, 1634, 0,
+    ),
+    "jpeg of applications": (
+        b"".join((
+            b"\xff\xd8", segment(0xE1, as_exif(6)), segment(0xE2, b"ICC_PROFILE\0\1\1"),
+            segment(0xEE, b"Adobe\0\0"), JPEGS["Photoshop"], FRAME, SCAN,
+        )), 1005, 902,
+    ),
+    "jpeg of XMP": (
+        b"\xff\xd8" + segment(0xE1, b"http://ns.adobe.com/xap/1.0/\0" + as_xmp(8)) + FRAME + SCAN,
+        1286, 780,
+    ),
+    "png": (png_of(chunk(b"eXIf", as_exif(6)[6:]), chunk(b"iTXt", b"a\0\0\0\0\0b")), 397, 397),
+    "lossy webp": (webp_of(b"VP8 ", b"\x30\0\0\x9d\x01\x2a\5\0\4\0\0\0"), 67, 0),
+    "shortest webp": (webp_of(b"VP8 ", b"\x30\0\0\x9d\x01\x2a\5\0\4\0"), 0, 0),
+    "lossless webp": (webp_of(b"VP8L", b"\x2f\4\xc0\0\0\0"), 48, 0),
+    "gif": (
+        gif_of(GIFS["transparency"][19:27], b"!\xfe\2hi\0", GIFS["loops"][19:38], frames=2),
+        714, 649,
+    ),
+    "gif of a grey palette": (
+        b"GIF89a\3\0\2\0\0\0\0,\0\0\0\0\3\0\2\0\x80\0\0\0\1\1\1\2\2\x44\1\0;", 305, 0
+    ),
+}  # fmt: skip
+
+
+def changed(data: bytes):
+    """Each byte another, near and far, dropped, doubled; and the file cut before it."""
+    for at, byte in enumerate(data):
+        for new in {*(byte ^ 1 << bit for bit in range(8)), 0, 255, (byte + 1) % 256} - {byte}:
+            yield data[:at] + bytes((new,)) + data[at + 1 :]
+        yield from (data[:at] + data[at + 1 :], data[: at + 1] + data[at:], data[:at])
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_each_changed_byte_is_told_as_pillow_does_or_left_to_it(name):
+    data, *counts = CHANGED[name]
+    told = [(made, found) for made in changed(data) if (found := read_header(made)) is not None]
+    assert all(found[:4] == of_pillow(made) for made, found in told)
+    assert [len(told), sum(bool(found.notes) for _, found in told)] == counts
+
+
+LEAST = {
+    "PLTE": 0, "tEXt": 0, "iTXt": 0, "bKGD": 0, "sBIT": 0, "tIME": 0, "hIST": 0, "sPLT": 0,
+    "cICP": 0, "oFFs": 0, "vpAg": 0, "gAMA": 4, "cHRM": 32, "sRGB": 1, "pHYs": 9, "iCCP": 2,
+    "eXIf": 34, "abCd": 34,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LEAST)
+def test_which_chunks_need_no_pillow_by_their_length(name):
+    made = [png_of(chunk(name.encode(), bytes(n))) for n in range(34)]
+    found = [read_header(data) for data in made]
+    assert found == [None] * LEAST[name] + [read_header(png_of())] * (34 - LEAST[name])
+    assert all(of_pillow(data) for data in made[LEAST[name] :])
+
+
+def test_how_long_the_transparency_of_a_plain_png_is():
+    of = {(1, 0): 2, (8, 0): 2, (16, 0): 2, (8, 2): 6, (16, 2): 6, (8, 3): 0, (8, 4): 0, (8, 6): 0}
+    for (depth, colour), least in of.items():
+        made = [png_of(chunk(b"tRNS", bytes(n)), depth=depth, colour=colour) for n in range(9)]
+        assert [read_header(data) is None for data in made] == [n < least for n in range(9)]
