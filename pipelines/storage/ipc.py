@@ -102,14 +102,13 @@ def _message(file: pa.NativeFile, start: int, file_stop: int) -> Message | None:
     """The message at `start`, or None at the mark of the end."""
     file.seek(start)
     try:
-        word, size = struct.unpack("<Ii", file.read(8))
+        (word,) = struct.unpack("<I", file.read(4))
         prefix = 8 if word == CONTINUATION else 4
-        size = size if word == CONTINUATION else word
+        (size,) = struct.unpack("<i", file.read(4)) if prefix == 8 else (word,)
         if size == 0:
             return None
         if not 0 < size <= min(MAX_HEADER_BYTES, file_stop - start):
             raise CutShortError(f"a header of {size} bytes", start)
-        file.seek(start + prefix)
         header = file.read(size)
         table = _unpack("<I", header, 0)
         kind = _scalar(header, table, _HEADER_TYPE, "<B")
