@@ -67,7 +67,10 @@ def _drawn(part: Any) -> RenderableType:
         ]
         if len(names) > MOST_WIDE or sum(widths) + len(names) * len("  ") > console().width:
             names = [name.replace(" ", "\n") for name in names]
-        return table(part.caption, names, rows)
+        made, to = table(part.caption, names, rows), console()
+        if to.measure(made, options=to.options.update_width(sys.maxsize)).minimum > to.width:
+            made.padding = (0, 1, 0, 0)  # numbers are never cut: names would be left no room
+        return made
     return Text(printable(part)) if isinstance(part, str) else part
 
 
