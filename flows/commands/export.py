@@ -57,16 +57,17 @@ def text_lines(report: TextReport) -> Iterator[str]:
     yield f"{report['docs']:,} documents, {format_bytes(report['text_bytes'])} of text, in {size}"
     if report["made_of"] == "text":
         yield "as the run kept it, byte for byte"
-    elif report["exact"]:
-        yield "decoded from ids, and each makes those ids again: byte for byte what was encoded"
     elif report["exact"] is None:
         yield (
             "decoded from ids of a tokenizer that changes texts or spaces before it encodes: not"
             " byte for byte what was encoded; output.text keeps that"
         )
+    else:
+        but = "" if report["exact"] else ", but for those that make other ids"
+        yield f"decoded from ids: byte for byte what was encoded{but}"
     if report["other_ids"]:
         first = ", ".join(report["first_other_ids"])
-        yield f"{report['other_ids']:,} make other ids (same_ids is false), and are not: {first}"
+        yield f"{report['other_ids']:,} make other ids (same_ids is false): {first}"
     yield f"folder  {report['path']}"
 
 

@@ -226,7 +226,7 @@ def _ids(folder: Path) -> _Source:
     engine = load_engine(tokenizer, output.dtype, None)
     files = {split: list(paths) for split, paths in tokens.splits.items()}
     if tokens.seq_len is not None:
-        if engine.eos_id is None or tokenizer.special_tokens_in_text == "id":
+        if not _ends_alone(engine):
             raise ConfigError(
                 f"{folder}: packed sequences do not tell where a document ends without an eos that"
                 " stands for that alone; run it with output.text"
@@ -236,6 +236,13 @@ def _ids(folder: Path) -> _Source:
     fields = [DOCUMENT.field("id"), DOCUMENT.field("text"), *map(tokens.schema.field, names)]
     schema = pa.schema([*fields, DOCUMENT.field("doc_id"), SAME_IDS])
     return _Ids(engine, dict(tokens.fingerprints), schema, files)
+
+
+def _ends_alone(engine: Engine) -> bool:
+    """Whether eos stands behind documents and nowhere else: no text makes it, and it is not bos."""
+    reference, eos = engine.reference, engine.eos_id
+    text = next((t for t in reference.added_tokens() if reference.token_to_id(t) == eos), None)
+    return text is not None and eos != engine.bos_id and eos not in reference.encode([text])[0]
 
 
 def decoded(engine: Engine, batch: pa.RecordBatch) -> tuple[pa.Array, pa.Array]:

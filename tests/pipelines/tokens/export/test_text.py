@@ -201,7 +201,12 @@ def test_of_documents_with_images_the_text_that_was_kept_is_given_alone(
 
 def test_what_cannot_be_given_is_refused(recipe_path, tmp_path, capsys):
     tokenizer = yaml.safe_load(recipe_path.read_text())["tokenizer"]
-    for name, more in (("no-eos", {"eos": False}), ("id", {"special_tokens_in_text": "id"})):
+    for name, more in (
+        ("no-eos", {"eos": False}),
+        ("id", {"special_tokens_in_text": "id"}),
+        ("of-text", {"eos": "."}),
+        ("bos-too", {"eos": "<|endoftext|>", "bos": "<|endoftext|>"}),
+    ):
         (tmp_path / name).mkdir()
         output = {"seq_len": 64}
         run(recipe_path, tmp_path / name, output=output, tokenizer={**tokenizer, **more})
