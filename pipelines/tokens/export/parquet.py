@@ -38,7 +38,7 @@ def write_parquet(
     first: number of the first file.
     """
     schema = _schema(tokens)
-    groups = _groups(batches, schema)
+    groups = _groups(batches, schema, min(GROUP_BYTES, shard_bytes))
     group = next(groups, None)
     if group is None and first == 0:
         group = schema.empty_table()
@@ -64,13 +64,13 @@ def write_parquet(
         first += 1
 
 
-def _groups(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
+def _groups(batches: Iterator[pa.RecordBatch], schema: pa.Schema, most: int) -> Iterator[pa.Table]:
     held: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
         held.append(batch)
         size += batch.nbytes
-        if size >= GROUP_BYTES:
+        if size >= most:
             yield pa.Table.from_batches(held).replace_schema_metadata(schema.metadata)
             held, size = [], 0
     if held:

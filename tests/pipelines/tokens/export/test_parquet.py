@@ -52,6 +52,13 @@ def test_a_file_ends_with_the_row_group_in_which_it_is_full(tmp_path, monkeypatc
         assert 4000 <= part.files[0].bytes < 16_000
 
 
+def test_files_smaller_than_a_row_group_are_as_asked_for(tmp_path):
+    rows = [([(i * j) % 997 for j in range(500)], "web") for i in range(100)]
+    tokens, batches = documents(rows, cuts=range(100))
+    parts = written(tmp_path, tokens, batches, 10_000)
+    assert all(part.files[0].bytes < 20_000 for part in parts)
+
+
 def test_a_split_without_rows_has_a_file_of_its_columns(tmp_path):
     tokens, _ = documents([])
     (part,) = written(tmp_path, tokens, [])
