@@ -1,6 +1,9 @@
-"""Everything that `inspect` prints of a run of text, word by word."""
+"""What `inspect`, `prepare` and `status` print of runs of text, and their reports, word by word."""
 
 import json
+import re
+from contextlib import chdir
+from pathlib import Path
 
 import pytest
 
@@ -8,7 +11,7 @@ from tests.golden.held import held, printed
 from tests.pipelines.conftest import train
 from tests.running import one_by_one, prepare
 from tokenmill.flows.cli import main
-from tokenmill.pipelines.prepare.recipe import make_recipe
+from tokenmill.pipelines.prepare.recipe import load_recipe
 
 LEAK = "Natalia sold clips to 48 of her friends in April, and then she sold half as many in May"
 OTHER = "There were seven swans on the lake this morning and nobody had fed any of them since then"
@@ -35,41 +38,49 @@ def documents():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Two runs, the second against the first, and one of kept text without tokens."""
+    """Two runs, the second against the first, and one of kept text without tokens.
+
+    Paths are below it, so that lines break where they do on other machines.
+    """
     folder = tmp_path_factory.mktemp("inspected")
-    lines = [json.dumps(document) for document in documents()]
-    (folder / "docs.jsonl").write_text("\n".join(lines))
-    (folder / "later.jsonl").write_text("\n".join([lines[0], json.dumps({"text": words("i")})]))
-    items = [{"q": LEAK}, {"q": OTHER}, *({"q": f"{LEAK} {n}"} for n in range(4))]
-    (folder / "items.json").write_text(json.dumps(items))
-    benchmark = {"name": "items", "path": str(folder / "items.json")}
-    recipe = {
-        "inputs": [{"path": str(folder / "docs.jsonl"), "source": "web"}],
-        "steps": [{"length": {"min_chars": 50}}, "near", "exact",
-                  {"decontaminate": {"benchmarks": [benchmark]}}],
-        "tokenizer": {"path": str(train(folder))},
-        "run": {"keep_index": True},
-    }  # fmt: skip
-    run(folder / "run", recipe)
-    later = {**recipe, "inputs": [{"path": str(folder / "later.jsonl")}]}
-    run(folder / "later", {**later, "against": [str(folder / "run")]})
-    text = {"steps": ["exact"], "tokenizer": None, "output": {"text": "parquet"}, "run": {}}
-    run(folder / "text", {**recipe, **text})
+    with chdir(folder):
+        _made()
     return folder
 
 
-def run(out, recipe):
-    prepare(make_recipe(recipe, where="test"), out, one_by_one)
+def _made():
+    lines = [json.dumps(document) for document in documents()]
+    Path("docs.jsonl").write_text("\n".join(lines))
+    Path("later.jsonl").write_text("\n".join([lines[0], json.dumps({"text": words("i")})]))
+    items = [{"q": LEAK}, {"q": OTHER}, *({"q": f"{LEAK} {n}"} for n in range(4))]
+    Path("items.json").write_text(json.dumps(items))
+    train(Path())
+    recipe = {
+        "inputs": [{"path": "docs.jsonl", "source": "web"}],
+        "steps": [
+            {"length": {"min_chars": 50}},
+            "near",
+            "exact",
+            {"decontaminate": {"benchmarks": [{"name": "items", "path": "items.json"}]}},
+        ],
+        "tokenizer": {"path": "tokenizer.json"},
+        "run": {"keep_index": True},
+    }
+    later = {"inputs": [{"path": "later.jsonl"}], "against": ["run"]}
+    text = {"steps": ["exact"], "tokenizer": None, "output": {"text": "parquet"}, "run": {}}
+    for name, more in (("run", {}), ("later", later), ("text", text)):
+        Path(f"{name}.yaml").write_text(json.dumps(recipe | more))
+        prepare(load_recipe(Path(f"{name}.yaml")), Path(name), one_by_one)
 
 
-def test_all_that_is_printed_of_a_run_is_what_it_was(folder, capsys):
+def test_all_that_is_printed_of_a_run_is_what_it_was(folder, capsys, monkeypatch):
+    monkeypatch.chdir(folder)
     asked = [
         ("run",),
         ("run", "--documents"),
-        ("run", "--documents", "--limit", 1),
+        ("run", "--documents", "--limit", "1"),
         *(("run", "--reason", why) for why in ("near_duplicate", "cut", "too_short", "nonsense")),
-        *(("run", "--doc", n) for n in (0, 1, 3, 4, 5, 8)),
-        ("run", "--doc", 5 | 1 << 28),
+        *(("run", "--doc", n) for n in (0, 1, 3, 4, 5, 8, 5 | 1 << 28)),
         *(("run", "--doc", name) for name in ("twice", "web: twice", "wob: first", "nobody", "99")),
         ("run", "--doc", f"{URL}same"),
         ("later", "--doc", "0"),
@@ -78,5 +89,21 @@ def test_all_that_is_printed_of_a_run_is_what_it_was(folder, capsys):
         ("text", "--doc", "first (0), a line of a report"),
         ("nowhere",),
     ]
-    commands = [("inspect", folder / of, *words) for of, *words in asked]
+    commands = [("inspect", *words) for words in asked]
     held("inspected.txt", printed(main, capsys, commands, FOLDER=folder))
+
+
+def test_all_that_is_printed_of_finished_runs_is_what_it_was(folder, capsys, monkeypatch):
+    monkeypatch.setattr("tokenmill.flows.show.PIPED_WIDTH", 1_000)  # paths are of any length
+    monkeypatch.chdir(folder)
+    commands = []
+    for name in ("run", "later", "text"):
+        commands += [("prepare", f"{name}.yaml", "--out", name), ("status", name)]
+    commands += [("prepare", "later.yaml", "--out", "new", "--dry-run")]
+    told = printed(main, capsys, commands)
+    for name in ("run", "later", "text"):
+        told += Path(name, "report.md").read_text().partition("## Time")[0]
+    # what hangs on this machine, or on how long its paths are
+    told = re.sub(r"[\d.]+ [kMGTP]?B free|(?<=path) +(?=bytes)", " … ", told)
+    told = re.sub(r"(?m)^\| (05-index|16-ignored) .*$", r"| \1 | … |", told)
+    held("finished.txt", told.replace(str(folder), "FOLDER"))

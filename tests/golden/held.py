@@ -4,6 +4,7 @@
 """
 
 import os
+from difflib import unified_diff
 from pathlib import Path
 
 
@@ -12,7 +13,9 @@ def held(name: str, text: str) -> None:
     path = Path(__file__).with_name(name)
     if os.environ.get("GOLDEN") == "write":
         path.write_text(text, encoding="utf-8")
-    assert text == path.read_text(encoding="utf-8")
+    before = path.read_text(encoding="utf-8")
+    changed = unified_diff(before.splitlines(), text.splitlines(), "was", "is", lineterm="", n=1)
+    assert text == before, "\n".join(changed)
 
 
 def printed(main, capsys, commands, **places) -> str:

@@ -39,7 +39,8 @@ FED = Probed(
     read_ahead=131_072, order="sequential", need=8, most=256, processes=1, seconds=171.0,
     connections=None, runs=RUNS, checkpoints=CHECKPOINTS, is_async=True,
     result=SearchResult(
-        supported=100, failing=104, ended="found", tried=(Trial(accelerators=8, au=1.0), Trial(accelerators=104, au=0.8912)),
+        supported=100, failing=104, ended="found",
+        tried=(Trial(accelerators=8, au=1.0), Trial(accelerators=104, au=0.8912)),
     ),
     step=Step(ranks=2, sequences=3, compute_s=0.75),
     depths={"raw": RUNS[:2], "arrow": RUNS[1:3], "full": RUNS[2:4]},
