@@ -4,10 +4,11 @@ import random
 
 import pytest
 import zstandard
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.pipelines.read.web.archives import PACK
+from tests.strategies import examples
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.stream import DamagedError
 from tokenmill.pipelines.read.web.members import DICTIONARY, Feed, read_members
@@ -122,3 +123,87 @@ def test_the_first_mark_is_found_wherever_it_lies(parts, most):
     data = b"".join(parts)
     ends = [data[:most].find(mark) + len(mark) for mark in MARKS if mark in data[:most]]
     assert Feed(iter([(0, data)])).through(MARKS, most) == (min(ends) if ends else None)
+
+
+class Twin:
+    """A feed of stretches of pieces, with damage behind each, behind the last for good or not."""
+
+    def __init__(self, stretches, goes_on):
+        self.pieces, self.members, self.ends, self.whole = [], [], [], b""
+        for stretch in stretches:
+            for begins, data in stretch:
+                at = len(self.whole)
+                begin = 1000 + 7 * at if begins or at in (0, *self.ends) else None
+                self.members += [(at, begin)] if begin is not None else []
+                self.pieces.append((begin, data))
+                self.whole += data
+            self.pieces.append(DamagedError("odd", str(len(self.ends))))
+            self.ends.append(len(self.whole))
+        self.goes_on, self.at, self.now, self.last = goes_on, 0, 0, len(stretches) - 1
+
+    def given_out(self):
+        yield from self.pieces[:-1]
+        if self.goes_on:
+            yield self.pieces[-1]
+        else:
+            raise self.pieces[-1]
+
+    def peek(self, size):
+        return self.whole[self.at : self.ends[self.now]][:size]
+
+    def take(self, size):
+        taken = self.peek(size)
+        self.at += len(taken)
+        return taken
+
+    def skip(self, size):
+        self.take(size)
+
+    def has_ended(self, within):
+        return len(self.peek(within)) < within
+
+    def next_member(self, within):
+        ahead = [plain - self.at for plain, _ in self.members if plain < self.ends[self.now]]
+        return next((size for size in ahead if 0 < size <= within), None)
+
+    def place(self):
+        ends = self.ends[self.now]
+        plain, begin = [m for m in self.members if m[0] <= self.at and m[0] < ends][-1]
+        return begin, self.at - plain
+
+    def go_on(self):
+        more = self.now < self.last or self.goes_on
+        if more:
+            self.at, self.now = self.ends[self.now], self.now + 1
+            self.ends += self.ends[-1:]
+        return more
+
+
+PARTS = st.lists(
+    st.tuples(st.booleans(), st.binary(min_size=1, max_size=9)), min_size=1, max_size=5
+)
+ASKED = ("peek", "take", "skip", "has_ended", "next_member", "place", "go_on")
+
+
+@settings(max_examples=examples(400, 60))
+@given(
+    st.lists(PARTS, min_size=1, max_size=3),
+    st.booleans(),
+    st.lists(st.tuples(st.sampled_from(ASKED), st.integers(0, 20)), max_size=25),
+)
+def test_a_feed_is_the_bytes_of_its_pieces_up_to_what_is_damaged(stretches, goes_on, asked):
+    twin = Twin(stretches, goes_on)
+    feed = Feed(twin.given_out())
+    for what, size in asked:
+        if what == "go_on":
+            assert feed.has_ended(1000)
+            assert str(feed.broken) == str(min(twin.now, len(stretches) - 1))
+            assert feed.go_on() == twin.go_on()
+            if twin.now == len(stretches):
+                return
+        elif what == "place":
+            feed.peek(1)  # else a member that begins here is not known yet
+            assert feed.place() == twin.place()
+        else:
+            assert getattr(feed, what)(size) == getattr(twin, what)(size)
+        assert feed.at == twin.at
