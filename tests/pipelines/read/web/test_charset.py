@@ -249,3 +249,40 @@ def test_what_is_utf_8_is_what_python_decodes(data):
         assert not is_utf8(data)
     else:
         assert is_utf8(data)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "declared", "is_utf8"),
+    [
+        (4, 1, None, True), (3, 1, None, False), (8, 2, None, True), (7, 2, None, False),
+        (1, 1, "utf-8", True), (0, 1, "utf-8", False), (2, 2, "utf-8", False),
+        (1, 1, "cp1252", False), (8, 2, "cp1252", True),
+    ],
+)  # fmt: skip
+def test_utf8_may_have_one_character_in_five_that_is_none_or_one_where_it_is_told(
+    right, wrong, declared, is_utf8
+):
+    data = b"It stands " + "é".encode() * right + b" by a river" + b" \x92" * wrong
+    found = decode_page(data, declared)
+    assert (found.charset == "utf-8") == is_utf8
+    assert found.unread == (wrong if is_utf8 else 0)
+
+
+@pytest.mark.parametrize(("more", "is_told"), [(0, True), (1, False)])
+def test_a_meta_tag_is_looked_for_in_the_first_16_kib(more, is_told):
+    tag = b"<meta charset=iso-8859-2"
+    data = b" " * (16_384 - len(tag) + more) + tag + b">" + POLISH.encode("iso-8859-2")
+    assert decode_page(data, None).guessed != is_told
+
+
+@pytest.mark.parametrize(
+    ("mark", "charset"),
+    [(b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")],
+)
+def test_a_byte_order_mark_tells_before_all_labels(mark, charset):
+    data = mark + f"<meta charset=big5>{RUSSIAN}\ufffd".encode(charset)
+    found = decode_page(data, "windows-1251")
+    assert found.text == f"<meta charset=big5>{RUSSIAN}\ufffd"
+    assert found[1:] == (charset, 1, False, False)
+    told = decode_page("<p>мир".encode("utf-16-le"), "utf-16-le")
+    assert told[1:] == ("utf-16-le", 0, False, False)
