@@ -1,7 +1,8 @@
 """Which tests may notice a change: those that run its lines, of the nearest test files first.
 
-What runs in kernels, and what modules compute when they are imported, is seen by no measurement:
-there it is the functions that use its names, and functions that use these, whose tests are asked.
+What runs in kernels, and what modules compute when they are imported, is seen by no measurement,
+and what is computed once a process by that of one test alone: there it is the functions that use
+its names, and functions that use these, whose tests are asked.
 """
 
 import ast
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from tests.mutants.copies import PROJECT
 from tests.mutants.places import Change
-from tests.mutants.seen import PRODUCT, Seen, functions_of
+from tests.mutants.seen import PRODUCT, Seen, functions_of, outermost
 
 RUNS = (  # what meets nearly every module, once nothing nearer noticed
     "tests/golden/test_defaults.py",
@@ -28,7 +29,7 @@ RUNS = (  # what meets nearly every module, once nothing nearer noticed
 EXAMPLES = "tests/test_doctests.py"
 MOST_FILES = 12  # of a stage
 MOST_USERS, MOST_STEPS = 60, 4
-KERNELS = {"kernel", "inlined"}
+UNSEEN = {"kernel", "inlined", "cache", "lru_cache", "cached_property"}
 
 
 class Place:
@@ -52,11 +53,17 @@ class Place:
 
 
 def chosen(place: Place, seen: Seen) -> list[str]:
-    """Tests of a file that run the place, or else what uses it: the quickest first."""
+    """Tests of a file that run the place, and where that is not all, what uses it: the quickest
+    of these first.
+    """
     exact = {t for (f, n), tests in seen.lines.items() if f == place.function for t in tests
              if n in place.lines}  # fmt: skip
-    tests = exact or set().union(*map(seen.of_function, (place.function, *place.users)))
-    return sorted(tests & seen.seconds.keys(), key=lambda t: seen.seconds[t])
+    functions = (place.function, *place.users)
+    others: set[str] = set()
+    if not exact or any(map(_is_unseen, functions)):
+        others = set().union(*map(seen.of_function, functions)) - exact
+    found = (exact | others) & seen.seconds.keys()
+    return sorted(found, key=lambda t: (t in others, seen.seconds[t]))
 
 
 def stages(path: Path) -> Iterator[tuple[str, ...]]:
@@ -191,8 +198,7 @@ def _index() -> dict[str, list[tuple[Path, str, bool]]]:
         for name, start, _ in functions:
             node = starts.get(start)
             if node is not None:
-                decorators = {d.id for d in node.decorator_list if isinstance(d, ast.Name)}
-                used[name, bool(decorators & KERNELS)] |= _identifiers(node)
+                used[name, _is_unseen(f"{path}:{name}")] |= _identifiers(node)
         for statement in tree.body:
             if isinstance(statement, ast.Assign | ast.AnnAssign):
                 for target in getattr(statement, "targets", None) or [statement.target]:  # type: ignore[union-attr]
@@ -201,6 +207,21 @@ def _index() -> dict[str, list[tuple[Path, str, bool]]]:
             for name in names:
                 index[name].append((path, function, unseen))
     return index
+
+
+def _is_unseen(function: str) -> bool:
+    """Whether not every test that needs a function, `path:name`, is seen to run it."""
+    path, _, name = function.partition(":")
+    return bool(name) and name in _unseen_of(PROJECT / path)
+
+
+@cache
+def _unseen_of(path: Path) -> frozenset[str]:
+    return frozenset(
+        name
+        for name, node in outermost(ast.parse(path.read_bytes()))
+        if any(_identifiers(decorator) & UNSEEN for decorator in node.decorator_list)
+    )
 
 
 def _identifiers(node: ast.AST) -> set[str]:

@@ -127,14 +127,14 @@ def _cpu_s() -> float:
 @cache
 def functions_of(path: Path) -> list[tuple[str, int, int]]:
     """Name, first and last line of each function that stands in no other."""
-    return [(n, f.lineno, f.end_lineno or 0) for n, f in _outermost(ast.parse(path.read_bytes()))]
+    return [(n, f.lineno, f.end_lineno or 0) for n, f in outermost(ast.parse(path.read_bytes()))]
 
 
-def _outermost(tree: ast.AST, within: str = "") -> Iterator[tuple[str, ast.FunctionDef]]:
+def outermost(tree: ast.AST, within: str = "") -> Iterator[tuple[str, ast.FunctionDef]]:
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield within + node.name, node  # type: ignore[misc]
         elif isinstance(node, ast.ClassDef):
-            yield from _outermost(node, f"{within}{node.name}.")
+            yield from outermost(node, f"{within}{node.name}.")
         elif isinstance(node, ast.stmt):
-            yield from _outermost(node, within)
+            yield from outermost(node, within)

@@ -26,6 +26,7 @@ def test_an_edit_elsewhere_leaves_what_is_drawn():
 def test_tests_that_run_the_line_are_asked_the_quickest_first():
     change = _first_change("flows/prefect/server.py")
     place = Place(change)
+    place.users = []  # finding them takes seconds
     assert place.function.startswith("flows/prefect/server.py:")
     line = place.lines[0]
     other = place.lines[-1] + 1
@@ -35,7 +36,6 @@ def test_tests_that_run_the_line_are_asked_the_quickest_first():
         (place.function, other): frozenset({"beside"}),
     }
     assert chosen(place, Seen(seconds, lines)) == ["quick", "slow"]
-    place.users = []  # finding them takes seconds
     del lines[place.function, line]
     assert chosen(place, Seen(seconds, lines)) == ["beside"]
 
@@ -48,6 +48,20 @@ def test_tests_of_what_calls_a_kernel_are_asked():
     user = next(name for name in place.users if not name.startswith("dedup/kernels/"))
     seen = Seen({"test": 1.0}, {(user, 3): frozenset({"test"})})
     assert chosen(place, seen) == ["test"]
+
+
+def test_tests_of_what_uses_a_cached_function_are_asked_behind_the_one_that_fills_it():
+    path = Path("pipelines/filters/models/text.py")
+    changes = changes_of(path, (copies.PROJECT / path).read_bytes())
+    place = next(p for p in map(Place, changes) if p.function == f"{path}:_became")
+    place.users = [f"{path}:characters", f"{path}:_found"]
+    lines = {
+        (place.function, place.lines[0]): frozenset({"first"}),
+        (place.users[1], 3): frozenset({"first", "second"}),
+    }
+    assert chosen(place, Seen({"first": 2.0, "second": 1.0}, lines)) == ["first", "second"]
+    place.users = place.users[1:]
+    assert chosen(place, Seen({"first": 2.0, "second": 1.0}, lines)) == ["first"]
 
 
 def test_the_own_test_file_is_asked_first():
