@@ -1,9 +1,13 @@
 """What is told of a fault of a store, for every status and kind of fault; how often it is asked."""
 
 import errno
+import io
 
 import pytest
 from botocore.exceptions import ClientError
+
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tokenmill.pipelines.core.errors import ConfigError, InputError, ShardError
 from tokenmill.pipelines.storage import inputs, s3, stores
@@ -245,3 +249,30 @@ def test_a_call_after_an_outage_is_made_four_times_with_longer_pauses(monkeypatc
         assert e.value is theirs
     assert (pauses, shares) == ([1.0, 5.0, 25.0], [(0.5, 1.0)] * 3)
     assert calls[2:] == [disk] * 4
+
+
+class InMemory(stores.Sized):
+    def __init__(self, data):
+        super().__init__(len(data))
+        self.data, self.asked = data, []
+
+    def between(self, start, stop):
+        self.asked.append((start, stop))
+        return self.data[start:stop]
+
+
+@given(
+    st.binary(max_size=9),
+    st.lists(
+        st.tuples(st.just("read"), st.none() | st.integers(-2, 11))
+        | st.tuples(st.just("seek"), st.integers(0, 11), st.just(0))
+        | st.tuples(st.just("seek"), st.integers(0, 3), st.sampled_from([1, 2]))
+        | st.tuples(st.just("tell"))
+    ),
+)
+def test_a_file_of_a_known_size_is_read_as_one_in_memory(data, calls):
+    ours, theirs = InMemory(data), io.BytesIO(data)
+    assert (ours.readable(), ours.seekable()) == (True, True)
+    for name, *args in calls:
+        assert getattr(ours, name)(*args) == getattr(theirs, name)(*args)
+    assert all(start < stop for start, stop in ours.asked)
