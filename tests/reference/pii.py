@@ -12,7 +12,8 @@ EMAIL = re.compile(
 )
 IPV4 = re.compile(rf"(?:{OCTET}\.){{3}}{OCTET}")
 IPV6 = re.compile(r"[0-9A-Fa-f.:]*:[0-9A-Fa-f.:]*")
-INTERNATIONAL = re.compile(r"(?<![A-Za-z0-9_])\+[1-9](?:[-./() ]{0,2}[0-9])*(?![A-Za-z0-9_])")
+# as many digits as follow, or none: what goes on in letters has no number within
+INTERNATIONAL = re.compile(r"(?<![A-Za-z0-9_])\+[1-9](?:[-./() ]{0,2}[0-9])*+(?![A-Za-z0-9_])")
 FREE = r"(?<![A-Za-z0-9_.+/-])"
 NORTH_AMERICAN = re.compile(
     rf"{FREE}(?:1[-. ])?(?:\([2-9][0-9]{{2}}\) ?|[2-9][0-9]{{2}}[-. ])"

@@ -103,6 +103,31 @@ def test_runs_that_lead_nowhere_take_linear_time(kind, piece):
     assert len(ours(pa.array([long])).starts) >= len(expected)
 
 
+SAMPLES = {
+    "emails": ["jo.e_1@a-b.co.uk", "x@[1.22.255.0]", "x@[1.2.3.a-b:]", "a@b.c"],
+    "ipv4": ["1.22.255.9", "249.199.99.0", "250.0.0.1.8"],
+    "ipv6": ["2001:470:1:18::119", "1:2:3:4:5:6:7:8", "::ffff:1.2.3.4", "::", "abcd::EF09"],
+    "international": ["+44 (0)20 7946-0958", "+12345678", "+123456789012345"],
+    "north_american": ["1 (202) 555-0199", "1-202-555-0100", "202.999 0100", "(299)200-0100"],
+}
+
+
+@pytest.mark.parametrize("kind", FINDERS)
+def test_every_character_at_every_place_is_found_as_the_reference_finds_it(kind):
+    """All of ASCII in place of each character of a sample, before it, and none in its place."""
+    ours, theirs = FINDERS[kind]
+    lines = []
+    for sample in SAMPLES[kind]:
+        for at in range(len(sample) + 1):
+            lines.append(sample[:at] + sample[at + 1 :])
+            for char in map(chr, range(128)):
+                lines.append(sample[:at] + char + sample[at:])
+                lines.append(sample[:at] + char + sample[at + 1 :])
+    text = "\n".join(lines)
+    found = ours(pa.array([text]))
+    assert list(zip(*map(np.ndarray.tolist, found), strict=True)) == theirs(text)
+
+
 def test_documents_are_masked_each_by_itself():
     text = "a@b.cd e@f.gh i@j.kl"
     found = Pii(email_replacements=("1", "2")).__call__(document_batch([text, "", text]))

@@ -65,6 +65,52 @@ def test_what_is_removed_is_what_the_reference_removes(step, urls):
             assert folded == (detail if reason == "blocked_url" else twin.lower(detail))
 
 
+PLACES = [
+    *(
+        "{}",
+        "{}{}",
+        "{}://a.com",
+        "h{}p://a.com",
+        "http{}//a.com",
+        "http:{}/a.com",
+        "http:/{}a.com",
+    ),
+    *("{}/a.com", "/{}a.com", "//{}a.com", "//a{}com", "//a.com{}", "//a.com{}{}", "//a.com{}x"),
+    *(
+        "//a.com{}/x",
+        "//x{}a.com",
+        "//a.com{}@b.com",
+        "//b.com{}a.com@",
+        "//a.com:{}",
+        "//[{}a.com",
+    ),
+    *("//[a.com]{}", "//[::1{}", "//[::1]{}80", "a{}xxx", "xxx{}", "{}xxx", "so{}me", "so{}so{}me"),
+    *("part{}ial", "p{}artial{}", "partia{}", "x//{}a.com", "//A{}coM"),
+]
+EVERY_LIST = {
+    "domains": ("a.com", "*.x.co", "[::1]", "[a.com]"),
+    "urls": ("//a.com/x", "h:p", "a"),
+    "words": ("xxx",),
+    "soft_words": ("so", "me"),
+    "subwords": ("partial",),
+}
+
+
+@pytest.mark.parametrize("only", [*EVERY_LIST, "all"])
+def test_every_character_at_every_place_is_told_as_the_reference_tells_it(only):
+    """All of ASCII, in parts of URLs where it ends one, begins one, or belongs to it."""
+    lists = EVERY_LIST if only == "all" else {only: EVERY_LIST[only]}
+    step = UrlFilter(**lists, ignore_case=only == "all")
+    urls = [place.replace("{}", chr(c)) for place in PLACES for c in range(128)]
+    rows = {int(row["id"]): row for row in step(batch_of(urls)).removed.to_pylist()}
+    for n, url in enumerate(urls):
+        wanted, row = twin.blocked(url, step), rows.get(n)
+        assert (row and (row["reason"], row["value"])) == (wanted and wanted[:2]), url
+        if wanted and wanted[2] is not None:
+            read = twin.normalized if wanted[0] == "blocked_subword" else twin.lower
+            assert read(row["detail"]) == read(wanted[2]), url
+
+
 @pytest.mark.parametrize("letter", "az09")
 def test_each_letter_and_digit_of_a_subword_is_itself_alone(letter):
     """The first and the last of each kind, and those beside them."""

@@ -5,7 +5,6 @@ import io
 
 import pytest
 from botocore.exceptions import ClientError
-
 from hypothesis import given
 from hypothesis import strategies as st
 
