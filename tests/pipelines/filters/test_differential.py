@@ -5,7 +5,7 @@ import json
 import random
 import textwrap
 from functools import partial
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 
 import numpy as np
@@ -108,6 +108,68 @@ def test_c4_is_its_twin_and_writes_the_same_text(docs, stage):
     assert stage(document_batch(docs)).kept["text"].to_pylist() == left
 
 
+LINES = [
+    *(
+        "a b c.{}",
+        "a b c{}",
+        "a b{}c.",
+        "{}a b c.",
+        "a b c..{}",
+        'a b c."{}',
+        "a b c{}d.",
+        "a b{}{}.",
+    ),
+    *(
+        "a b c {}1].",
+        "a b c [1{}",
+        "a b c [{}].",
+        "a b c [12{}.",
+        "a b c [edit{}",
+        "a b c [{}dit].",
+    ),
+    *(
+        "a b c [citation{}needed].",
+        "a b c [citation needed{}",
+        "a java{}script c.",
+        "javascrip{} b c.",
+    ),
+    *(
+        "{}avascript b c.",
+        "a lorem{}ipsum.",
+        "a b lorem ipsu{}.",
+        "a b lorem ipsum{}",
+        "cookie{} a b.",
+    ),
+    *(
+        "a terms of{}use.",
+        "a term{} of use.",
+        "a b us{}s cookies.",
+        "a b privacy polic{}.",
+        "a{} b c.",
+    ),
+    *("a b c.{}\nd e f.", "a b c.\n{}\nd e f.", "a b c.\n{}d e f.", "a b{}123456 d."),
+]
+LINE_RULES = {
+    "all": C4(min_sentences=None),
+    "phrases": C4(min_sentences=None, terminal_mark=False, min_words_per_line=None),
+    "words": C4(
+        min_sentences=None, terminal_mark=False, remove_citations=False, max_word_chars=6,
+        curly_bracket=False, policy=False, javascript=False, lorem_ipsum=False,
+    ),
+    "sentences": C4(min_sentences=2, terminal_mark=False, min_words_per_line=None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rules", LINE_RULES)
+def test_every_character_at_every_place_of_a_line_is_told_as_the_twin_of_c4_tells_it(rules):
+    stage = LINE_RULES[rules]
+    docs = [line.replace("{}", char) for line in LINES for char in [*map(chr, range(128)), "é", ""]]
+    expected = [twins.c4(t, stage) for t in docs]
+    assert verdicts(stage, docs) == [(reason, value) for reason, value, _ in expected]
+    left = [text for reason, _, text in expected if reason is None]
+    assert stage(document_batch(docs)).kept["text"].to_pylist() == left
+
+
 def random_document(seed):
     """Up to 3,000 words of a small vocabulary, some runs of them repeated."""
     rng = np.random.default_rng(seed)
@@ -152,7 +214,9 @@ def dense_documents():
         "東" * 25 + "\n",
         "a b c. [1]\n",
     ]
-    return [unit * n for unit in units for n in (1, 7, 8, 9, 63, 64, 127, 128, 129, 255, 256, 700)]
+    tiny = ["".join(of) for n in (1, 2, 3) for of in product('.a#\n -"', repeat=n)]
+    sizes = (1, 7, 8, 9, 63, 64, 127, 128, 129, 255, 256, 700)
+    return [unit * n for unit in units for n in sizes] + tiny
 
 
 def library_texts():
