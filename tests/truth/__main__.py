@@ -17,6 +17,7 @@ import argparse
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -123,6 +124,7 @@ def provided(name: str, wanted: list[str], corpora: Path) -> str | None:
         return (
             f"{name} of --corpora has not HEAD {wanted[0][:12]}, or not all commits of corpora.txt"
         )
+    is_new = not place.exists()
     place.mkdir(parents=True, exist_ok=True)
     for step in (
         ("init", "--quiet", "--bare"),
@@ -131,6 +133,8 @@ def provided(name: str, wanted: list[str], corpora: Path) -> str | None:
     ):
         done = git(place, *step)
         if done.returncode:
+            if is_new:
+                shutil.rmtree(place.parent)  # not to be taken for one that is there
             return f"{name}: {' '.join(done.stderr.split())[:120]}"
     return None
 

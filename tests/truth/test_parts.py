@@ -102,3 +102,4 @@ def test_a_repository_is_fetched_by_its_commits_or_told(tmp_path, monkeypatch):
     assert provided("a/b", [head], tmp_path / "corpora") is None
     assert provided("a/b", [head], tmp_path / "corpora") is None  # it is there
     assert provided("a/c", [head], tmp_path / "corpora").startswith("a/c: fatal:")
+    assert [path.name for path in (tmp_path / "corpora").iterdir()] == ["a+b"]
