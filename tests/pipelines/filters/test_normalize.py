@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.reference import normalize as twin
 from tests.strategies import THOROUGH, document_batch
-from tokenmill.pipelines.filters.kernels.controls import MAY_COMPOSE
+from tokenmill.pipelines.filters.kernels.controls import HAS_CONTROLS, MAY_COMPOSE
 from tokenmill.pipelines.filters.normalize import (
     NORMALIZE_VERSION,
     Normalize,
@@ -73,6 +73,23 @@ def test_bytes_are_accounted_also_where_text_grows(texts):
 def test_work_is_found_wherever_it_stands_in_a_long_document(odd):
     texts = ["a" * before + odd + "b" * 200 for before in range(300)]
     assert normalized(texts) == [twin.normalize(t) for t in texts]
+
+
+ENDS = [0x2FF, 0x300, 0x3400, 0x9FFF, 0xA000, 0xABFF, 0xAC00, 0xD7A3, 0xD7A4, 0xF8FF, 0xF900,
+        0xFEFE, 0xFEFF, 0xFF00, 0x1FFFF, 0x20000, 0x2F7FF, 0x2F800, 0x2FA1F, 0x2FA20, 0x10FFFF,
+        0x1160, 0x1161, 0x1175, 0x1176, 0x11A7, 0x11A8, 0x11C2, 0x11C3]  # fmt: skip
+
+
+@pytest.mark.parametrize("unicode", ["nfc", None])
+def test_every_control_is_replaced_wherever_it_stands(unicode):
+    """Characters up to U+00FF, and those where what may compose begins and ends."""
+    chars = [*map(chr, range(0x100)), *map(chr, ENDS), "\r\n"]
+    places = ("{}", "a{}b", "{}{}", "\r{}", "{}\n", "é{}", "\u1100{}", "\uac00{}", "a" * 127 + "{}")
+    texts = [place.replace("{}", char) for place in places for char in chars]
+    wanted = [twin.normalize(text, unicode) for text in texts]
+    assert normalized(texts, unicode=unicode) == wanted
+    has_controls = work_needed(pa.array(texts, pa.large_string())) & HAS_CONTROLS != 0
+    assert has_controls.tolist() == [twin.normalize(text, None) != text for text in texts]
 
 
 def test_text_can_grow():

@@ -170,3 +170,24 @@ def test_parts_have_all_lines(tmp_path, n):
         assert [place for part in parts for place in part.places.tolist()] == [
             place for place, line in Lines(5, b"\n".join(lines)).pairs()
         ]
+
+
+SAMPLE = (
+    b'{"text": "a\\u00e9\\n\xc3\xa9", "id": -12.5e+3, "url": "\\ud83d\\ude00",'
+    b' "x": [true, null, {"y": 0}], "z": false}'
+)
+ODD = b'"\\{}[]:, \t\r\x0b019-+.eEatfnu/8Dd\x00\x1f\x7f\x80\xbf\xc3\xe9\xff'
+
+
+@pytest.mark.parametrize("what", ["in place", "before", "cut"])
+def test_each_byte_of_a_line_may_be_another(tmp_path, what):
+    """Each byte another, with another before it, and the line without it and up to it."""
+    odd = [bytes((byte,)) for byte in ODD]
+    lines = [SAMPLE]
+    for at in range(len(SAMPLE) + 1):
+        before, behind = SAMPLE[:at], SAMPLE[at:]
+        if what == "cut":
+            lines += [before, before + b"}", before + behind[1:], before + behind[2:]]
+        else:
+            lines += [before + one + behind[what == "in place" :] for one in odd]
+    check(tmp_path / "a.jsonl", b"\n".join(lines))
