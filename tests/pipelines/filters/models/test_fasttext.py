@@ -67,7 +67,11 @@ KINDS = {
 @functools.cache
 def drawn(kind):
     """A model of random numbers: its file, and the same for the twin."""
-    told = {"dim": 5, "n": 1, "least": 0, "most": 0, "bucket": 0, "n_labels": 6} | KINDS[kind]
+    return made(KINDS[kind], Path(mkdtemp()) / "drawn.bin")
+
+
+def made(kind, path):
+    told = {"dim": 5, "n": 1, "least": 0, "most": 0, "bucket": 0, "n_labels": 6} | kind
     draw = np.random.default_rng(3)
     dim, n_labels = told["dim"], told["n_labels"]
     pruned = None
@@ -85,12 +89,11 @@ def drawn(kind):
     if told.get("qout"):
         labels_stored, outputs = quantized(n_labels, dim, norms=True, part=3, drawn=draw)
     sizes = {name: told[name] for name in ("least", "most", "n", "bucket", "loss")}
-    made = fasttext_bytes(
+    data = fasttext_bytes(
         words=WORDS, labels=labels, dim=dim, inputs=as_stored, outputs=labels_stored, pruned=pruned,
         counts=counts, **sizes,
     )  # fmt: skip
-    path = Path(mkdtemp()) / "drawn.bin"
-    path.write_bytes(made)
+    path.write_bytes(data)
     words = tuple(word.encode() for word in WORDS)
     twin = reference.Model(
         words, labels, counts, pruned=pruned, inputs=inputs, outputs=outputs, **sizes
@@ -120,6 +123,35 @@ def test_labels_and_probabilities_are_those_of_fasttext_and_of_the_twin(kind, te
         for label, found in zip(model.labels, by_label, strict=True):
             assert abs(found[d] - of_all.get(label, 0.0)) < near
             assert abs(found[d] - min(1.0, slow.get(label, 0.0))) < step + near
+
+
+@pytest.mark.parametrize("loss", [HS, NS, SOFTMAX, OVA])
+def test_labels_and_numbers_are_as_many_as_they_are(loss, tmp_path):
+    """Beside multiples of what kernels take at once."""
+    texts = ["good", "bad the", "good bad good", ""]
+    step = 0.01 if loss in (NS, OVA) else 2e-5
+    for n_labels in (1, 2, 7, 8, 9, 16, 17):
+        for dim in (1, 3, 4, 5, 8, 9, 16, 17, 33):
+            kind = {"loss": loss, "n_labels": n_labels, "dim": dim, "n": 2, "bucket": 3}
+            _, model, twin = made(kind, tmp_path / "model.bin")
+            expected = [reference.probabilities(twin, text) for text in texts]
+            for i in (0, n_labels - 1):
+                _, found = model.tell(pa.array(texts), i)
+                right = [min(1.0, of.get(model.labels[i], 0.0)) for of in expected]
+                assert np.abs(found - right).max() < step + 1e-5, (n_labels, dim)
+
+
+@pytest.mark.parametrize("loss", [HS, NS, SOFTMAX, OVA])
+@pytest.mark.parametrize("n_labels", [1, 2, 3, 5, 9])
+def test_of_labels_that_are_alike_the_one_of_fasttext_is_told(loss, n_labels, tmp_path):
+    path = saved_fasttext(
+        tmp_path, labels=tuple(f"__label__{i}" for i in range(n_labels)), counts=(3,) * n_labels,
+        outputs=np.ones((n_labels, 2)), inputs=np.ones((4, 2)), loss=loss,
+    )  # fmt: skip
+    model = FastTextModel(path)
+    ((p, label),) = fasttext.load_model(str(path)).f.predict("good\n", 1, 0.0, "strict")
+    labels, found = model.tell(pa.array(["good"]))
+    assert (model.labels[labels[0]], found[0]) == (label, pytest.approx(min(1.0, p), abs=2e-6))
 
 
 @functools.cache
