@@ -1,9 +1,11 @@
-"""What a recipe, a step and a plan mean where they say nothing: a change is a change for users.
+"""What a recipe, a step and a plan mean where they say nothing, and what their settings may be: a
+change is a change for users.
 
 `python -m tests.golden.test_defaults` writes them anew.
 """
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from tokenmill.pipelines.core.step import STEPS
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.sizing.plan.plan import Plan
 
-GOLDEN = Path(__file__).with_name("defaults.json")
+GOLDEN, LIMITS = (Path(__file__).with_name(f"{name}.json") for name in ("defaults", "limits"))
 MODELS = {**{name: STEPS[name] for name in sorted(STEPS)}, "recipe": Recipe, "plan": Plan}
 
 
@@ -32,6 +34,28 @@ def defaults_of(model: type[BaseModel]) -> dict[str, Any]:
     }
 
 
+BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength",
+          "minItems", "maxItems", "minProperties", "pattern", "enum", "const")  # fmt: skip
+
+
+def limits_of(schema: Any, place: str = "") -> Iterator[str]:
+    """What a JSON schema bounds, a line each, as ".max_words minimum 0"."""
+    for key, value in schema.items() if isinstance(schema, dict) else enumerate(schema):
+        if key in BOUNDS and not isinstance(value, dict):
+            yield f"{place} {key} {value}"
+        elif isinstance(value, dict | list) and key not in ("default", "examples", "required"):
+            inner = isinstance(key, int) or key in ("properties", "$defs", "anyOf", "items")
+            yield from limits_of(value, place if inner else f"{place}.{key}")
+
+
+FOUND = {name: sorted(set(limits_of(of.model_json_schema()))) for name, of in MODELS.items()}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_limits_are_what_they_were(name):
+    assert FOUND[name] == json.loads(LIMITS.read_text(encoding="utf-8"))[name]
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_defaults_are_what_they_were(name):
     assert defaults_of(MODELS[name]) == json.loads(GOLDEN.read_text(encoding="utf-8"))[name]
@@ -39,4 +63,5 @@ def test_defaults_are_what_they_were(name):
 
 if __name__ == "__main__":
     made = {name: defaults_of(model) for name, model in MODELS.items()}
+    LIMITS.write_text(json.dumps(FOUND, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     GOLDEN.write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

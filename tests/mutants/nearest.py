@@ -62,6 +62,8 @@ def chosen(place: Place, seen: Seen) -> list[str]:
     others: set[str] = set()
     if not exact or any(map(_is_unseen, functions)):
         others = set().union(*map(seen.of_function, functions)) - exact
+    if not place.function:  # as of defaults, which goldens look at without running anything
+        others |= seen.seconds.keys() - set().union(*seen.lines.values())
     found = (exact | others) & seen.seconds.keys()
     return sorted(found, key=lambda t: (t in others, seen.seconds[t]))
 

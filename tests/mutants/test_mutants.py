@@ -64,6 +64,18 @@ def test_tests_of_what_uses_a_cached_function_are_asked_behind_the_one_that_fill
     assert chosen(place, Seen({"first": 2.0, "second": 1.0}, lines)) == ["first"]
 
 
+def test_tests_that_run_nothing_are_asked_of_what_stands_outside_of_functions():
+    """As goldens of defaults do, which no function needs to run for."""
+    path = Path("dedup/overlap/containment_index.py")
+    changes = changes_of(path, (copies.PROJECT / path).read_bytes())
+    place = next(p for p in map(Place, changes) if not p.function)
+    place.users = [f"{path}:user"]
+    seen = Seen({"golden": 0.1, "runs": 1.0, "other": 1.0}, {
+        (place.users[0], 1): frozenset({"runs"}), (f"{path}:other", 1): frozenset({"other"}),
+    })  # fmt: skip
+    assert chosen(place, seen) == ["golden", "runs"]
+
+
 def test_the_own_test_file_is_asked_first():
     """And the examples in docstrings, if the module has any."""
     own = "tests/dedup/same/test_sets.py", EXAMPLES
