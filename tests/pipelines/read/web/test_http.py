@@ -14,7 +14,12 @@ from hypothesis import strategies as st
 from tests.pipelines.read.web.archives import http
 from tests.reference import warc as reference
 from tokenmill.pipelines.read.stream import UnreadableError
-from tokenmill.pipelines.read.web.http import decoded_body, media_type, parse_response
+from tokenmill.pipelines.read.web.http import (
+    decoded_body,
+    header_fields,
+    media_type,
+    parse_response,
+)
 
 BODY = b"<p>" + b"hello, world! " * 500
 
@@ -171,3 +176,95 @@ def test_a_header_ends_at_the_first_empty_line(rest):
     found = parse_response(block)
     assert found.body == body
     assert ("a" in found.headers) == (b"\na:" in head)
+
+
+@pytest.mark.parametrize("coding", [*CODINGS, "identity"])
+def test_a_body_may_be_as_large_as_its_bound(coding):
+    packed = CODINGS.get(coding, bytes)(BODY)
+    for most, fits in ((len(BODY) - 1, False), (len(BODY), True), (len(BODY) + 1, True)):
+        if fits:
+            assert decode(http(packed, Content_Encoding=coding), most) == (BODY, [])
+            continue
+        with pytest.raises(UnreadableError, match=f"html.max_bytes(, | is ){most}$") as e:
+            decode(http(packed, Content_Encoding=coding), most)
+        assert e.value.cause == "too_large"
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+def test_a_body_cut_anywhere_gives_what_came_before(coding):
+    packed = CODINGS[coding](BODY)
+    found = []
+    for size in range(len(packed)):
+        try:
+            body, odd = decode(http(packed[:size], Content_Encoding=coding))
+        except UnreadableError as e:
+            found.append(e.cause)
+            continue
+        found.append("".join(odd))
+        given = packed[:size] if odd == ["not_compressed"] else BODY
+        assert given.startswith(body)
+        assert body or not size
+    assert found[0] == ""
+    whole = found[1:].count("")  # of two members the first may be all
+    assert whole == (coding == "x-gzip")
+    assert {*found[1:]} - {""} <= {"not_compressed", "damaged_coding", "cut_coding"}
+    assert ("not_compressed" in found) == (coding in ("gzip", "x-gzip", "zstd"))
+    if coding != "br":
+        assert decode(http(packed + b"behind", Content_Encoding=coding)) == (BODY, [])
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+def test_bodies_are_unpacked_whatever_number_of_pieces_they_are(coding):
+    noise = random.Random(2).randbytes(9000)
+    for size in (*range(4060, 4100, 3), *range(8150, 8200, 4)):
+        packed = CODINGS[coding](noise[:size])
+        assert decode(http(packed, Content_Encoding=coding)) == (noise[:size], [])
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        (b"3\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\n", (b"abc0123456789", [])),
+        (b"3;x=1\r\nabc\r\n 2 \r\nde\r\n0\r\nX: trailer\r\n\r\n", (b"abcde", [])),
+        (b"3\nabc\n2\nde\n0\n", (b"abcde", [])),
+        (b"3\nabc2\nde0\n", (b"abcde", [])),
+        (b"3\r\nab", (b"ab", ["cut_chunks"])),
+        (b"3\r\nabc", (b"abc", ["cut_chunks"])),
+        (b"3\r\nabc\r\n+2\r\nde\r\n0\r\n", (b"abc", ["cut_chunks"])),
+        (b"0\r\n\r\nbehind", (b"", [])),
+        (b"", (b"", [])),
+        (b"3", (b"3", ["not_chunked"])),
+        (b"1" + b" " * 1021 + b"\r\na\r\n0\r\n", (b"a", [])),
+        (b"1" + b" " * 1022 + b"\r\na\r\n0\r\n", None),
+    ],
+)
+def test_chunks_are_put_together(body, found):
+    expected = (body, ["not_chunked"]) if found is None else found
+    assert decode(http(body, Transfer_Encoding="gzip, Chunked")) == expected
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_a_header_is_looked_for_in_the_first_256_kib(more):
+    begin = b"HTTP/1.1 200 OK\r\nA: b\r\nLong: "
+    block = begin + b"x" * (256 * 1024 + more - len(begin) - 4) + b"\r\n\r\nbody"
+    found = parse_response(block)
+    assert found.body == (b"body" if more <= 0 else b"")
+    assert (found.status, found.headers["a"]) == (200, "b")
+
+
+def test_fields_of_a_header():
+    lines = [
+        "A: 1",
+        " 2",
+        "\t3",
+        "b :x",
+        ": nameless",
+        " left out",
+        "no colon",
+        " out",
+        "c:",
+        "A: 4",
+    ]
+    assert header_fields(lines) == [("a", "1 2 3"), ("b", "x"), ("c", ""), ("a", "4")]
+    block = "HTTP/1.1 200\r\nA: 1\r\na: 2\r\nX-Encoding: u\r\nx-encoding: v\r\n\r\n"
+    assert parse_response(block.encode()).headers == {"a": "2", "x-encoding": "u, v"}

@@ -232,3 +232,52 @@ def test_blocks_that_are_too_large_are_known_by_their_beginning(tmp_path):
 )
 def test_what_begins_a_record(data, is_one):
     assert begins_record(data) is is_one
+
+
+@pytest.mark.parametrize("packing", list(PACK))
+def test_a_walk_stops_at_the_first_record_at_or_behind_its_end(tmp_path, packing):
+    """Of packed files: in a member that begins there or behind it."""
+    made = [record("metadata", bytes(n)) for n in (3, 5, 7)]
+    path = tmp_path / "crawl.warc"
+    path.write_bytes(archive(made, packing))
+    whole = walk(path)
+    places = [r.place.offset if packing is None else r.place.member for r in whole]
+    assert places[0] == 0
+    for at in places:
+        for stop in (at - 1, at, at + 1):
+            assert walk(path, stop=stop) == [
+                r for r, p in zip(whole, places, strict=True) if p < stop
+            ]
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_header_has_up_to_a_mebibyte(tmp_path, more):
+    plain = record("metadata", b"abc")
+    long = record(
+        "metadata", b"abc", Long="x" * (2**20 + more + 7 - len(plain) - len("Long: \r\n"))
+    )
+    assert long.index(b"\r\n\r\n") + 4 == 2**20 + more
+    first, other = walked(tmp_path, long + plain)
+    assert (other.kind, other.cause) == ("metadata", "")
+    told = f"a header of more than {2**20} bytes" if more else ""
+    assert (first.cause, first.damage) == ("damaged_record" if more else "", told)
+
+
+@pytest.mark.parametrize(
+    ("claimed", "cause"),
+    [("3", ""), ("003", ""), ("9" * 18, "truncated_warc")]
+    + [(odd, "damaged_record") for odd in ("9" * 19, "-1", "", "1.0", "²")],
+)
+def test_a_length_is_of_18_digits_at_most(tmp_path, claimed, cause):
+    data = record("metadata", b"abc").replace(b"Length: 3", f"Length: {claimed}".encode())
+    found = walked(tmp_path, data + record("metadata", b"abc"))
+    assert found[0].cause == cause
+    if cause == "damaged_record":
+        assert found[0].damage == f"a record whose Content-Length is {claimed[:40]!r}"
+
+
+@pytest.mark.parametrize("most", [4, 5, 6])
+def test_of_a_block_as_much_is_kept_as_was_asked_for(tmp_path, most):
+    data = record("response", b"abcde") + record("request", b"abcde")
+    found = walked(tmp_path, data, most_bytes=most)
+    assert [(r.block, r.length) for r in found] == [(b"abcde"[:most], 5), (b"", 5)]
