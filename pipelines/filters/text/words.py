@@ -45,7 +45,7 @@ from tokenmill.pipelines.filters.text.characters import (
 from tokenmill.pipelines.filters.text.spacy import check_installed, spacy_classes, stops
 
 NO_SPLITS = 0
-FIRST_MARK = "\u0300".encode()[0]
+FIRST_MARK = 0xCC  # with which U+0300 begins in UTF-8
 JOINERS = (0x200C, 0x200D)  # zero width non-joiner and joiner
 DOTTED = chr(unicode.CAPITAL_I_WITH_DOT).encode()
 

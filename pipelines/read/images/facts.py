@@ -115,7 +115,7 @@ def loaded(
     if image.format in RUNS_PROGRAMS:
         return Lost("unsupported_image", f"{image.format} is not decoded here")
     scans = bytes(data).count(SCAN) if image.format in SCANNED else 1
-    if scans > 1 and scans * image.width * image.height > MOST_PASSES * max_pixels:
+    if scans * image.width * image.height > MOST_PASSES * max_pixels:
         return Lost("bomb", f"{scans} scans of {image.width} x {image.height} pixels")
     try:
         if draft is not None:

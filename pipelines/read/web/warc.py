@@ -145,10 +145,11 @@ def _follow_one_another(path: str, packing: str, at: int, limits: Limits) -> boo
 
 def _heads(pieces: Iterator[tuple[int | None, bytes]]) -> Iterator[tuple[int, bytes]]:
     """Where each member begins, and its first bytes; the one before was whole by then."""
-    begin, head, expanded = -1, b"", 0
+    begin: int | None = None
+    head, expanded = b"", 0
     for at, data in pieces:
         if at is not None:
-            if begin >= 0:
+            if begin is not None:
                 yield begin, head
             begin, head = at, b""
         if len(head) < HEADER_BYTES:
@@ -156,7 +157,7 @@ def _heads(pieces: Iterator[tuple[int | None, bytes]]) -> Iterator[tuple[int, by
         expanded += len(data)
         if expanded > MOST_EXPANDED_BYTES:
             raise UnreadableError("too_large", "more than it is worth to look into")
-    if begin >= 0:
+    if begin is not None:
         yield begin, head
 
 

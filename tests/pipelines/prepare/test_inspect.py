@@ -198,7 +198,7 @@ def test_what_no_piece_has_was_cut_out():
     cuts = cut_out(b"0123456789", pieces_of, spans)
     assert cuts == [(1, 6, "12345", ("q:2", "q:1"), "q:2 3"), (7, 10, "789", ("q:3",), "q:3 1")]
     kept = ({"start_byte": 0, "end_byte": 1}, {"start_byte": 6, "end_byte": 7})
-    beside = [{**spans[0], **at, "item": "q:0"} for at in kept]
+    beside = [{**spans[0], **at, "item": "q:0", "ngrams": 9} for at in kept]
     assert cut_out(b"0123456789", pieces_of, [*spans, *beside]) == cuts, "what a piece has"
     # of a document without pieces: what repeats items
     assert cut_out(b"0123456789", [], spans) == [

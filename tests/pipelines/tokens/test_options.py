@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.tokens.mix.weights import weights
-from tokenmill.pipelines.tokens.options import MOST_COPIES, Mix
+from tokenmill.pipelines.tokens.options import MOST_COPIES, Bucket, Mix
 
 TWO = [{"path": "crawl.jsonl"}, {"path": "books.jsonl"}]
 SHUFFLED = {"shuffle": True}
@@ -133,3 +133,8 @@ def test_a_source_too_small_for_its_share_is_named():
         "mix: source 'books' has 10 tokens, and would be repeated 15,000,000,000 times;"
         " lower its share, or mix.tokens"
     )
+
+
+def test_buckets_without_names_are_numbered_from_the_lowest():
+    assert Bucket(of="score", cuts=[0.5, 0.9]).called == ("1", "2", "3")
+    assert Bucket(of="score", cuts=[0.5], names=["low", "high"]).called == ("low", "high")

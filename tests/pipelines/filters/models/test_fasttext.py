@@ -200,6 +200,13 @@ def test_a_file_cut_anywhere_is_refused(tmp_path):
         check_fasttext(path)
 
 
+def test_n_grams_may_share_one_bucket_and_labels_one_row(tmp_path):
+    one = {"inputs": np.ones((5, 2)), "n": 2, "bucket": 1, "labels": LABELS[:1], "counts": (1,)}
+    model = FastTextModel(saved_fasttext(tmp_path, outputs=np.ones((1, 2)), **one))
+    assert model.labels == LABELS[:1]
+    assert model.tell(pa.array(["good bad"]))[0].tolist() == [0]
+
+
 def test_word_vectors_classify_nothing(tmp_path):
     with pytest.raises(ConfigError, match="a fastText model of word vectors, which has no labels"):
         check_fasttext(saved_fasttext(tmp_path, kind=2))

@@ -179,6 +179,22 @@ class Twin:
         return more
 
 
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_dictionary_has_up_to_16_mib(tmp_path, packed, more):
+    size = 16 * 2**20 + more
+    data = PACK["zstd"](bytes(size)) if packed else bytes(size)
+    path = tmp_path / "file"
+    path.write_bytes(DICTIONARY + len(data).to_bytes(4, "little") + data + PACK["zstd"](b"one"))
+    if not more:
+        assert [data for _, data in members(path, "zstd")] == [b"one"]
+        return
+    told = "its dictionary expands to too much" if packed else f"its dictionary claims {size} bytes"
+    with pytest.raises(DamagedError, match=told) as e:
+        members(path, "zstd")
+    assert e.value.cause == "damaged_zstd"
+
+
 PARTS = st.lists(
     st.tuples(st.booleans(), st.binary(min_size=1, max_size=9)), min_size=1, max_size=5
 )
@@ -204,6 +220,9 @@ def test_a_feed_is_the_bytes_of_its_pieces_up_to_what_is_damaged(stretches, goes
         elif what == "place":
             feed.peek(1)  # else a member that begins here is not known yet
             assert feed.place() == twin.place()
+        elif what == "next_member":
+            feed.peek(size + 1)  # likewise of one that begins behind so many bytes
+            assert feed.next_member(size) == twin.next_member(size)
         else:
             assert getattr(feed, what)(size) == getattr(twin, what)(size)
         assert feed.at == twin.at
