@@ -85,3 +85,29 @@ def test_what_a_mistake_reads_like(settings, message):
     with pytest.raises(ValidationError) as e:
         Captions.model_validate(settings)
     assert message in e.value.errors()[0]["msg"]
+
+
+OFF = {
+    name: False if field.annotation is bool else None
+    for name, field in Captions.model_fields.items()
+    if name not in ("action", "column", "char_ngram", "word_ngram")
+}
+ALONE = [
+    *({rule: True} for rule in ("empty", "urls", "file_names", "boilerplate")),
+    *({"min_words": n} for n in (1, 2)),
+    *({"max_words": n} for n in (1, 2)),
+    *({"min_chars": n} for n in (1, 6)),
+    *({"max_chars": n} for n in (0, 6)),
+    *({"max_char_repetition_ratio": share, "char_ngram": 2} for share in (0.0, 0.25)),
+    *({"max_word_repetition_ratio": share, "word_ngram": 1} for share in (0.0, 0.25)),
+]
+
+
+@pytest.mark.parametrize("rule", ALONE, ids=str)
+def test_each_rule_alone_is_its_twin_on_every_two_pieces(rule):
+    stage = Captions(**OFF | rule)
+    made = [f"{a}{b}{end}" for a in PIECES for b in PIECES[::8] for end in ("", f" {a}")]
+    batch = illustrated([(text, [image(0)]) for text in made])
+    expected = [twins.captions(row, stage) for row in batch.to_pylist()]
+    assert document_verdicts(checked(stage, batch), batch) == expected
+    assert {reason for reason, _ in expected} > {None}
