@@ -22,9 +22,11 @@ from tokenmill.pipelines.storage.files import (
     corpus_rows,
     counted_rows,
     open_batch,
+    open_part,
     values,
     whole_file,
     with_parameters,
+    with_parts,
 )
 from tokenmill.pipelines.storage.inputs import OutageError, outage
 
@@ -181,3 +183,17 @@ def test_what_is_packed_and_unpacked_starts_no_thread(tmp_path):
     """Its CPU seconds are the work's own then, and workers have the cores that they are given."""
     asked = [sys.executable, "-c", IN_A_PROCESS, str(tmp_path)]
     assert subprocess.run(asked, check=True, capture_output=True, text=True).stdout == "0\n"
+
+
+def test_a_part_is_its_batches_and_no_other(tmp_path):
+    path, sizes = tmp_path / "a.arrow", (2, 0, 3, 1)
+    schema = with_parts(SCHEMA, sizes)
+    with arrow_file(path, schema) as writer:
+        for number in range(sum(sizes)):
+            column = pa.array([number])
+            writer.write_batch(pa.record_batch([column, listed(np.array([[1, 2]]))], schema=schema))
+    parts = [[batch["id"][0].as_py() for batch in open_part(path, n)] for n in range(len(sizes))]
+    assert parts == [[0, 1], [], [2, 3, 4], [5]]
+    with pytest.raises(ShardError, match="has 4 parts"):
+        open_part(path, 4)
+    assert schema.metadata.keys() > SCHEMA.metadata.keys()
