@@ -65,7 +65,7 @@ def code_points_in(data: U8, at: int, code_points: U16) -> None:
 
     Anything where none begins. Reads two bytes more.
     """
-    firsts, seconds, thirds = data[at : at + 64], data[at + 1 : at + 65], data[at + 2 : at + 66]
+    firsts, seconds, thirds = data[at:], data[at + 1 :], data[at + 2 :]
     for k in range(64):
         code_points[k] = short_code_point(firsts[k], seconds[k], thirds[k])
 
@@ -86,7 +86,7 @@ def is_ascii(data: U8, at: np.uint64, stop: np.uint64) -> bool:
 @inlined
 def starts_in(data: U8, at: int) -> np.uint64:
     """The bytes that begin a character, of 64 from `at` on, as bits of one number."""
-    these, bits = data[at : at + 64], ZERO
+    these, bits = data[at:], ZERO
     for k in range(64):
         bits |= np.uint64(these[k] & 0xC0 != 0x80) << np.uint64(k)
     return bits
