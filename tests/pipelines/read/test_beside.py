@@ -235,3 +235,20 @@ def test_a_time_that_no_millisecond_counts_to_is_null_and_counted(tmp_path):
     assert [row["text"] for row in rows] == ["a", "b", "c", "d"]
     assert [row["at"] and row["at"].year for row in rows] == [1970, None, None, None]
     assert sum(batch.notes["unreadable_at"] for batch in batches) == 2
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_text_beside_that_is_no_utf8_is_null_and_counted(tmp_path, form):
+    odd = pa.array([b"a", b"\xff", None, b"d"], pa.binary())
+    column = pa.StringArray.from_buffers(4, odd.buffers()[1], odd.buffers()[2], odd.buffers()[0])
+    table = pa.Table.from_pylist(ROWS).append_column("odd", column)
+    path = tmp_path / f"rows.{form}"
+    if form == "parquet":
+        pq.write_table(table, path)
+    else:
+        with pa.OSFile(str(path), "wb") as f, pa.ipc.new_file(f, table.schema) as writer:
+            writer.write_table(table)
+    (batch,) = read(path, columns={"odd": "string"})
+    batch.documents.validate(full=True)
+    assert batch.documents["odd"].to_pylist() == ["a", None, "d"]  # c has no text
+    assert batch.notes == {"unreadable_odd": 1}
