@@ -441,3 +441,5 @@ def test_the_receipt_of_a_work_is_put_behind_all_its_files_and_not_without_them(
             events.unregister("provide-client-params.s3.PutObject", told)
     assert sorted(put[:3]) == ["made/0", "made/1", "made/2"]
     assert put[3:] == ["receipts/s/0.json"]
+    assert mirror.of(folder) is None
+    assert not folder.exists()
