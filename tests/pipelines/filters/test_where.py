@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reference import where as reference
-from tokenmill.pipelines.filters.select import MOST_CHARS, Where, WhereError
+from tests.strategies import document_batch
+from tokenmill.pipelines.filters.select import MOST_CHARS, Select, Where, WhereError
 
 SCHEMA = pa.schema(
     {
@@ -117,6 +118,14 @@ def test_what_can_be_written(text, expected):
         ("n in (" + "1," * 3_000 + ")", "over 2,000 parts"),
         ("n > 0 or " * MOST_CHARS + "ok", "10,000 are read"),
         ("n > 0\x00", "cannot be read"),
+        ("(1, 2) == n", "'(1, 2)' is no part of a condition"),
+        ("n == [1]", "'[1]' is no part of a condition"),
+        ("+n > 0", "'+n' is no part of a condition"),
+        ("~n > 0", "'~n' is no part of a condition"),
+        ("lengths(language) == 1", "'lengths(language)' is no part of a condition"),
+        ("length(x=language) == 1", "'length(x=language)' is no part of a condition"),
+        (f"n[{'1' * 37}]", f"'n[{'1' * 37}]' is no part of a condition"),
+        (f"n[{'1' * 38}]", f"'n[{'1' * 38}…' is no part of a condition"),
     ],
 )
 def test_what_is_refused_says_why(text, why):
@@ -127,3 +136,42 @@ def test_what_is_refused_says_why(text, why):
 
 def test_a_condition_knows_the_columns_it_asks_for():
     assert Where("n > 1 and length(language) > 2 or n is null").names == ("n", "language")
+
+
+@pytest.mark.parametrize(
+    ("most", "over", "why"),
+    [
+        ("n > 0" + " " * 9_995, "n > 0" + " " * 9_996, "is of 10,001 characters; 10,000 are read"),
+        (f"n in ({'1,' * 1994})", f"n in ({'1,' * 1995})", "has over 2,000 parts, or is over 40"),
+        ("not " * 38 + "ok", "not " * 39 + "ok", "has over 2,000 parts, or is over 40 deep"),
+    ],
+    ids=["characters", "parts", "depth"],
+)
+def test_a_condition_may_be_as_large_as_is_told(most, over, why):
+    Where(most).check(SCHEMA)
+    with pytest.raises(WhereError, match=why):
+        Where(over)
+
+
+def test_what_leaves_is_told_with_the_values_that_were_asked_for():
+    """Numbers by six digits, text up to 80 characters with its quotes."""
+    rows = [
+        {"id": "a" * 78, "url": None, "n": 1234567.0},
+        {"id": "b" * 79, "url": "u", "n": None},
+        {"id": "c", "url": "u", "n": 0.5},
+    ]
+    batch = document_batch(["x"] * 3, urls=[row["url"] for row in rows])
+    for name, kind in (("id", pa.string()), ("n", pa.float64())):
+        column = pa.array([row[name] for row in rows], kind)
+        batch = batch.set_column(batch.schema.get_field_index(name), name, column) if (
+            name in batch.schema.names) else batch.append_column(name, column)  # fmt: skip
+    kept, removed, *_ = Select(where="n < 1 and id != url")(batch)
+    assert kept["id"].to_pylist() == ["c"]
+    assert removed["detail"].to_pylist() == [
+        f"n=1.23457e+06 id='{'a' * 78}' url=null",
+        f"n=null id='{'b' * 79}… url='u'",
+    ]
+    assert removed["reason"].to_pylist() == ["not_selected", "unknown_value"]
+    assert removed["value"].to_pylist() == [1234567.0, None]
+    kept, removed, *_ = Select(where="n < 1 and id != url", unknown="keep")(batch)
+    assert (kept.num_rows, removed["reason"].to_pylist()) == (2, ["not_selected"])
