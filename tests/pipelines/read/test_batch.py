@@ -8,10 +8,7 @@ import pytest
 
 from tokenmill.pipelines.core.schema import CRAWLED, DOCUMENT, ILLUSTRATED, doc_ids
 from tokenmill.pipelines.read.batch import (
-    BATCH_IMAGE_BYTES,
-    BATCH_SPAN,
     FILE_CAUSES,
-    MOST_TOLD,
     Lost,
     SourceDocument,
     SourceImage,
@@ -24,7 +21,9 @@ from tokenmill.pipelines.read.batch import (
     with_source,
     without_images,
 )
-from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS
+
+BATCH_DOCS, BATCH_BYTES = 4096, 8 * 2**20
+HALF, SPAN = 32 * 2**20, 64 * 2**20  # of what images may take, and what they lie in
 
 DOCUMENTS = [
     SourceDocument(0, "a", "one", "http://a"),
@@ -45,9 +44,6 @@ def of_images(*sizes, span=0):
                        span=span)
         for row, size in enumerate(sizes)
     ]  # fmt: skip
-
-
-HALF, SPAN = BATCH_IMAGE_BYTES // 2, BATCH_SPAN // 2
 
 
 @pytest.mark.parametrize(
@@ -111,7 +107,7 @@ def test_documents_and_failures_are_accounted_for():
 
 
 def test_the_first_failure_of_each_cause_is_told_up_to_400_characters():
-    long = SourceDocument(8, "f", lost=Lost("too_large", "l" * (MOST_TOLD + 1)))
+    long = SourceDocument(8, "f", lost=Lost("too_large", "l" * 401))
     bare = SourceDocument(9, "g", lost=Lost("not_found", ""))
     first = {"truncated_gzip": "before"}
     add_first(first, batch_of(0, [*DOCUMENTS, long, bare]).failed)
