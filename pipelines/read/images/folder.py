@@ -2,6 +2,7 @@
 
     reference "../img/a.png" of manuals/en/a.md  ──►  manuals/img/a.png
               "/img/a.png", roots: [static]      ──►  static/img/a.png
+              "/data/img/a.png", input in /data  ──►  /data/img/a.png
 
 Nothing else is opened: what leads elsewhere, be it by a link, is an image that is lost, with the
 way to name where it lies.
@@ -131,6 +132,10 @@ class Folder:
             return
         if not reference.startswith("/") and not _leads_out(name):
             yield self._root, name
+        for root in (self._root, *self._others):
+            whole = posixpath.normpath(reference.removeprefix(root))
+            if reference.startswith(root) and not _leads_out(whole):
+                yield root, whole
         for root in self._others:
             if name.startswith("../"):
                 own = posixpath.relpath(located(self._root, name), root)

@@ -99,11 +99,13 @@ def test_images_outside_name_the_way_and_are_read_by_it(tmp_path):
 
 def test_paths_of_lines_are_looked_for_below_roots_too(tmp_path):
     write(tmp_path, {"coco/1.png": png(), "lines/own.png": jpeg()})
-    rows = [{"text": n, "image": n} for n in ("1.png", "own.png", "2.png")]
+    names = ("1.png", "own.png", "2.png", str(tmp_path / "coco" / "1.png"))
+    rows = [{"text": n[-7:], "image": n} for n in names]
     lines = tmp_path / "lines" / "d.jsonl"
     lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
     got = read_pictured(lines, images="image", roots=[str(tmp_path / "coco")])
-    assert (got.texts, got.blobs) == (["1.png", "own.png"], [[png()], [jpeg()]])
+    assert got.texts == ["1.png", "own.png", "o/1.png"]
+    assert got.blobs == [[png()], [jpeg()], [png()]]
     assert got.image_causes == ["not_found"]
 
 
