@@ -86,10 +86,6 @@ class Standing:
             self.failed.update(stats.failed)
 
     @property
-    def gone(self) -> int:
-        return self.removed + self.failed.total()
-
-    @property
     def share(self) -> float | None:
         """Of the whole run, by cost; None where nothing is known of it."""
         whole = self.passed + self.cost + sum(stage.cost for stage in self.behind)
@@ -117,8 +113,11 @@ class Standing:
             told.append(f"{share:.0%} of the run")
         if speed is not None and speed >= LEAST_SPEED:
             told.append(f"{speed / 1e6:,.1f} MB/s of text")
-        if self.kept or self.gone:
-            told.append(f"{self.kept:,} documents kept, {self.gone:,} removed")
+        failed = self.failed.total()
+        if self.kept or self.removed or failed:
+            told.append(f"{self.kept:,} documents kept, {self.removed:,} removed")
+        if failed:
+            told.append(f"{failed:,} failed")
         if left is not None:
             told.append(f"about {in_words(left)} left")
         coming = [stage.name for stage in self.behind]

@@ -37,7 +37,7 @@ class Followed:
                 raise StoppedError
             outcomes.append(attempt(job, work))
             standing.advance(outcomes[-1])
-            self.said.append((phase.name, standing.share, standing.kept, standing.gone))
+            self.said.append((phase.name, standing.share, standing.kept, standing.removed))
         standing.end()
         return outcomes
 
@@ -68,8 +68,15 @@ def test_documents_add_up_to_the_ledger(followed):
     execute, report = followed
     rows = report["ledger"]
     gone = sum(sum(row["removed"].values()) + sum(row["failed"].values()) for row in rows)
-    assert (execute.standing.kept, execute.standing.gone) == (rows[-1]["docs_out"], gone)
+    told = execute.standing
+    assert (told.kept, told.removed + told.failed.total()) == (rows[-1]["docs_out"], gone)
     assert gone > 0
+
+
+def test_documents_that_failed_are_not_told_as_removed():
+    standing = Standing(kept=5, removed=2)
+    standing.failed.update(bad_json=3)
+    assert "5 documents kept, 2 removed, 3 failed" in standing.in_words()
 
 
 def test_stages_to_come_are_named_in_order(followed):
@@ -199,7 +206,7 @@ def test_a_log_has_a_line_of_json_for_each_work_and_phase(recipe, tmp_path, caps
         with watching(quiet=True, log=str(file)):
             told = Followed(stop_after)
             told.standing = watcher.get()
-            told.standing.share = told.standing.kept = told.standing.gone = None  # what it notes
+            told.standing.share = told.standing.kept = told.standing.removed = None  # what it notes
             with contextlib.suppress(StoppedError):
                 report = prepare(recipe, tmp_path / "run", told)
     lines = [json.loads(line) for line in file.read_text().splitlines()]

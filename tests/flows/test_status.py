@@ -41,7 +41,7 @@ def test_a_run_is_as_far_as_its_own_process_had_it(recipe, tmp_path, capsys, n):
     assert (told["status"], told["phase"]) == ("running", ours.phase)
     assert (told["works"], told["works_done"]) == (ours.works, ours.done)
     assert told["share"] == pytest.approx(ours.share)
-    assert (told["docs_kept"], told["docs_removed"]) == (ours.kept, ours.gone)
+    assert (told["docs_kept"], told["docs_removed"]) == (ours.kept, ours.removed)
     assert told["to_come"] == [stage.name for stage in ours.behind]
     assert told["seems_alive"]
     assert told["failures"] == []
