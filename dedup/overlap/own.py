@@ -73,7 +73,8 @@ class Own(NamedTuple):
                 )
                 grams.append(codes)
                 owners.append(some[which])
-                widths[some[spans > 0]] = spans[spans > 0]
+                found = np.flatnonzero(spans)
+                widths[some[found]] = spans[found]
         of = np.concatenate(owners)
         order = np.argsort(of, kind="stable")
         offsets = np.append(0, np.cumsum(np.bincount(of, minlength=len(texts))))
@@ -120,7 +121,7 @@ def _own(texts: pa.Array, items: I64, contexts: Bools, sizes: I64) -> tuple[I64,
     for i in range(LETTERS):
         codes |= np.where(i < sizes[of], padded[i : i + n], 0).astype(np.uint32) << np.uint32(8 * i)
     whole = np.arange(n) + sizes[of] <= ends[of + 1]
-    keys = (items[of] - items[0]) << 32 | codes.astype(np.int64)
+    keys = items[of] << 32 | codes.astype(np.int64)
     in_context = contexts[of]
     at = np.flatnonzero(whole & ~in_context)
     at = at[~np.isin(keys[at], keys[whole & in_context])]

@@ -4,9 +4,17 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.strict import MOST_DEEP, MOST_DIGITS, MOST_VALUES, parse_yaml
+from tokenmill.sizing.strict import (
+    MOST_DEEP,
+    MOST_DIGITS,
+    MOST_VALUES,
+    Strict,
+    parse_json,
+    parse_yaml,
+)
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -64,3 +72,35 @@ def test_aliases_repeat_no_more_than_could_stand_there():
 def test_python_is_never_made():
     with pytest.raises(yaml.YAMLError, match="could not determine a constructor"):
         parse_yaml("!!python/object/apply:os.system [true]")
+
+
+class One(Strict):
+    number: float
+
+
+@pytest.mark.parametrize("given", [".inf", "-.inf", ".nan", "'1'", "true", "null", "1, more: 2"])
+def test_only_a_number_is_one(given):
+    with pytest.raises(ValidationError):
+        One.model_validate(parse_yaml(f"{{number: {given}}}"))
+    assert One.model_validate({"number": 1}).number == 1
+    with pytest.raises(ValidationError, match="frozen"):
+        One(number=1).number = 2
+
+
+def test_json_has_an_end():
+    assert parse_json("[[1]]") == [[1]]
+    with pytest.raises(ValueError, match="nested too deep"):
+        parse_json("[" * 100_000)
+
+
+@pytest.mark.parametrize("n", [MOST_VALUES - 1, MOST_VALUES])
+def test_so_many_values_may_be_repeated_and_no_more(n):
+    """A list in a list, by its alias: itself and 999 values are 1,000."""
+    rest = n - 1_000 * (MOST_VALUES // 1_000 - 1)
+    text = f"- &a [{','.join('1' * 999)}]\n" + "- *a\n" * (MOST_VALUES // 1_000 - 2)
+    text += f"- [{','.join('1' * (rest - 1))}]\n"
+    if n < MOST_VALUES:
+        assert parse_yaml(text)
+    else:
+        with pytest.raises(PlanError, match="over 1,000,000 values"):
+            parse_yaml(text)

@@ -61,3 +61,32 @@ def test_only_what_stands_near_a_stretch_is_looked_at():
     ]
     assert shares[0] == [0]
     assert shares[1] > [0.5]
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_shares_near_stretches_equal_the_reference(seed, monkeypatch):
+    """Many items of several texts, each item by itself or all; stretches anywhere in documents."""
+    monkeypatch.setattr(own, "PART_BYTES", 1 << seed % 2 * 20)
+    rng = np.random.default_rng(seed)
+    docs = ["".join(rng.choice([*"abc ,"], 40)) for _ in range(3)]
+    cuts = rng.integers(0, 40, (12, 2))
+    texts = [docs[n % 3][a : a + 4 + b % 25] for n, (a, b) in enumerate(cuts.tolist())]
+    items, is_context = rng.integers(3, 7, 12), rng.random(12) < 0.4
+    dense = rng.random(7) < 0.5
+    made = Own.of(pa.array(texts), items, is_context, np.where(dense[items], 2, 1))
+    data, offsets = text_buffers(pa.array(docs, pa.large_string()))
+    of, t = rng.integers(0, 3, 60), rng.integers(0, 12, 60)
+    ends = offsets[of][:, None] + np.sort(rng.integers(0, 41, (60, 2)), axis=1)
+    starts, stops = np.ascontiguousarray(ends[:, 0]), np.ascontiguousarray(ends[:, 1])
+    got = made.shares(data, (offsets[of], offsets[of + 1]), (t, starts, stops))
+    contexts = set(np.flatnonzero(is_context).tolist())
+    asked_of = set(items[is_context].tolist())
+    for i in range(60):
+        size, d = stops[i] - starts[i], of[i]
+        near = data[max(starts[i] - size, offsets[d]) : min(stops[i] + size, offsets[d + 1])]
+        own_size = 3 if dense[items[t[i]]] else 4
+        wanted = reference.own_share(
+            near.tobytes(), t[i], texts, items.tolist(), contexts, own_size
+        )
+        assert got[i] == (wanted if made.widths[t[i]] > 0 else 1.0)
+    assert {int(n) for n in items[made.widths != 0]} == asked_of

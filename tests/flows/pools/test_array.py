@@ -8,7 +8,9 @@ import re
 import shlex
 import signal
 import sys
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -323,6 +325,24 @@ def test_a_task_that_is_told_to_end_ends_its_work_and_leaves_the_rest(
     assert captured.err == "stopped by SIGTERM\n"
     lines = [json.loads(line) for line in captured.out.splitlines()]
     assert [line["ended"] for line in lines if line["event"] == "work"] == ["done"] * 2
+
+
+def test_a_task_whose_works_do_not_end_in_time_exits_with_the_signal(monkeypatch, capsys):
+    for name in ("GRACE_S", "POLL_S"):
+        monkeypatch.setattr(array, name, 0.001)
+    ended = threading.Event()
+
+    def left(code):
+        ended.set()
+        raise SystemExit(code)
+
+    monkeypatch.setattr("os._exit", left)
+    one = SimpleNamespace(run=lambda: ended.wait(60), stopping=threading.Event())
+    with pytest.raises(SystemExit) as e:
+        array._done(one, 1, [signal.SIGTERM])
+    assert e.value.code == 128 + signal.SIGTERM
+    assert one.stopping.is_set()
+    assert capsys.readouterr().err == "stopped by SIGTERM\n"
 
 
 def test_a_work_that_fails_fails_alone(queue, one_task, tmp_path):

@@ -38,6 +38,7 @@ def test_all_works_are_done_once_by_other_processes(cluster, job):
     assert len(by) == N
     assert {len(pids) for pids in by} == {1}
     assert str(os.getpid()) not in {pid for pids in by for pid in pids}
+    assert set(dask.threads_of(cluster._client).values()) == {1}
 
 
 def test_a_work_that_fails_fails_alone(cluster, job):

@@ -19,6 +19,8 @@ MOUNTS = """\
 27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard
 40 27 0:30 / /data rw - nfs4 server:/a rw
 41 27 0:31 / /data/my\\040fast rw - lustre mgs@tcp:/b rw
+42 27 0:32 / /data/five - xfs /dev/x rw
+43 27 0:33 / - ext4 /dev/x rw
 garbage
 """
 
@@ -27,6 +29,7 @@ garbage
     ("path", "mount"),
     [
         ("/data/set", Mount("nfs4", "/data")),
+        ("/data/five/set", Mount("xfs", "/data/five")),
         ("/data/my fast/set", Mount("lustre", "/data/my fast")),
         ("/database", Mount("ext4", "/")),
         ("/proc/self", Mount("proc", "/proc")),

@@ -7,11 +7,13 @@ from hypothesis import strategies as st
 from tokenmill.sizing.formulas.supply import (
     bought_bytes,
     capacity_needed_bytes,
+    hot_share,
     offered_by_capacity,
     offered_together,
     raw_write_bytes_per_s,
     shortfall,
     units_needed,
+    window_s,
 )
 
 TIB = 2**40
@@ -82,3 +84,12 @@ def test_drives_for_writes_with_their_redundancy(redundancy, drives):
     """46.66 GB/s on 8+2, three replicas, none, at 0.25 GB/s a drive."""
     raw = raw_write_bytes_per_s(write_bytes_per_s=46.66e9, redundancy=redundancy)
     assert units_needed(needed=raw, of_one=0.25e9) == drives
+
+
+@pytest.mark.parametrize(
+    ("pool", "share", "seconds"), [(0, 0, 0), (5, 0, 0), (6, 0.1, 0.5), (15, 1, 5), (16, 1, 5.5)]
+)
+def test_a_pool_holds_what_its_checkpoints_leave_of_it(pool, share, seconds):
+    ends = {"pool_bytes": pool, "checkpoint_bytes": 5}
+    assert hot_share(**ends, dataset_bytes=10) == share
+    assert window_s(**ends, read_bytes_per_s=2) == seconds
