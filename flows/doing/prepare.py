@@ -107,7 +107,7 @@ def ingest(asked: Ingesting) -> Ended:
     told = asked.collection.told
     result = {**found, "made": made, "told": told, "failed": failed}
     new = f"new: {', '.join(made)}" if made else "nothing new"
-    noted = f"; {len(told):,} files changed, gone or begun anew, see the log" if told else ""
+    noted = f"; {count(len(told), 'file')} changed, gone or begun anew, see the log" if told else ""
     sentence = f"{new}; {growth.in_short(found)}{noted}"
     return Ended(result, sentence, failed, [*shown, *_grown(found, told, asked.out)])
 

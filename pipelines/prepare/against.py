@@ -336,7 +336,8 @@ def remarks(recipe: Recipe, against: Sequence[EarlierRun]) -> list[str]:
     lines = []
     if counting and against:
         lines.append(
-            f"{', '.join(counting)} count in this run alone: what earlier runs hold adds nothing"
+            f"{', '.join(counting)} count{'s' if len(counting) == 1 else ''} in this run alone:"
+            " what earlier runs hold adds nothing"
         )
     lines += [
         f"{run.out} was made with other steps or settings before its last keys: where these edit,"

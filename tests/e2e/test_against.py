@@ -352,7 +352,7 @@ def test_the_report_says_what_earlier_runs_hold(runs):
     b = runs.make("b", [words("b"), words("c")], against=["a"], steps=steps)
     shown = (b / "report.md").read_text()
     assert "Duplicates of documents that earlier runs hold: 1 (exact 1)." in shown
-    assert "Repeated_paragraphs count in this run alone" in shown
+    assert "Repeated_paragraphs counts in this run alone" in shown
     assert str(runs.folder / "a") in shown
 
 

@@ -419,8 +419,8 @@ def _decontaminate(report: Report) -> list[str | Table]:
     copies = f", of edited copies {edited}" if edited else ""
     left = ", ".join(f"{reason} {n:,}" for reason, n in row.removed.items()) or "none"
     return [
-        f"Action {action}{copies}: {row.docs_in:,} documents in, {row.docs_created:,} more made by"
-        f" cutting, {row.docs_out:,} out; dropped: {left}."
+        f"Action {action}{copies}: {count(row.docs_in, 'document')} in, {row.docs_created:,} more"
+        f" made by cutting, {row.docs_out:,} out; dropped: {left}."
         f" Of {format_bytes(row.bytes_in)} of text {format_bytes(row.bytes_edited)} was cut out and"
         f" {format_bytes(row.bytes_removed)} dropped."
         " What follows was found before that, in"

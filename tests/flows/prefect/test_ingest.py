@@ -35,7 +35,7 @@ def test_a_night_takes_what_is_new_and_one_without_says_so(server, tmp_path):
     nothing = night()
     assert nothing.message.startswith("nothing new; ")
     (tmp_path / "docs.jsonl").write_text(json.dumps({"text": prose()[4]}))
-    assert "1 files changed, gone or begun anew, see the log" in night().message
+    assert "1 file changed, gone or begun anew, see the log" in night().message
     growth = artifact("growth-stdlib")
     shown = json.loads(growth["data"])
     assert [row["run"] for row in shown] == [first, *second.result()["made"], "all runs"]

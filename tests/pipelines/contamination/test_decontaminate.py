@@ -1,11 +1,13 @@
 import json
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
 from tests.pipelines.chains import Runs, words
 from tests.running import one_by_one, prepare
+from tokenmill.pipelines.contamination import decontaminate
 from tokenmill.pipelines.contamination.decontaminate import Decontaminate
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.recipe import make_recipe
@@ -106,4 +108,24 @@ def test_an_edited_passage_is_taken_out_only_with_what_is_asked_about_it(tmp_pat
 def table_rows(folder):
     return [
         row for path in sorted(folder.glob("*.parquet")) for row in pq.read_table(path).to_pylist()
+    ]
+
+
+def test_a_documents_detail_is_its_longest_span_and_then_its_best_copy():
+    """The first of several alike; an item that it has twice is one item."""
+    spans = [
+        (7, "b:1", 2, None), (7, "b:2", 5, None), (7, "b:3", 5, None), (7, "b:2", 3, None),
+        (9, "b:4", None, 0.61), (9, "b:5", None, 0.82), (4, "b:6", None, 0.9), (4, "b:6", 1, None),
+    ]  # fmt: skip
+    columns = dict(
+        zip(("doc_id", "item", "ngrams", "containment"), zip(*spans, strict=True), strict=True)
+    )
+    excerpts = [f"{item} of {doc}" for doc, item, *_ in spans]
+    rows = pa.RecordBatch.from_pydict({**columns, "excerpt": excerpts})
+    batch = pa.RecordBatch.from_pydict({"doc_id": [4, 7, 8, 9]})
+    assert decontaminate._details(batch, rows).to_pylist() == [
+        "b:6 n=1 'b:6 of 4'",
+        "b:2 n=5 'b:2 of 7' (and 2 more items)",
+        None,
+        "b:5 edited copy 0.82 'b:5 of 9' (and 1 more item)",
     ]

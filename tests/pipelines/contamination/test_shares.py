@@ -217,3 +217,15 @@ def test_another_benchmark_takes_no_words_of_an_item(tmp_path):
     analysis, _ = analysis_by(index, count_corpus([found], len(index.ngrams.hashes)), 0.5)
     analysis.add(found)
     assert analysis.item_docs.tolist() == [1, 1]
+
+
+def test_a_passage_is_told_of_the_first_document_that_has_most_of_it(tmp_path):
+    passage = words(60, "p")
+    rows = [{"context": passage, "question": words(14, "q"), "answer": words(3, "a")}]
+    docs = [passage[: len(passage) // 2], f"x {passage}", f"y {passage}", passage[:200]]
+    analysis, *_ = judged(tmp_path, rows, docs)
+    shares = analysis.shares
+    at = np.flatnonzero(shares.best_unit == 1.0)
+    assert len(at) > 0
+    assert set(shares.unit_doc[at].tolist()) == {1}
+    assert set(shares.unit_docs[at].tolist()) == {3}

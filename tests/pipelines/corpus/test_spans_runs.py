@@ -214,4 +214,4 @@ def test_earlier_runs_hold_documents_and_no_spans(tmp_path, tokenizer_path, monk
     left = reference.left([texts[i] for i in fresh], ngram=8, keep="none")
     expected = {i - 20: text for i, text in zip(fresh, left, strict=True) if text is not None}
     assert in_dataset(tmp_path / "second", tokenizer_path) == expected
-    assert "repeated_spans count in this run alone" in json.dumps(report)
+    assert "repeated_spans counts in this run alone" in json.dumps(report)

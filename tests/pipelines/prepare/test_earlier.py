@@ -157,7 +157,7 @@ def test_what_does_not_touch_keys_may_differ(runs):
 def test_what_counts_in_one_run_alone_is_told(runs):
     recipe = runs.recipe("d", against=["a"], steps=["normalize", "exact", "near", PARAGRAPHS])
     assert remarks(recipe, plan_run(recipe).against) == [
-        "repeated_paragraphs count in this run alone: what earlier runs hold adds nothing"
+        "repeated_paragraphs counts in this run alone: what earlier runs hold adds nothing"
     ]
     alone = runs.recipe("d", steps=["exact", PARAGRAPHS])
     assert remarks(alone, plan_run(alone).against) == []
