@@ -1,11 +1,16 @@
 """How far a run is, in numbers and in words."""
 
+import time
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
-from tokenmill.pipelines.runs.standing import Standing, in_words
-from tokenmill.pipelines.runs.work import Coming
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.runs.receipt import Receipt, note_failure, save_receipt
+from tokenmill.pipelines.runs.standing import Standing, begin, bytes_in, in_words, look
+from tokenmill.pipelines.runs.work import Coming, Outcome, Phase, Work
 
 
 def standing(**told):
@@ -89,3 +94,60 @@ def test_four_stages_that_come_are_named_or_five(n, told):
 )  # fmt: skip
 def test_a_time_in_words(seconds, told):
     assert in_words(seconds) == told
+
+
+def receipt(key, seconds=1.0, **stats):
+    """Of a work that read documents; stats: as of `StageStats`."""
+    told = StageStats(**{"docs_in": 10, "docs_out": 6, "bytes_in": 1000, "bytes_out": 1000,
+                         "removed": {"short": 3}, "failed": {"odd": 1}} | stats)  # fmt: skip
+    return Receipt(step="pass-0", key=key, inputs="i", stats=(("read", told),),
+                   seconds=(seconds, 0.5))  # fmt: skip
+
+
+def phase(n, done=()):
+    works = tuple(Work(step="pass-0", key=str(i), inputs="i", call=print) for i in range(n))
+    return Phase(name="documents", works=works, done=done, cost=12.0, behind=(Coming("b", 4.0),))
+
+
+def test_a_standing_counts_works_as_they_end():
+    found = Standing(passed=4.0)
+    found.start(phase(3, (receipt("a"),)), 4)
+    assert (found.phase, found.works, found.done, found.cost) == ("documents", 4, 1, 12.0)
+    assert (found.kept, found.removed, found.failed["odd"], found.gone) == (6, 3, 1, 4)
+    assert (found.share, found.fresh, found.n_bytes) == ((4 + 3) / 20, 0.0, 0)
+    work = phase(1).works[0]
+    found.advance(Outcome(work=work, receipt=receipt("b"), fresh=True))
+    assert (found.done, found.fresh, found.n_bytes, found.kept) == (2, 3.0, 1000, 12)
+    found.advance(Outcome(work=work, receipt=receipt("c")))
+    found.advance(Outcome(work=work, error=ValueError()))
+    found.advance()
+    assert (found.done, found.fresh, found.n_bytes, found.kept) == (5, 3.0, 1000, 18)
+    found.end()
+    assert (found.passed, found.cost, found.done, found.share) == (16.0, 0.0, 4, 16 / 20)
+    pieces = receipt("p", docs_created=2, docs_out=8)
+    found.count(replace(pieces, stats=(("cut", pieces.stats[0][1]),)))
+    assert found.kept == 18 + 2 - 3 - 1
+    assert bytes_in(pieces) == 1000
+    assert bytes_in(replace(pieces, stats=())) == 0
+
+
+def test_a_run_is_looked_at_by_what_its_directory_has(tmp_path):
+    assert look(tmp_path) is None
+    before = time.time()
+    begin(tmp_path, Standing(passed=4.0, kept=100), phase(3, (receipt("d"),)))
+    for key, seconds in (("d", 2.0), ("0", 9.0), ("1", 5.0)):
+        save_receipt(tmp_path, receipt(key, seconds))
+    for key in ("1", "2"):
+        note_failure(tmp_path, phase(3).works[int(key)], "ValueError: x")
+    seen = look(tmp_path)
+    found = seen.standing
+    assert (found.works, found.done, found.behind) == (4, 3, (Coming("b", 4.0),))
+    assert (found.kept, found.removed, found.failed["odd"]) == (100 + 18, 9, 3)
+    assert (found.n_bytes, found.fresh) == (2000, 6.0)  # of two that were not found done
+    assert seen.longest_s == 9.0
+    assert seen.failures == (("pass-0", "2", "ValueError: x"),)
+    assert 0 <= seen.age_s < 600
+    assert before - 600 < found.at <= time.time()
+    (tmp_path / "receipts" / "standing.json").write_text("{")
+    with pytest.raises(ConfigError, match=r"standing.json: not JSON \("):
+        look(tmp_path)
