@@ -336,14 +336,16 @@ def _ledger(report: Report) -> list[str | Table]:
     docs = [row.counts for row in rows]
     text = [(r.bytes_in, r.bytes_removed, r.bytes_edited, r.bytes_out) for r in rows]
     d, b = whole(docs), whole(text)
+    more, less = max(-b[2], 0), max(b[2], 0)  # copies of a mixture are text that was added
     left = sorted(report.documents_that_left(), key=lambda r: (stages.index(r[0]), -r[3]))
     reasons = [(stage, reason, outcome, f"{n:,}") for stage, outcome, reason, n in left]
     columns = ("stage", "reason", "outcome", ">documents")
     return [
         f"Documents: {d[0]:,} in + {d[1]:,} created {_equal(d[0] + d[1], d[2] + d[3] + d[4])}"
         f" {d[2]:,} removed + {d[3]:,} failed + {d[4]:,} out.",
-        f"Bytes of text (UTF-8): {b[0]:,} in {_equal(b[0], b[1] + b[2] + b[3])}"
-        f" {b[1]:,} removed + {b[2]:,} edited away + {b[3]:,} out.",
+        f"Bytes of text (UTF-8): {b[0]:,} in{f' + {more:,} added' if more else ''}"
+        f" {_equal(b[0] + more, b[1] + less + b[3])}"
+        f" {b[1]:,} removed + {less:,} edited away + {b[3]:,} out.",
         _counts("Documents by stage", ("in", "created", "removed", "failed", "out"), stages, docs),
         _counts("Bytes of text by stage", ("in", "removed", "edited away", "out"), stages, text),
         table("Documents that left, by reason", columns, reasons),
