@@ -112,15 +112,20 @@ SAMPLES = {
 }
 
 
+# all of ASCII for the finder with most of it; for others those that they know, and some beside
+CHARS = {"emails": "".join(map(chr, range(128)))}
+SOME = ".:/-+()[ \n0129agfAGF_@"
+
+
 @pytest.mark.parametrize("kind", FINDERS)
 def test_every_character_at_every_place_is_found_as_the_reference_finds_it(kind):
-    """All of ASCII in place of each character of a sample, before it, and none in its place."""
+    """In place of each character of a sample, before it, and none in its place."""
     ours, theirs = FINDERS[kind]
-    lines = []
+    lines, chars = [], [*CHARS.get(kind, SOME)]
     for sample in SAMPLES[kind]:
         for at in range(len(sample) + 1):
             lines.append(sample[:at] + sample[at + 1 :])
-            for char in map(chr, range(128)):
+            for char in chars:
                 lines.append(sample[:at] + char + sample[at:])
                 lines.append(sample[:at] + char + sample[at + 1 :])
     text = "\n".join(lines)

@@ -63,16 +63,20 @@ def test_a_standing_in_words():
     gone = Counter(invalid_json=1000)
     full = standing(kept=3000, removed=2000, failed=gone, n_bytes=75 * 10**6)
     assert full.in_words() == (
-        "25% of the run, 1.5 MB/s of text, 3,000 documents kept, 3,000 removed, about 5 min left;"
-        " to come: b"
+        "25% of the run, 1.5 MB/s of text, 3,000 documents kept, 2,000 removed, 1,000 failed,"
+        " about 5 min left; to come: b"
     )
     slow, told = standing(n_bytes=2_499_999, fresh=0.0), standing(n_bytes=2_500_000, fresh=0.0)
     assert (slow.in_words(), told.in_words()) == (
         "25% of the run; to come: b",
         "25% of the run, 0.1 MB/s of text; to come: b",
     )
-    assert standing(removed=1, fresh=0.0, behind=()).in_words() == (
+    of_one = {"fresh": 0.0, "behind": ()}
+    assert standing(removed=1, **of_one).in_words() == (
         "50% of the run, 0 documents kept, 1 removed"
+    )
+    assert standing(failed=Counter(odd=1), **of_one).in_words() == (
+        "50% of the run, 0 documents kept, 0 removed, 1 failed"
     )
 
 
@@ -113,7 +117,7 @@ def test_a_standing_counts_works_as_they_end():
     found = Standing(passed=4.0)
     found.start(phase(3, (receipt("a"),)), 4)
     assert (found.phase, found.works, found.done, found.cost) == ("documents", 4, 1, 12.0)
-    assert (found.kept, found.removed, found.failed["odd"], found.gone) == (6, 3, 1, 4)
+    assert (found.kept, found.removed, found.failed["odd"]) == (6, 3, 1)
     assert (found.share, found.fresh, found.n_bytes) == ((4 + 3) / 20, 0.0, 0)
     work = phase(1).works[0]
     found.advance(Outcome(work=work, receipt=receipt("b"), fresh=True))
