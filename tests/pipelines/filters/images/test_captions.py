@@ -94,12 +94,10 @@ OFF = {
 }
 ALONE = [
     *({rule: True} for rule in ("empty", "urls", "file_names", "boilerplate")),
-    *({"min_words": n} for n in (1, 2)),
-    *({"max_words": n} for n in (1, 2)),
-    *({"min_chars": n} for n in (1, 6)),
-    *({"max_chars": n} for n in (0, 6)),
-    *({"max_char_repetition_ratio": share, "char_ngram": 2} for share in (0.0, 0.25)),
-    *({"max_word_repetition_ratio": share, "word_ngram": 1} for share in (0.0, 0.25)),
+    *({rule: 2} for rule in ("min_words", "max_words")),
+    *({rule: 6} for rule in ("min_chars", "max_chars")),
+    {"max_char_repetition_ratio": 0.25, "char_ngram": 2},
+    {"max_word_repetition_ratio": 0.25, "word_ngram": 1},
 ]
 
 

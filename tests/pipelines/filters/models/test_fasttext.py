@@ -130,8 +130,8 @@ def test_labels_and_numbers_are_as_many_as_they_are(loss, tmp_path):
     """Beside multiples of what kernels take at once."""
     texts = ["good", "bad the", "good bad good", ""]
     step = 0.01 if loss in (NS, OVA) else 2e-5
-    for n_labels in (1, 2, 7, 8, 9, 16, 17):
-        for dim in (1, 3, 4, 5, 8, 9, 16, 17, 33):
+    for n_labels in (1, 2, 7, 8, 9, 17):
+        for dim in (1, 4, 5, 8, 17):
             kind = {"loss": loss, "n_labels": n_labels, "dim": dim, "n": 2, "bucket": 3}
             _, model, twin = made(kind, tmp_path / "model.bin")
             expected = [reference.probabilities(twin, text) for text in texts]
