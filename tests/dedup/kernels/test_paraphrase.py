@@ -1,6 +1,6 @@
 """Stems of words, and the best window of a text's terms, beside slow twins."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -62,6 +62,36 @@ def test_scripts_whose_words_are_characters_begin_and_end():
         assert told == [not is_alone, is_alone, is_alone], hex(cp)
         if cp >= 0x80:
             assert plain(kernels.code_point)(spelled(chr(cp))[0], np.uint64(0)) == cp
+
+
+@pytest.mark.parametrize("cp", [0x80, 0xFFFF, 0x10000, 0x20000, 0x10FFFF])
+def test_a_character_is_read_as_it_was_spelled(cp):
+    assert plain(kernels.code_point)(spelled(chr(cp))[0], np.uint64(0)) == cp
+
+
+def hashes_of(docs):
+    texts = [[spelled(word) for word in doc] for doc in docs]
+    letters = [out[: int(k)] for doc in texts for out, k in doc] + [np.zeros(8, np.uint8)]
+    ends = np.cumsum([int(k) for doc in texts for _, k in doc])
+    doc_words = np.cumsum([0, *map(len, docs)])
+    hashes = np.zeros(len(ends), np.uint64)
+    plain(kernels.hash_stems)(np.concatenate(letters), ends, doc_words, hashes)
+    return [hashes[a:b].tolist() for a, b in pairwise(doc_words)]
+
+
+def test_hashes_are_of_stems_and_of_characters_with_the_one_before():
+    doc = ["walks", "walking", "12", "1", "東", "京", "東", "京", "都", "12"]
+    one, two, three = hashes_of([doc, ["京", "talk", "京", "12"], []])
+    assert one[0] == one[1]
+    assert {one[2], one[9]} == {two[3]}
+    assert [h & 2 for h in (*one, *two)] == [
+        2 * w[0].isdigit() for w in (*doc, "京", "t", "京", "1")
+    ]
+    assert two[0] == two[2]
+    assert one[5] == one[7] != two[0]
+    assert one[4] != one[6]  # alone, and behind 京
+    assert len({0, *one, *two}) == 10
+    assert three == []
 
 
 def test_stems_are_found_in_the_table_they_were_entered_in():
