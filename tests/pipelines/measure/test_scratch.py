@@ -23,6 +23,7 @@ from tokenmill.pipelines.prepare.recipe import make_recipe
 GOLDEN = Path(test_defaults.__file__).with_name("scratch.json")
 BANDS = {"similarity": "estimate", "cluster": "components", "num_perm": 112, "bands": 14, "rows": 8}
 STORED = {"store": "bytes", "webdataset": True}
+CUT = {"decontaminate": {"benchmarks": [{"name": "b", "path": "b.jsonl"}]}}
 RECIPES = {
     "nothing": {},
     "equal": {"steps": ["exact"], "output": {"seq_len": 512, "validation_frac": 0.1}},
@@ -30,6 +31,7 @@ RECIPES = {
     "joined": {"steps": [{"near": {**BANDS, "similarity": "exact"}}, "gopher_quality"]},
     "in order": {"steps": ["gopher_quality", "near", "fineweb"]},
     "not predicted": {"steps": ["same_url", "repeated_spans"]},
+    "cut by a step that is not predicted": {"steps": ["exact", CUT, "fineweb"]},
     "images": {"steps": ["repeated_images", "exact", "image_once"], "images": STORED},
     "images, one pass": {"steps": ["image_once"], "images": STORED},
 }

@@ -43,3 +43,13 @@ def test_writing_is_timed_once_and_leaves_no_file(tmp_path):
     assert 0 < first < (time.thread_time() - began) / 1e6
     assert write_s_per_byte(tmp_path, 1 << 30) == first
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("step", "seconds"), [("near", 4.0), ("exact", 0.3), ("same_url", 0.3)])
+def test_what_clusters_cost_is_told_by_documents(step, seconds):
+    found = Seconds([told()], seed=0).clustering(step, exact(1e6))
+    assert found.value == pytest.approx(seconds)
+    low, high = found.limits()
+    assert 0.05 < low / seconds < 0.2
+    assert 1.5 < high / seconds < 4
+    assert Seconds([told()], seed=0).thumbnails(exact(1_000)).value == pytest.approx(2.0)
