@@ -338,3 +338,31 @@ def test_what_no_work_of_the_run_left_is_swept(out):
 def test_the_phases_of_the_synthetic_run_are_what_they_seem(tmp_path):
     first = next(phases(Job(out=tmp_path, identity="i"), N))
     assert len(first.works) == N
+
+
+def test_a_group_is_packed_as_soon_as_its_last_work_has_ended(tmp_path):
+    """The works of a phase may end in any order, and fail; a pack of what there is comes then."""
+    works = next(phases(Job(out=tmp_path, identity="i"), 2 * GROUP)).works
+    spent = []
+    packing = Packing(tmp_path, works, Found(), lambda *of: spent.append(of))
+    made = {w.key: Receipt(step=w.step, key=w.key, inputs=w.inputs) for w in works}
+    folder = tmp_path / "receipts" / works[0].step
+
+    def there():
+        return sorted(path.suffix for path in folder.iterdir())
+
+    ended = [*works[:GROUP:2], works[GROUP], *works[1:GROUP:2]]
+    for n, work in enumerate(ended, start=1):
+        save_receipt(tmp_path, made[work.key])
+        packing.note(work.key, made[work.key])
+        assert there() == ([".json"] * n if n < len(ended) else [".gz", ".json"])
+    assert spent == [(0, works[:GROUP])]
+    for work in works[GROUP + 1 : -1]:
+        save_receipt(tmp_path, made[work.key])
+        packing.note(work.key, made[work.key])
+    packing.note(works[-1].key, None)  # it failed
+    assert there() == [".gz", ".gz"]
+    assert len(spent) == 1
+    keys = [receipt.key for receipt in receipts_of(tmp_path, works[0].step)]
+    assert keys == [work.key for work in works[:-1]]
+    assert packing.end({}) == sorted(path.name for path in folder.iterdir())
