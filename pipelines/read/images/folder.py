@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import NamedTuple
-from urllib.parse import unquote_to_bytes
+from urllib.parse import unquote, unquote_to_bytes
 
 import pyarrow as pa
 from pyarrow import fs
@@ -37,6 +37,8 @@ _DRIVE = re.compile(r"[a-zA-Z]:[\\/]")
 _NO_SUCH = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
 SHOWN = 200
 NO_CLAIMS = Claims()
+LONGEST_PATH = 4096  # characters; Linux' PATH_MAX
+NO_PATH = "too long for a path; what is base64 is read behind data:image/jpeg;base64,"
 OUTSIDE = "is not below the input's folder; name the one it lies in, as {path: …, roots: [FOLDER]}"
 
 
@@ -113,6 +115,9 @@ class Folder:
 
     def _file(self, reference: str, place: Place, url: str | None) -> SourceImage:
         shown = f"{place.where}: {reference[:SHOWN]!r}"
+        if len(reference) > LONGEST_PATH:
+            lost = Lost("not_found", f"{shown}…: {len(reference):,} characters, {NO_PATH}")
+            return SourceImage(*place, url, lost=lost)
         path, lost = place.path, Lost("outside_input", f"{shown} {OUTSIDE}")
         for number, (root, name) in enumerate(self._places(reference)):
             own = name if root == self._root else posixpath.relpath(f"{root}{name}", self._root)
@@ -127,9 +132,11 @@ class Folder:
 
     def _places(self, reference: str) -> Iterator[tuple[str, str]]:
         """Where the file may lie, the likeliest first: a folder that may be read, and its name."""
-        name = posixpath.normpath(posixpath.join(self._base, reference))
+        if reference.startswith("file:///"):
+            reference = unquote(reference.removeprefix("file://"))
         if reference.startswith("file:") or _DRIVE.match(reference):
             return
+        name = posixpath.normpath(posixpath.join(self._base, reference))
         if not reference.startswith("/") and not _leads_out(name):
             yield self._root, name
         for root in (self._root, *self._others):

@@ -1,5 +1,8 @@
 """Parquet, Arrow and saved datasets with a column of images."""
 
+import base64
+import json
+
 import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -181,9 +184,10 @@ def test_files_beside_a_table_are_read_and_none_elsewhere(tmp_path):
         "img/a.png",
         "img/../img/a.png",
         str(folder / "img" / "a.png"),
+        f"file://{folder}/img/%61.png",
         "../outside.png",
         str(folder / ".." / "outside.png"),
-        f"file://{folder}/img/a.png",
+        f"file://{tmp_path}/outside.png",
         "link.png",
         "img/none.png",
         "img",
@@ -193,13 +197,23 @@ def test_files_beside_a_table_are_read_and_none_elsewhere(tmp_path):
     images = pa.array([{"bytes": None, "path": p} for p in paths], IMAGE)
     path = write(folder / "d.parquet", {"caption": paths, "image": images})
     got = read_pictured(path, images="image")
-    assert got.blobs[:3] == [[png()]] * 3
-    assert [i["path"] for [i] in got.images[:3]] == ["img/a.png"] * 3
+    assert got.blobs[:4] == [[png()]] * 4
+    assert [i["path"] for [i] in got.images[:4]] == ["img/a.png"] * 4
     outside, gone = ["outside_input"], ["not_found"]
     assert got.image_causes == outside * 4 + gone * 2 + outside + gone
     assert all("is not below the" in f["detail"] for f in got.failed_images[:3])
-    for row, reference in zip(got.failed_images, paths[3:], strict=True):
+    for row, reference in zip(got.failed_images, paths[4:], strict=True):
         assert repr(reference)[1:100] in row["detail"]
+
+
+def test_base64_alone_is_told_how_it_is_read(tmp_path):
+    data = base64.b64encode(png() * 100).decode()
+    path = tmp_path / "d.jsonl"
+    path.write_text(json.dumps({"caption": "x", "image": data}) + "\n")
+    got = read_pictured(path, images="image")
+    assert got.image_causes == ["not_found"]
+    told = f"{len(data):,} characters, too long for a path; what is base64 is read behind data:"
+    assert told in got.failed_images[0]["detail"]
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path):
