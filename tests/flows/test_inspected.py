@@ -9,6 +9,7 @@ import pytest
 
 from tests.golden.held import held, printed
 from tests.pipelines.conftest import train
+from tests.pipelines.prepare.ingested import ingest
 from tests.running import one_by_one, prepare
 from tokenmill.flows.cli import main
 from tokenmill.pipelines.prepare.recipe import load_recipe
@@ -107,3 +108,29 @@ def test_all_that_is_printed_of_finished_runs_is_what_it_was(folder, capsys, mon
     told = re.sub(r"[\d.]+ [kMGTP]?B free|(?<=path) +(?=bytes)", " … ", told)
     told = re.sub(r"(?m)^\| (05-index|16-ignored) .*$", r"| \1 | … |", told)
     held("finished.txt", told.replace(str(folder), "FOLDER"))
+
+
+def test_all_that_is_printed_of_a_collection_is_what_it_was(folder, capsys, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("tokenmill.flows.show.PIPED_WIDTH", 1_000)
+    recipe = json.loads(Path("run.yaml").read_text())
+    more = {"inputs": ["nights/*.jsonl"], "steps": ["exact"], "run": {}, "name": "nights"}
+    Path("nights.yaml").write_text(json.dumps(recipe | more))
+    Path("nights").mkdir()
+    runs = []
+    for night, names in enumerate(["abc", "ad", "be"]):
+        lines = [json.dumps({"id": f"{name}{night}", "text": words(name, 30)}) for name in names]
+        Path("nights", f"{night}.jsonl").write_text("\n".join(lines))
+        runs += ingest(load_recipe(Path("nights.yaml")), "collection")["made"]
+    Path("nights", "0.jsonl").write_text("{}")
+    asked = [(), ("--documents", "--limit", "4"), ("--reason", "exact_duplicate")]
+    asked += [("--reason", "too_short"), ("--doc", "0"), ("--doc", f"{1 << 32}"), ("--doc", "e2")]
+    commands = [
+        ("ingest", "nights.yaml", "--into", "collection", *more) for more in ([], ["--json"])
+    ]
+    commands += [("inspect", "collection", *words) for words in asked]
+    commands += [("inspect", "collection", "--documents", "--limit", "3", "--json")]
+    told = printed(main, capsys, commands, FOLDER=folder)
+    for number, run in enumerate(runs, 1):
+        told = told.replace(run, f"RUN-{number}")
+    held("collection.txt", told)
