@@ -5,7 +5,6 @@ from tokenmill.flows.cli import main
 
 COMMANDS = [
     ("size", "gpt2-124m-8-h100"),
-    ("size", "llama-8b-1024-h100", "--vary", "cluster.count=512,1024,2048"),
     ("size", "llama-8b-1024-h100", "--set", "cluster.cuont=1"),
     ("size", "lama"),
     ("steps",),
