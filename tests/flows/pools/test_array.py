@@ -136,6 +136,7 @@ def test_planners_and_tasks_by_turns_make_a_run(queue, recipe, tmp_path, wanted,
     assert main(["status", str(out)]) == NO
     assert "none has begun" in capsys.readouterr().out
     words, options = job = first_array(queue)
+    assert re.search(r"\w: \d+ works, array \d+ of 3 tasks\n", capsys.readouterr().out)
     assert words[0] == array.TASK
     assert options["dependency"].startswith("afterany:1")  # the planner holds the run
     assert queue.run(job) == [OK] * 3

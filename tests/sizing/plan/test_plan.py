@@ -198,3 +198,12 @@ def test_what_is_said_of_the_corpus_beside_sources_is_never_ignored(key):
         parse_plan(f"corpus: {{{key}}}\nsources: [{{name: a, tokens: 1T}}]", where="p")
     shared = "corpus: {vocab_size: 50000}\nsources: [{name: a, tokens: 1T}]"
     assert parse_plan(shared, where="p").corpus.vocab_size == 50_000
+
+
+@pytest.mark.parametrize("key", ["storage.redundancy", "cluster.accelerator", "storage.holds"])
+def test_what_is_no_number_is_no_input_of_a_formula_but_by_what_it_amounts_to(key):
+    plan = parse_plan("cluster: {count: 8}", where="p")
+    with pytest.raises(TypeError, match=f"^{key} is .*, no number$"):
+        plan.input(key)
+    assert plan.input(key, value=1.25).value == 1.25
+    assert plan.input("cluster.count").value == 8
