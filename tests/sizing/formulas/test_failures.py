@@ -15,6 +15,7 @@ from tokenmill.sizing.formulas.failures import (
     faster_stall_s,
     import_files,
     import_s,
+    interval_within_s,
     job_mttf_hours,
     observed_mttf_hours,
     observed_restart_s,
@@ -163,3 +164,12 @@ def test_90_percent_uptime_at_a_failure_each_2_5_hours_is_16_7_minutes():
 def test_every_process_opens_every_file():
     assert import_files(processes=16_384, files_per_process=20_000) == 327_680_000
     assert import_s(import_files=327_680_000, metadata_ops_per_s=50_000) == 6553.6
+
+
+@pytest.mark.parametrize(
+    ("more", "seconds"),
+    [({}, 0.5), ({"stall_s": 0.7}, 0.7), ({"stall_s": 0.7, "stall_frac": 0.5}, 1.4)],
+)
+def test_an_interval_is_no_longer_than_the_longest_or_than_its_stall_allows(more, seconds):
+    ends = {"interval_s": 9e4, "most_interval_s": 0.5, "training_days": 1.0}
+    assert interval_within_s(**ends, **more) == seconds
