@@ -239,7 +239,7 @@ class Findings:
     def _stays(self, local: LocalSample) -> Stays:
         if not self._job.not_predicted:
             return Stays()
-        told = [local.fraction(f"{STAYS}{what}", what) for what in Stays._fields]
+        told = [local.fraction(f"{STAYS}{n}", n, is_alone=True) for n in Stays._fields]
         return Stays(*(drawn.limits()[0] if drawn.value else 0.0 for drawn in told))
 
     def _counted_step(self, name: str, stats: StageStats) -> Step:

@@ -90,8 +90,10 @@ class LocalSample:
         each = self.sums[name] / np.maximum(self.sums[per], 1.0)
         return float(each.min()), float(each.max())
 
-    def fraction(self, name: str, of: str) -> Drawn:
+    def fraction(self, name: str, of: str, *, is_alone: bool = False) -> Drawn:
         """A part over its whole, in [0, 1], as documents kept over documents.
+
+        is_alone: nothing else is drawn with it, so that the order of its draws is any.
 
         Where no document read, or every one, is in the part, its limits are those of as many
         documents drawn one by one: clusters that do not differ say nothing of how they might.
@@ -105,7 +107,7 @@ class LocalSample:
             value,
             variance,
             undrawn=Undrawn(1.0, float(self.docs.sum())) if self._unread().any() else None,
-            score=self._multipliers @ residual,
+            score=levels(self.n_draws) if is_alone else self._multipliers @ residual,
         )
 
     def _totals(self, name: str, per: str) -> tuple[float, float]:

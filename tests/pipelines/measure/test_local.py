@@ -72,6 +72,13 @@ def test_quantities_of_one_sample_are_drawn_together():
     assert np.ptp(made.limits()) / made.value > 0.02
 
 
+def test_a_fraction_alone_has_the_limits_that_it_has_with_others():
+    made = sample([0, 0, 0], [900], [100, 200, 300], sums={"kept": [40, 150, 90]})
+    alone = made.fraction("kept", "bytes", is_alone=True)
+    assert alone.limits() == made.fraction("kept", "bytes").limits()
+    assert (np.diff(alone.draws) >= 0).all()
+
+
 def test_fewer_clusters_and_unequal_ones_make_wider_intervals():
     def width(tokens):
         got = sample([0] * len(tokens), [10**6], [400] * len(tokens), sums={"tokens": tokens})
