@@ -157,26 +157,17 @@ class _Tally:
 
         A run has larger batches: what every call takes, however small the batch, is left out.
         """
+        one, of_one = batch.slice(0, 1), 0.0
+        if is_new := name not in _per_call:  # of one document: the batch may take a second
+            (_, first), (_, of_one) = _clocked(work, one), _clocked(work, one)
+            self.seconds[START] += max(first - of_one, 0.0)
         done, seconds = _clocked(work, batch)
-        if name not in _per_call:
-            first, (done, seconds) = seconds, _clocked(work, batch)
-            _per_call[name] = _of_a_call(work, batch, seconds)
-            self.seconds[START] += max(first - seconds, 0.0)
+        if is_new:  # what none of its bytes takes: on the line through both
+            short, long = float(one["text"].nbytes), float(batch["text"].nbytes)
+            at_none = (of_one * long - seconds * short) / (long - short) if long > short else 0.0
+            _per_call[name] = max(at_none, 0.0)
         self.seconds[name] += max(seconds - _per_call[name], 0.0)
         return done
-
-
-def _of_a_call(
-    work: Callable[[pa.RecordBatch], object], batch: pa.RecordBatch, seconds: float
-) -> float:
-    """Seconds that a call takes without any bytes: on the line through the batch and one of its
-    documents.
-    """
-    one = batch.slice(0, 1)
-    short, long = float(one["text"].nbytes), float(batch["text"].nbytes)
-    if short == long:
-        return 0.0
-    return max(_clocked(work, one)[1] * long - seconds * short, 0.0) / (long - short)
 
 
 def _clocked(work: Callable[[pa.RecordBatch], T], batch: pa.RecordBatch) -> tuple[T, float]:

@@ -1,11 +1,13 @@
 import time
+from contextlib import ExitStack
 from types import SimpleNamespace
 
+import pyarrow as pa
 import pytest
 
 from tokenmill.pipelines.measure.drawn import exact
 from tokenmill.pipelines.measure.predict import Seconds
-from tokenmill.pipelines.measure.scan import START, PartFacts, write_s_per_byte
+from tokenmill.pipelines.measure.scan import START, PartFacts, _Tally, write_s_per_byte
 from tokenmill.pipelines.runs.receipt import Receipt
 
 
@@ -53,3 +55,12 @@ def test_what_clusters_cost_is_told_by_documents(step, seconds):
     assert 0.05 < low / seconds < 0.2
     assert 1.5 < high / seconds < 4
     assert Seconds([told()], seed=0).thumbnails(exact(1_000)).value == pytest.approx(2.0)
+
+
+def test_a_batch_is_gone_through_once_and_one_of_its_documents_twice_where_a_stage_is_new():
+    first_pass, seen = SimpleNamespace(stages=()), []
+    tally = _Tally(SimpleNamespace(first_pass=first_pass, later_stages=()), None, ExitStack())
+    batch = pa.record_batch({"text": ["a", "bb", "ccc"]})
+    for _ in range(2):
+        tally.timed("of this test alone", lambda some: seen.append(some.num_rows), batch)
+    assert seen == [1, 1, 3, 3]
