@@ -481,10 +481,11 @@ def _pieces(tally: _Tally, seen: _Seen) -> Iterator[pa.RecordBatch]:
     for start in starts.astype(np.int64).tolist() if size else ():
         piece = cut(seen.keyed, start, start + length)
         if not is_left:
-            ends = np.asarray(piece["doc_id"])[[0, -1]]
-            whole = _where(seen.whole, (ids >= ends[0]) & (ids <= ends[1]))
-            left = _left_by(filters, pa.concat_batches(whole))
-            piece = piece.filter(pc.is_in(piece["doc_id"], left["doc_id"]))
+            first, last = np.asarray(piece["doc_id"])[[0, -1]]
+            others = (ids >= first) & (ids <= last) & ~np.isin(ids, seen.ids)
+            left = _left_by(filters, pa.concat_batches(_where(seen.whole, others)))
+            passing = np.concatenate([_ids_of([left]), _ids_of(seen.later[:1])])
+            piece = piece.filter(pa.array(np.isin(piece["doc_id"], passing)))
         yield piece
 
 
