@@ -5,10 +5,10 @@
     measure - start  against  1.1 * bare + share * (run - start - bare)
 
 `bare` is what no prediction of duplicates goes without: reading all, the edits before keys, and the
-keys as the run makes them, with nothing written. `share` is that of the text which goes through the
-filters; less of it is tokenized, and the bound by that share is told too. `start` is the same
-command with the first MB of the text. Each has a process of its own, in turn, and is the median of
-the runs: CPU seconds of that process, a Prefect server apart.
+keys as the run makes them, by as many threads as it has, with nothing written. `share` is that of
+the text which goes through the filters; less of it is tokenized, and the bound by that share is
+told too. `start` is the same command with the first MB of the text. Each has a process of its own,
+in turn, and is the median of the runs: CPU seconds of that process, a Prefect server apart.
 """
 
 import argparse
@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,8 @@ import yaml
 
 from tests.bench.gigabyte import apart
 from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.kernels._jit import F64
+from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.corpus.step import document_keys, key_schema
 from tokenmill.pipelines.measure.chosen import chance
 from tokenmill.pipelines.measure.job import MeasureJob, Measuring
@@ -58,9 +61,11 @@ def bare(recipe: Recipe) -> tuple[float, float, float]:
     sample = sample_of(measuring, plan_run(recipe))
     job = MeasureJob(out=Path(), recipe=recipe, identity="", measuring=measuring)
     finders = job.first_pass.finders
-    schema, read, chosen, tokenized = key_schema(finders), 0.0, 0.0, 0.0
-    began = time.process_time()
-    for part in sample.plan.shards:
+    schema = key_schema(finders)
+
+    def of_part(part: SourceShard) -> F64:
+        """(3,) bytes of text that is read, that filters may see, and that is tokenized."""
+        sums = np.zeros(3)
         for batches in _together(batch.documents for batch in recipe.read(part, "")):
             lengths = []
             for documents in batches:
@@ -70,10 +75,14 @@ def bare(recipe: Recipe) -> tuple[float, float, float]:
                 lengths.append(text_buffers(documents["text"]).lengths)
             sizes = np.concatenate(lengths)
             total = float(sizes.sum())
-            read += total
-            chosen += float(chance(sizes, sample.choice, read_bytes=total) @ sizes)
             few = sample.choice.of_tokens(total, read_bytes=total)
-            tokenized += float(chance(sizes, few, read_bytes=total) @ sizes)
+            chances = [chance(sizes, of, read_bytes=total) for of in (sample.choice, few)]
+            sums += [total, *(float(of @ sizes) for of in chances)]
+        return sums
+
+    began = time.process_time()
+    with ThreadPoolExecutor(recipe.run.n_workers) as pool:
+        read, chosen, tokenized = sum(pool.map(of_part, sample.plan.shards), np.zeros(3))
     return time.process_time() - began, chosen / read, tokenized / read
 
 
