@@ -74,6 +74,12 @@ def _made():
         prepare(load_recipe(Path(f"{name}.yaml")), Path(name), one_by_one)
 
 
+@pytest.fixture(autouse=True)
+def wide(monkeypatch):
+    """Paths are of any length."""
+    monkeypatch.setattr("tokenmill.flows.show.PIPED_WIDTH", 1_000)
+
+
 def test_all_that_is_printed_of_a_run_is_what_it_was(folder, capsys, monkeypatch):
     monkeypatch.chdir(folder)
     asked = [
@@ -95,7 +101,6 @@ def test_all_that_is_printed_of_a_run_is_what_it_was(folder, capsys, monkeypatch
 
 
 def test_all_that_is_printed_of_finished_runs_is_what_it_was(folder, capsys, monkeypatch):
-    monkeypatch.setattr("tokenmill.flows.show.PIPED_WIDTH", 1_000)  # paths are of any length
     monkeypatch.chdir(folder)
     commands = []
     for name in ("run", "later", "text"):
@@ -112,7 +117,6 @@ def test_all_that_is_printed_of_finished_runs_is_what_it_was(folder, capsys, mon
 
 def test_all_that_is_printed_of_a_collection_is_what_it_was(folder, capsys, monkeypatch):
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("tokenmill.flows.show.PIPED_WIDTH", 1_000)
     recipe = json.loads(Path("run.yaml").read_text())
     more = {"inputs": ["nights/*.jsonl"], "steps": ["exact"], "run": {}, "name": "nights"}
     Path("nights.yaml").write_text(json.dumps(recipe | more))
