@@ -134,8 +134,9 @@ def test_a_dry_run_shows_the_jobs_that_slurm_would_be_asked_for(recipe, tmp_path
     shown, told = capsys.readouterr()
     assert "20 jobs at a time (run.slurm.maximum), each 8 cores, 64 GB, 08:00:00;" in shown
     assert "partition cpu, account lab" in shown
+    whole = " ".join(shown.split())  # the path may break the line
     assert (
-        f"jobs run {sys.executable} in the environment that sbatch hands on, no prologue" in shown
+        f"jobs run {sys.executable} in the environment that sbatch hands on, no prologue" in whole
     )
     assert told == ""
     assert main([*command, "--json", "--set", f"run.slurm={slurm}"]) == 0
