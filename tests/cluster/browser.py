@@ -18,7 +18,7 @@ from tests.cluster.processes import eventually, running
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 WHY_NOT = "needs Chromium: sh tests/cluster/install.sh"
-LOAD_MS, WITHIN_S, LOOKS = 30_000, 120, 4
+LOAD_MS, WITHIN_S, LOOKS = 30_000, 300, 4
 WINDOW = "--window-size=1300,2200"  # what is below is not drawn, and has no words
 _TAGS = re.compile(r"<(script|style).*?</\1>|<[^>]+>", re.DOTALL)
 
